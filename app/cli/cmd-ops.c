@@ -5,7 +5,22 @@
 #include "app/cli/output.h"
 #include "app/cli/table.h"
 #include "core/exec/exec.h"
+#include "core/grad/grad.h"
 #include "core/op/op.h"
+
+typedef struct
+{
+  CliTableOptions table;
+  gboolean gradients;
+} Options;
+
+static const CliOption ops_options[] = {
+  { "markdown", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, table.markdown),
+    "As the generated document in docs/", NULL },
+  { "gradients", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, gradients),
+    "How each is derived, or why it is not", NULL },
+  { 0 },
+};
 
 static cJSON *
 op_json (const IrOp *op)
@@ -23,6 +38,7 @@ op_json (const IrOp *op)
   attrs = cJSON_AddArrayToObject (object, "attributes");
   for (const IrAttrSpec *attr = op->attrs; attr != NULL && attr->name != NULL; attr++)
     cJSON_AddItemToArray (attrs, cJSON_CreateString (attr->name));
+  cJSON_AddStringToObject (object, "gradient", ir_grad_kind (op));
   cJSON_AddStringToObject (object, "doc", op->doc);
   return object;
 }
@@ -50,11 +66,34 @@ print (void)
     }
 }
 
+static void
+print_gradients (void)
+{
+  for (guint id = 1; id < ir_op_n (); id++)
+    {
+      const IrOp *op = ir_op_by_id (id);
+      const IrGradRow *row = ir_grad_row (op);
+      g_autofree char *name = op->domain != NULL && op->domain[0] != '\0'
+                                  ? g_strdup_printf ("%s.%s", op->domain, op->name)
+                                  : g_strdup (op->name);
+
+      cli_print ("%-40s %-9s %s\n", name, ir_grad_kind (op),
+                 row == NULL             ? ""
+                 : row->opaque != NULL   ? row->opaque
+                 : row->rules[0] != NULL ? row->rules[0]
+                 : row->kink != NULL     ? row->kink
+                                         : "");
+    }
+}
+
 static CliStatus
 run (Cli *cli)
 {
   static const CliTable table = { ir_ops_markdown, add_json, print };
-  return cli_print_table (cli, &table);
+  static const CliTable gradients = { ir_grad_markdown, add_json, print_gradients };
+  const Options *options = cli->options;
+
+  return cli_print_table (cli, options->gradients ? &gradients : &table);
 }
 
 const CliCommand cli_command_ops = {
@@ -63,7 +102,7 @@ const CliCommand cli_command_ops = {
   .summary = "The table of operators",
   .doc = "",
   .max_args = 0,
-  .options = cli_table_options,
-  .options_size = sizeof (CliTableOptions),
+  .options = ops_options,
+  .options_size = sizeof (Options),
   .run = run,
 };

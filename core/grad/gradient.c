@@ -2,14 +2,14 @@
  *
  *   c = Add (a, b)                                  c = Add (a, b)
  *   d = Mul (c, a)                           ->     d = Mul (c, a)
- *   g, h = Gradient <xs = ["a", "b"],               one = ConstantOfShape (Shape (d))
+ *   g, h = Gradient <xs = ["a", "b"],               one = ConstantOfShape (shape of d)
  *                    y = "d"> (a, b)                h = Mul (one, a)
- *                                                   g = Add (Mul (one, c), h)
+ *                                                   g = Sum (Mul (one, c), h)
  *
  * The attributes name values of the graph around the node: y is seen as a function of xs and zs,
  * and derived by xs where they have the values of the node's inputs. Reverse accumulation: from y
  * backwards, each node between xs and y turns the derivative by its outputs into that by its inputs
- * (vjp.c), and what comes over several ways is added. Where an input of the Gradient node is
+ * (reverse.c), and what comes over several ways is added. Where an input of the Gradient node is
  * another value than the attribute names, the nodes between are repeated on it first. A y of
  * several elements stands for their sum.
  *
@@ -18,13 +18,12 @@
 #include "config.h"
 
 #include "core/grad/grad.h"
-#include "core/grad/vjp.h"
+#include "core/grad/emit.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
 #include <string.h>
 
-#define MIN_OPSET 9            /* Where and ConstantOfShape; broadcasting without attributes */
-#define MAX_NODES (200 * 1000) /* derivatives of derivatives grow fast; more is hostile */
+#define MIN_OPSET 9 /* Where and ConstantOfShape; broadcasting without attributes */
 
 typedef struct
 {
@@ -35,7 +34,6 @@ typedef struct
   GHashTable *bounds;  /* set of IrValue: xs and zs */
   GHashTable *depends; /* set of IrValue: what some of xs, or a value that is replaced, leads to */
   GHashTable *here;    /* IrValue -> IrValue: the same at the place, where it differs */
-  GHashTable *grads;   /* IrValue at the place -> IrValue: derivative of y by it */
   GPtrArray *path;     /* of IrNode: between xs and y, in order */
 } Derivation;
 
@@ -45,7 +43,6 @@ derivation_clear (Derivation *d)
   g_clear_pointer (&d->bounds, g_hash_table_unref);
   g_clear_pointer (&d->depends, g_hash_table_unref);
   g_clear_pointer (&d->here, g_hash_table_unref);
-  g_clear_pointer (&d->grads, g_hash_table_unref);
   g_clear_pointer (&d->path, g_ptr_array_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Derivation, derivation_clear)
@@ -135,7 +132,6 @@ derivation_init (Derivation *d, IrEdit *edit, IrNode *node, GError **error)
   d->bounds = g_hash_table_new (NULL, NULL);
   d->depends = g_hash_table_new (NULL, NULL);
   d->here = g_hash_table_new (NULL, NULL);
-  d->grads = g_hash_table_new (NULL, NULL);
   d->path = g_ptr_array_new ();
   gint64 opset = ir_graph_opset (d->graph, "");
   if (opset != 0 && opset < MIN_OPSET)
@@ -254,48 +250,12 @@ repeat_node (Derivation *d, IrNode *node, GError **error)
 
 /* -- backwards -- */
 
-static void
-add_gradient (Derivation *d, const IrVjp *vjp, IrValue *value, IrValue *gradient)
-{
-  IrValue *before = g_hash_table_lookup (d->grads, value);
-  IrValue *terms[2] = { before, gradient };
-
-  g_hash_table_insert (d->grads, value,
-                       before != NULL ? ir_vjp_emit (vjp, "Add", 2, terms) : gradient);
-}
-
-/* @node stands at the place, @original in the graph: only what @original's inputs depend on counts.
- */
-static gboolean
-derive_node (Derivation *d, const IrNode *original, const IrNode *node, GError **error)
-{
-  g_autofree IrValue **dy = g_new0 (IrValue *, node->n_outputs + 1);
-  g_autofree IrValue **dx = g_new0 (IrValue *, node->n_inputs + 1);
-  g_autofree gboolean *wanted = g_new0 (gboolean, node->n_inputs + 1);
-  IrVjp vjp = { d->edit, node, d->node, dy, wanted, dx };
-  gboolean any_dy = FALSE, any_wanted = FALSE;
-
-  for (guint i = 0; i < node->n_outputs; i++)
-    if (node->outputs[i] != NULL)
-      any_dy |= (dy[i] = g_hash_table_lookup (d->grads, node->outputs[i])) != NULL;
-  for (guint i = 0; i < node->n_inputs; i++)
-    if (node->inputs[i] != NULL && g_hash_table_contains (d->depends, original->inputs[i]))
-      any_wanted |= wanted[i] = ir_dtype_is_float (ir_value_dtype (node->inputs[i]));
-  if (!any_dy || !any_wanted)
-    return TRUE;
-  if (!ir_vjp_run (&vjp, error))
-    return FALSE;
-  for (guint i = 0; i < node->n_inputs; i++)
-    if (wanted[i] && dx[i] != NULL)
-      add_gradient (d, &vjp, node->inputs[i], dx[i]);
-  return TRUE;
-}
-
 /* The outputs keep their values; an Identity makes them. */
 static gboolean
-give_outputs (Derivation *d, const IrVjp *vjp, GError **error)
+give_outputs (Derivation *d, IrReverse *reverse, GError **error)
 {
   const IrAttr *xs = ir_node_attr (d->node, "xs");
+  const IrVjp vjp = { .edit = d->edit, .graph = d->graph, .rank = d->node->rank };
 
   for (guint i = 0; i < d->node->n_outputs; i++)
     {
@@ -303,11 +263,11 @@ give_outputs (Derivation *d, const IrVjp *vjp, GError **error)
       IrValue *x = at_place (d, find_value (d, xs->strings[i].data, NULL));
       if (output == NULL)
         continue;
-      IrValue *gradient = g_hash_table_lookup (d->grads, x);
+      IrValue *gradient = ir_reverse_gradient (reverse, x);
       if (gradient == NULL && !ir_dtype_is_float (ir_value_dtype (x)))
         return fail (d->node, error, "input %u is not known to be of a floating-point type", i);
       if (gradient == NULL) /* y does not depend on it */
-        gradient = ir_vjp_filled_like (vjp, x, 0);
+        gradient = ir_emit_filled (&vjp, x, 0);
       ir_edit_set_output (d->edit, d->node, i, NULL);
       add_identity (d, gradient, output);
     }
@@ -315,29 +275,42 @@ give_outputs (Derivation *d, const IrVjp *vjp, GError **error)
   return TRUE;
 }
 
+/* What is derived by and what is held, as they are at the place. */
+static IrReverse *
+reverse_of (const Derivation *d, const IrGradHooks *hooks)
+{
+  IrReverse *reverse = ir_reverse_new (d->edit, d->graph, d->node->rank, hooks);
+  GHashTableIter iter;
+  gpointer bound;
+
+  g_hash_table_iter_init (&iter, d->bounds);
+  while (g_hash_table_iter_next (&iter, &bound, NULL))
+    {
+      ir_reverse_hold (reverse, at_place (d, bound));
+      if (is_x (d, bound))
+        ir_reverse_by (reverse, at_place (d, bound));
+    }
+  return reverse;
+}
+
 static gboolean
-replace (IrEdit *edit, IrNode *node, GError **error)
+replace (IrEdit *edit, IrNode *node, const IrGradHooks *hooks, GError **error)
 {
   g_auto (Derivation) d = { 0 };
 
   if (!derivation_init (&d, edit, node, error))
     return FALSE;
   find_path (&d);
+  g_autoptr (IrReverse) reverse = reverse_of (&d, hooks);
   g_autofree IrNode **copies = g_new0 (IrNode *, d.path->len + 1);
   for (guint i = 0; i < d.path->len; i++)
     if ((copies[i] = repeat_node (&d, d.path->pdata[i], error)) == NULL)
       return FALSE;
-  IrVjp vjp = { edit, node, node, NULL, NULL, NULL };
   IrValue *y = at_place (&d, d.y);
   if (!ir_dtype_is_float (ir_value_dtype (y)))
     return fail (node, error, "“%s” is not known to be of a floating-point type", d.y->name);
-  g_hash_table_insert (d.grads, y, ir_vjp_filled_like (&vjp, y, 1));
-  for (guint i = d.path->len; i-- > 0;)
-    if (ir_edit_model (edit)->nodes->len > MAX_NODES)
-      return fail (node, error, "the derivative would have more than %d nodes", MAX_NODES);
-    else if (!derive_node (&d, d.path->pdata[i], copies[i], error))
-      return FALSE;
-  return give_outputs (&d, &vjp, error);
+  return ir_reverse_run (reverse, y, NULL, copies, d.path->len, error) &&
+         give_outputs (&d, reverse, error);
 }
 
 /* -- all of them -- */
@@ -384,19 +357,9 @@ find_next (IrModel *model, gboolean *any)
 }
 
 /**
- * ir_grad_error_quark:
- *
- * Returns: the domain of errors of derivatives, %IR_GRAD_ERROR
- */
-GQuark
-ir_grad_error_quark (void)
-{
-  return g_quark_from_static_string ("ir-grad-error-quark");
-}
-
-/**
  * ir_grad_expand:
  * @edit: an edit of a model without function calls
+ * @hooks: (nullable): how bodies are inlined
  * @error: return location for an error
  *
  * Replaces all Gradient nodes. Types are inferred before if there is one.
@@ -406,7 +369,7 @@ ir_grad_error_quark (void)
  * Returns: %TRUE if none is left
  */
 gboolean
-ir_grad_expand (IrEdit *edit, GError **error)
+ir_grad_expand (IrEdit *edit, const IrGradHooks *hooks, GError **error)
 {
   IrModel *model = ir_edit_model (edit);
   gboolean any;
@@ -420,7 +383,7 @@ ir_grad_expand (IrEdit *edit, GError **error)
     }
   while (any && node != NULL)
     {
-      if (!replace (edit, node, error))
+      if (!replace (edit, node, hooks, error))
         return FALSE;
       node = find_next (model, &any);
     }

@@ -1,21 +1,43 @@
 /* Vector-Jacobian products: how the derivative of a scalar by a node's outputs becomes that by its
- * inputs. Each operator says it in the GRAD column of its row, as expressions where each element
- * stands for itself, or by a function that adds nodes. */
+ * inputs. Each operator says it in the GRAD column of its row: as expressions where each element
+ * stands for itself, by a function that adds nodes, by its body, or why not. */
 #pragma once
 
 #include "core/ir/edit.h"
+
+/* Replaces a node by what its body computes; @data is the caller's. The values of the outputs stay. */
+typedef gboolean (*IrGradInline) (IrEdit *edit, IrNode *node, gpointer data, GError **error);
 
 typedef struct
 {
   IrEdit *edit;
   const IrNode *node;     /* what is derived */
-  const IrNode *at;       /* whose place in the order new nodes take */
+  IrGraph *graph;         /* where new nodes go */
+  guint64 rank;           /* their place in the order */
   IrValue *const *dy;     /* per output of @node (nullable): by it */
   const gboolean *wanted; /* per input of @node */
   IrValue **dx;           /* per input of @node: result; NULL: not wanted, or 0 */
 } IrVjp;
 
+typedef gboolean (*IrVjpFunc) (IrVjp *vjp, GError **error);
+
+#define IR_VJP_MAX_RULES 3
+
+/* The GRAD column: one of rules, function, body, zero and opaque. */
+typedef struct
+{
+  guint op;                            /* its IrOpId */
+  const char *rules[IR_VJP_MAX_RULES]; /* (nullable) per input; NULL: no rule, "": 0 */
+  IrVjpFunc function;                  /* (nullable) */
+  gboolean body;                       /* as its function body is derived */
+  gboolean zero;                       /* nothing depends on its inputs smoothly */
+  const char *opaque;                  /* (nullable) why it cannot be derived: a sentence */
+  gboolean any_output; /* function: takes derivatives by other outputs than the first */
+  const char *kink;    /* (nullable) which slope is taken where there are two */
+  const char *keeps;   /* (nullable) of function: what of the forward part it reads */
+} IrGradRow;
+
+const IrGradRow *ir_grad_row (const IrOp *op); /* (nullable): no column */
 gboolean ir_vjp_is_known (const IrNode *node);
+gboolean ir_vjp_passes_integers (const IrNode *node, guint slot);
 gboolean ir_vjp_run (IrVjp *vjp, GError **error);
-IrValue *ir_vjp_emit (const IrVjp *vjp, const char *op, guint n_inputs, IrValue *const *inputs);
-IrValue *ir_vjp_filled_like (const IrVjp *vjp, IrValue *value, double element);

@@ -124,3 +124,50 @@ ir_infer_reduce_sum_to (IrCall *call, GError **error)
   ir_call_same_shape (call, 0, 1, ir_call_input_dtype (call, 0));
   return TRUE;
 }
+
+/* X [N, C, ...] and dY [N, M, ...] to [M, C / group, kernel...] */
+gboolean
+ir_infer_conv_grad_weight (IrCall *call, GError **error)
+{
+  const IrDim *x = ir_call_input_dims (call, 0), *dy = ir_call_input_dims (call, 1);
+  int rank = ir_call_input_rank (call, 0);
+  gint64 group = ir_call_int (call, "group", 1);
+  IrDim dims[IR_MAX_RANK];
+  guint n = 0;
+  const gint64 *kernel = ir_call_ints (call, "kernel_shape", &n);
+
+  if (rank == IR_RANK_UNKNOWN || ir_call_input_rank (call, 1) == IR_RANK_UNKNOWN)
+    return TRUE;
+  if (rank < 3 || ir_call_input_rank (call, 1) != rank || kernel == NULL || (int) n != rank - 2)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                         "X and dY need a batch, channels and as many spatial axes as kernel_shape "
+                         "has sizes");
+  if (group < 1 || (ir_dim_is_known (x[1]) && x[1] % group != 0) ||
+      (ir_dim_is_known (dy[1]) && dy[1] % group != 0))
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                         "the channels of X and dY must be multiples of group");
+  if (ir_dim_is_known (x[0]) && ir_dim_is_known (dy[0]) && x[0] != dy[0])
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X and dY have batches of two sizes");
+  dims[0] = dy[1];
+  dims[1] = ir_dim_is_known (x[1]) ? x[1] / group : IR_DIM_UNKNOWN;
+  for (guint i = 0; i < n; i++)
+    if (kernel[i] < 1)
+      return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "kernel_shape has a size below 1");
+    else
+      dims[i + 2] = kernel[i];
+  ir_call_set_output_type (
+      call, 0, ir_type_tensor (call->context, ir_call_input_dtype (call, 0), rank, dims));
+  return TRUE;
+}
+
+/* As many products as the convolution has. */
+guint64
+ir_cost_conv_grad_weight (const IrCall *call)
+{
+  const IrDim *dims = call->outputs[0].type != NULL ? call->outputs[0].type->dims : NULL;
+  guint64 per_place = 2;
+
+  for (int i = 1; dims != NULL && i < call->outputs[0].type->rank; i++)
+    per_place = ir_mul_saturated (per_place, ir_dim_is_known (dims[i]) ? (guint64) dims[i] : 1);
+  return ir_mul_saturated (ir_type_count (ir_call_input_type (call, 1)), per_place);
+}

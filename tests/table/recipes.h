@@ -48,6 +48,8 @@ static const Recipe recipes[] = {
 
   { "Conv", "f2x3x6x5 f4x3x3x3 f4", "pads=1,1,1,1" },
   { "Conv", "f2x4x6 f4x2x3", "group=2 strides=2" },
+  { "ConvGradWeight", "f2x3x6x5 f2x4x4x3", "kernel_shape=3,3" },
+  { "ConvGradWeight", "f2x4x6 f2x6x2", "kernel_shape=3 group=2 strides=2" },
   { "ConvTranspose", "f2x3x4x5 f3x2x3x3 f2", "strides=2,1" },
   { "MaxPool", "f2x3x6x5", "kernel_shape=2,3 pads=1,1,0,1" },
   { "AveragePool", "f2x3x6x5", "kernel_shape=2,3 strides=2,2" },

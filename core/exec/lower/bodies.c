@@ -201,3 +201,41 @@ ir_exec_expand_bodies (IrEdit *edit, const IrOp *only, GPtrArray *problems, GErr
     }
   return TRUE;
 }
+
+/**
+ * ir_exec_inline_node:
+ * @edit: an edit, with a step open unless it imports
+ * @node: a node whose row has a body, or that calls a function of the model
+ * @data: not used; so that this is an #IrGradInline
+ * @error: return location for an error
+ *
+ * Replaces @node by the nodes of that body, whose types are not known yet.
+ *
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED where the body is written for another version.
+ *
+ * Returns: %TRUE if @node is gone
+ */
+gboolean
+ir_exec_inline_node (IrEdit *edit, IrNode *node, gpointer data, GError **error)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  gboolean own = ir_node_function (node) != NULL;
+  const IrOp *op = node->op;
+
+  if (!own && (op == NULL || op->body == NULL || !add_body (edit, op, error)))
+    {
+      if (error != NULL && *error == NULL)
+        g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s has no body",
+                     node->op_type);
+      return FALSE;
+    }
+  const IrGraph *body = ir_node_function (node);
+  gboolean done = ir_inline_call (edit, node, problems);
+  if (!done)
+    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s",
+                 problems->len > 0 ? ((IrProblem *) problems->pdata[0])->message
+                                   : "its body cannot be put in its place");
+  if (!own && body != NULL)
+    ir_edit_remove_graph (edit, (IrGraph *) body);
+  return done;
+}

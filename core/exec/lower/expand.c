@@ -135,11 +135,12 @@ drop_known_functions (IrEdit *edit)
 static gboolean
 expand_gradients (IrEdit *edit, GError **error)
 {
+  const IrGradHooks hooks = { .inline_body = ir_exec_inline_node };
   g_autoptr (GError) local = NULL;
 
-  if (ir_grad_expand (edit, &local))
+  if (ir_grad_expand (edit, &hooks, &local))
     return TRUE;
-  if (local->domain == IR_GRAD_ERROR)
+  if (local->domain == IR_GRAD_ERROR || local->domain == IR_EXEC_ERROR)
     g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, local->message);
   else
     g_propagate_error (error, g_steal_pointer (&local));

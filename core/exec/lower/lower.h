@@ -13,6 +13,8 @@ gboolean ir_exec_expand_bodies (IrEdit *edit,
                                 GError **error);
 
 void ir_exec_compose (IrModel *model, const IrBackend *backend);
+/* One node, by the body of its row or the function that it calls. */
+gboolean ir_exec_inline_node (IrEdit *edit, IrNode *node, gpointer data, GError **error);
 
 /* An output of the graph that no run gives. */
 typedef struct

@@ -2,6 +2,7 @@
  * element: X, its gradient and its states. */
 #include "config.h"
 
+#include "core/exec/kernel/threads.h"
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/exec/ref/ref.h"
@@ -213,5 +214,130 @@ ir_ref_reduce_sum_to (IrCall *call, GError **error)
         sums[places[i]] += values[i];
     }
   ir_block_store (out, 0, n, sums);
+  return TRUE;
+}
+
+/* -- the derivative of a convolution by its kernel -- */
+
+typedef struct
+{
+  IrCall *call;
+  guint n_axes;
+  gint64 batch, channels, maps, group;
+  const gint64 *in, *out;
+  gint64 kernel[IR_MAX_RANK], strides[IR_MAX_RANK], dilations[IR_MAX_RANK], pads[IR_MAX_RANK];
+  guint64 x_plane, y_plane, taps;
+  const double *x, *dy;
+  gint64 *places; /* for a tap: of each place of dY, the one of X; -1: in the padding */
+  double *dw;
+  guint64 tap;
+} GradWeight;
+
+static void
+read_window (const IrCall *call, const char *name, guint n, gint64 *values, gint64 fallback)
+{
+  guint given = 0;
+  const gint64 *list = ir_call_ints (call, name, &given);
+
+  for (guint i = 0; i < n; i++)
+    values[i] = i < given ? list[i] : fallback;
+}
+
+static void
+find_places (GradWeight *g)
+{
+  gint64 tap[IR_MAX_RANK], rest = (gint64) g->tap;
+
+  for (guint i = g->n_axes; i-- > 0; rest /= g->kernel[i])
+    tap[i] = rest % g->kernel[i];
+  for (guint64 at = 0; at < g->y_plane; at++)
+    {
+      gint64 place = 0, scale = 1, left = (gint64) at;
+      for (guint i = g->n_axes; i-- > 0; left /= g->out[i])
+        {
+          gint64 k = (left % g->out[i]) * g->strides[i] - g->pads[i] + tap[i] * g->dilations[i];
+          place = place < 0 || k < 0 || k >= g->in[i] ? -1 : place + k * scale;
+          scale *= g->in[i];
+        }
+      g->places[at] = place;
+    }
+}
+
+static void
+sum_maps (guint64 first, guint64 last, guint worker, gpointer data)
+{
+  const GradWeight *g = data;
+  gint64 c_each = g->channels / g->group, m_each = g->maps / g->group;
+
+  for (guint64 m = first; m < last && !ir_call_stopped (g->call); m++)
+    for (gint64 c = 0; c < c_each; c++)
+      {
+        guint64 channel = (guint64) ((gint64) m / m_each * c_each + c);
+        double sum = 0;
+        for (gint64 n = 0; n < g->batch; n++)
+          {
+            const double *x = g->x + ((guint64) (n * g->channels) + channel) * g->x_plane;
+            const double *dy = g->dy + ((guint64) (n * g->maps) + m) * g->y_plane;
+            for (guint64 at = 0; at < g->y_plane; at++)
+              sum += g->places[at] >= 0 ? dy[at] * x[g->places[at]] : 0;
+          }
+        g->dw[(m * (guint64) c_each + (guint64) c) * g->taps + g->tap] = sum;
+      }
+}
+
+static guint64
+plane_of (const gint64 *sizes, guint n)
+{
+  guint64 product = 1;
+
+  for (guint i = 0; i < n; i++)
+    product *= (guint64) sizes[i];
+  return product;
+}
+
+/* X, dY; tap by tap, in double. Cost: as the convolution. */
+gboolean
+ir_ref_conv_grad_weight (IrCall *call, GError **error)
+{
+  GradWeight g = { .call = call };
+
+  if (!ir_block_check_float (call, error) || !call->op->infer (call, error))
+    return FALSE;
+  const IrTensor *x = ir_call_input (call, 0), *dy = ir_call_input (call, 1);
+  g.n_axes = ir_tensor_rank (x) - 2;
+  g.batch = ir_tensor_dims (x)[0];
+  g.channels = ir_tensor_dims (x)[1];
+  g.maps = ir_tensor_dims (dy)[1];
+  g.in = ir_tensor_dims (x) + 2;
+  g.out = ir_tensor_dims (dy) + 2;
+  g.group = ir_call_int (call, "group", 1);
+  read_window (call, "kernel_shape", g.n_axes, g.kernel, 1);
+  read_window (call, "strides", g.n_axes, g.strides, 1);
+  read_window (call, "dilations", g.n_axes, g.dilations, 1);
+  read_window (call, "pads", g.n_axes, g.pads, 0);
+  g.x_plane = plane_of (g.in, g.n_axes);
+  g.y_plane = plane_of (g.out, g.n_axes);
+  g.taps = plane_of (g.kernel, g.n_axes);
+  IrTensor *out = ir_block_new_output (call, 0, error);
+  guint64 n = out != NULL ? ir_tensor_n_elements (out) : 0;
+  g_autofree double *xs = out != NULL ? ir_block_load_new (call, 0, error) : NULL;
+  g_autofree double *dys = xs != NULL ? ir_block_load_new (call, 1, error) : NULL;
+  g_autofree double *dw = dys != NULL ? ir_block_new (call, n, error) : NULL;
+  g_autofree double *places = dw != NULL ? ir_block_new (call, g.y_plane, error) : NULL;
+  if (places == NULL)
+    return FALSE;
+  g.x = xs;
+  g.dy = dys;
+  g.dw = dw;
+  g.places = (gint64 *) (gpointer) places;
+  double each = (double) g.y_plane * (double) g.batch * (double) (g.channels / g.group);
+  for (g.tap = 0; n > 0 && g.tap < g.taps; g.tap++)
+    {
+      find_places (&g);
+      ir_threads_for (call->threads, (guint64) g.maps, ir_threads_grain (each), sum_maps, &g);
+      if (ir_block_cancelled (call, error))
+        return FALSE;
+    }
+  ir_block_store (out, 0, n, dw);
   return TRUE;
 }

@@ -1,0 +1,186 @@
+/* Derivatives of operators that pick and put elements by indices: what was picked twice gets both. */
+#include "config.h"
+
+#include "core/grad/emit.h"
+#include "core/grad/rules.h"
+
+#include <string.h>
+
+/* Indices from the end count from the start. */
+static IrValue *
+from_the_start (const IrVjp *vjp, IrValue *indices, IrValue *data, gint64 axis)
+{
+  static const gint64 none = 0;
+  gint64 place = axis < 0 ? axis + ir_value_rank (data) : axis, size = data->type->dims[place];
+  IrValue *zero = ir_emit_ints (vjp, &none, -1), *n;
+
+  indices = ir_emit_cast (vjp, indices, IR_DTYPE_INT64);
+  n = size >= 0
+          ? ir_emit_ints (vjp, &size, -1)
+          : ir_emit2 (vjp, "Gather", ir_emit1 (vjp, "Shape", data), ir_emit_ints (vjp, &place, -1));
+  return ir_emit3 (vjp, "Where", ir_emit2 (vjp, "Less", indices, zero),
+                   ir_emit2 (vjp, "Add", indices, n), indices);
+}
+
+/* Rows along axis, which comes first: rows are added where they were taken from. */
+gboolean
+ir_vjp_gather (IrVjp *vjp, GError **error)
+{
+  static const gint64 last = -1;
+  const IrNode *node = vjp->node;
+  IrValue *data = node->inputs[0], *indices = node->inputs[1], *dy = vjp->dy[0], *zeros;
+  int rank = ir_value_rank (data), n = ir_value_rank (indices);
+  gint64 axis = ir_node_attr_int (node, "axis", 0), there[IR_MAX_RANK], back[IR_MAX_RANK];
+  gint64 moved[IR_MAX_RANK];
+
+  if (!ir_emit_needs_opset (vjp, 16, error))
+    return FALSE;
+  if (rank < 1 || n < 0 || rank + n - 1 > IR_MAX_RANK)
+    return ir_emit_fail (vjp, error, "the ranks of its inputs are not known");
+  axis += axis < 0 ? rank : 0;
+  for (int i = 0; i < rank + n - 1; i++) /* of dy: the indices' axes to the front */
+    moved[i] = i < n ? axis + i : i < n + axis ? i - n : i;
+  for (int i = 0; i < rank; i++)
+    {
+      there[i] = i == 0 ? axis : i <= axis ? i - 1 : i;
+      back[there[i]] = i;
+    }
+  dy = ir_emit_transpose (vjp, dy, moved, (guint) (rank + n - 1));
+  zeros = ir_emit_transpose (vjp, ir_emit_filled (vjp, data, 0), there, (guint) rank);
+  IrValue *inputs[] = {
+    zeros, ir_emit_unsqueeze (vjp, from_the_start (vjp, indices, data, axis), &last, 1), dy
+  };
+  IrNode *scatter = ir_emit_node (vjp, "ScatterND", 3, inputs, 1);
+  ir_emit_attr_string (vjp, scatter, "reduction", "add");
+  vjp->dx[0] = ir_emit_transpose (vjp, ir_emit_end (vjp, scatter), back, (guint) rank);
+  return TRUE;
+}
+
+static IrValue *
+scatter_elements (
+    const IrVjp *vjp, IrValue *data, IrValue *indices, IrValue *updates, gint64 axis, gboolean add)
+{
+  IrValue *inputs[] = { data, indices, updates };
+  IrNode *node = ir_emit_node (vjp, "ScatterElements", 3, inputs, 1);
+
+  ir_emit_attr_int (vjp, node, "axis", axis);
+  if (add)
+    ir_emit_attr_string (vjp, node, "reduction", "add");
+  return ir_emit_end (vjp, node);
+}
+
+gboolean
+ir_vjp_gather_elements (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+
+  if (!ir_emit_needs_opset (vjp, 16, error))
+    return FALSE;
+  vjp->dx[0] = scatter_elements (vjp, ir_emit_filled (vjp, node->inputs[0], 0), node->inputs[1],
+                                 vjp->dy[0], ir_node_attr_int (node, "axis", 0), TRUE);
+  return TRUE;
+}
+
+gboolean
+ir_vjp_gather_nd (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+
+  if (!ir_emit_needs_opset (vjp, 16, error))
+    return FALSE;
+  if (ir_node_attr_int (node, "batch_dims", 0) != 0)
+    return ir_vjp_move (vjp, error);
+  IrValue *inputs[] = { ir_emit_filled (vjp, node->inputs[0], 0), node->inputs[1], vjp->dy[0] };
+  IrNode *scatter = ir_emit_node (vjp, "ScatterND", 3, inputs, 1);
+  ir_emit_attr_string (vjp, scatter, "reduction", "add");
+  vjp->dx[0] = ir_emit_end (vjp, scatter);
+  return TRUE;
+}
+
+/* Does it add? Otherwise it writes over; mul, min and max have no rule. */
+static gboolean
+read_reduction (const IrVjp *vjp, gboolean *add, GError **error)
+{
+  const char *reduction = ir_node_attr_string (vjp->node, "reduction", "none");
+
+  *add = strcmp (reduction, "add") == 0;
+  return *add || strcmp (reduction, "none") == 0 ||
+         ir_emit_fail (vjp, error, "its reduction \"%s\" has no rule; none and add have",
+                       reduction);
+}
+
+gboolean
+ir_vjp_scatter_elements (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+  gint64 axis = ir_node_attr_int (node, "axis", 0);
+  gboolean add;
+
+  if (!read_reduction (vjp, &add, error))
+    return FALSE;
+  if (vjp->wanted[0])
+    vjp->dx[0] = add ? vjp->dy[0]
+                     : scatter_elements (vjp, vjp->dy[0], node->inputs[1],
+                                         ir_emit_filled (vjp, node->inputs[2], 0), axis, FALSE);
+  if (vjp->wanted[2])
+    {
+      IrValue *inputs[] = { vjp->dy[0], node->inputs[1] };
+      IrNode *gather = ir_emit_node (vjp, "GatherElements", 2, inputs, 1);
+      ir_emit_attr_int (vjp, gather, "axis", axis);
+      vjp->dx[2] = ir_emit_end (vjp, gather);
+    }
+  return TRUE;
+}
+
+gboolean
+ir_vjp_scatter_nd (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+  gboolean add;
+
+  if (!read_reduction (vjp, &add, error))
+    return FALSE;
+  if (vjp->wanted[0])
+    vjp->dx[0] = add ? vjp->dy[0]
+                     : ir_emit3 (vjp, "ScatterND", vjp->dy[0], node->inputs[1],
+                                 ir_emit_filled (vjp, node->inputs[2], 0));
+  if (vjp->wanted[2])
+    vjp->dx[2] = ir_emit2 (vjp, "GatherND", vjp->dy[0], node->inputs[1]);
+  return TRUE;
+}
+
+/* By the two values, off and on */
+gboolean
+ir_vjp_one_hot (IrVjp *vjp, GError **error)
+{
+  static const gint64 pair[] = { 0, 1 }, axis = 0;
+  const IrNode *node = vjp->node;
+  IrDtype dtype = ir_value_dtype (vjp->dy[0]);
+  IrValue *inputs[] = { node->inputs[0], node->inputs[1],
+                        ir_emit_cast (vjp, ir_emit_ints (vjp, pair, 2), dtype) };
+  IrNode *again = ir_emit_node (vjp, "OneHot", 3, inputs, 1);
+  IrValue *parts[2];
+
+  ir_emit_copy_attr (vjp, again, "axis");
+  IrValue *dy = ir_emit_flat (vjp, vjp->dy[0]);
+  IrValue *on = ir_emit_flat (vjp, ir_emit_end (vjp, again));
+  IrValue *off = ir_emit2 (vjp, "Sub", ir_emit_number (vjp, 1), on);
+  parts[0] = ir_emit_reduce (vjp, "ReduceSum", ir_emit2 (vjp, "Mul", dy, off), &axis, 1, TRUE);
+  parts[1] = ir_emit_reduce (vjp, "ReduceSum", ir_emit2 (vjp, "Mul", dy, on), &axis, 1, TRUE);
+  IrNode *concat = ir_emit_node (vjp, "Concat", 2, parts, 1);
+  ir_emit_attr_int (vjp, concat, "axis", 0);
+  vjp->dx[2] = ir_emit_end (vjp, concat);
+  return TRUE;
+}
+
+/* Each value goes back to where its index says. */
+gboolean
+ir_vjp_top_k (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+
+  vjp->dx[0] = scatter_elements (vjp, ir_emit_filled (vjp, node->inputs[0], 0),
+                                 ir_emit_extra_output (vjp, 1), vjp->dy[0],
+                                 ir_node_attr_int (node, "axis", -1), FALSE);
+  return TRUE;
+}

@@ -1,0 +1,305 @@
+/* Derivatives of products: each is linear in every operand. */
+#include "config.h"
+
+#include "core/grad/emit.h"
+#include "core/grad/rules.h"
+#include "core/grad/slide.h"
+
+#include <string.h>
+
+/* -- matrix products -- */
+
+static IrValue *
+transpose_last (const IrVjp *vjp, IrValue *value)
+{
+  gint64 perm[IR_MAX_RANK];
+  int rank = ir_value_rank (value);
+
+  if (rank < 2)
+    return value;
+  for (int i = 0; i < rank; i++)
+    perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+  return ir_emit_transpose (vjp, value, perm, (guint) rank);
+}
+
+/* Vectors become matrices of one row (left) or column (right), and the result likewise. */
+gboolean
+ir_vjp_matmul (IrVjp *vjp, GError **error)
+{
+  static const gint64 row = 0, column = 1;
+  IrValue *a = vjp->node->inputs[0], *b = vjp->node->inputs[1], *dy = vjp->dy[0];
+  gint64 rank = ir_value_rank (vjp->node->outputs[0]);
+
+  if (ir_value_rank (a) < 1 || ir_value_rank (b) < 1 || rank < 0)
+    return ir_emit_fail (vjp, error, "the ranks of its operands are not known");
+  if (ir_value_rank (b) == 1)
+    {
+      b = ir_emit_unsqueeze (vjp, b, &column, 1);
+      dy = ir_emit_unsqueeze (vjp, dy, &rank, 1);
+      rank++;
+    }
+  if (ir_value_rank (a) == 1)
+    {
+      gint64 axis = rank - 1;
+      a = ir_emit_unsqueeze (vjp, a, &row, 1);
+      dy = ir_emit_unsqueeze (vjp, dy, &axis, 1);
+    }
+  if (vjp->wanted[0])
+    vjp->dx[0] = ir_emit_reshape_like (
+        vjp, ir_emit_sum_to (vjp, ir_emit2 (vjp, "MatMul", dy, transpose_last (vjp, b)), a),
+        vjp->node->inputs[0]);
+  if (vjp->wanted[1])
+    vjp->dx[1] = ir_emit_reshape_like (
+        vjp, ir_emit_sum_to (vjp, ir_emit2 (vjp, "MatMul", transpose_last (vjp, a), dy), b),
+        vjp->node->inputs[1]);
+  return TRUE;
+}
+
+static IrValue *
+product (const IrVjp *vjp, IrValue *a, gboolean trans_a, IrValue *b, gboolean trans_b)
+{
+  IrValue *inputs[2] = { a, b };
+  IrNode *node = ir_emit_node (vjp, "Gemm", 2, inputs, 1);
+
+  ir_emit_attr_int (vjp, node, "transA", trans_a);
+  ir_emit_attr_int (vjp, node, "transB", trans_b);
+  return ir_emit_end (vjp, node);
+}
+
+static IrValue *
+times (const IrVjp *vjp, IrValue *value, double factor)
+{
+  return factor == 1 ? value : ir_emit2 (vjp, "Mul", value, ir_emit_number (vjp, factor));
+}
+
+gboolean
+ir_vjp_gemm (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+  IrValue *a = node->inputs[0], *b = node->inputs[1];
+  gboolean trans_a = ir_node_attr_int (node, "transA", 0) != 0;
+  gboolean trans_b = ir_node_attr_int (node, "transB", 0) != 0;
+  double alpha = (double) ir_node_attr_float (node, "alpha", 1);
+  double beta = (double) ir_node_attr_float (node, "beta", 1);
+  IrValue *dy = vjp->wanted[0] || vjp->wanted[1] ? times (vjp, vjp->dy[0], alpha) : NULL;
+
+  if (vjp->wanted[0])
+    vjp->dx[0] = trans_a ? product (vjp, b, trans_b, dy, TRUE)
+                         : product (vjp, dy, FALSE, b, !trans_b);
+  if (vjp->wanted[1])
+    vjp->dx[1] = trans_b ? product (vjp, dy, TRUE, a, trans_a)
+                         : product (vjp, a, !trans_a, dy, FALSE);
+  if (node->n_inputs > 2 && vjp->wanted[2])
+    vjp->dx[2] = ir_emit_sum_to (vjp, times (vjp, vjp->dy[0], beta), node->inputs[2]);
+  return TRUE;
+}
+
+/* -- Einsum: the terms of an operand and of the result change places -- */
+
+typedef struct
+{
+  char **terms; /* one per operand */
+  char *result;
+} Equation;
+
+static void
+equation_clear (Equation *equation)
+{
+  g_strfreev (equation->terms);
+  g_free (equation->result);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Equation, equation_clear)
+
+/* Indices that stand once, sorted: what an equation without an arrow results in. */
+static char *
+implied_result (const char *terms)
+{
+  GString *result = g_string_new (NULL);
+
+  for (int c = 'A'; c <= 'z'; c++)
+    {
+      const char *first = g_ascii_isalpha (c) ? strchr (terms, c) : NULL;
+      if (first != NULL && strchr (first + 1, c) == NULL)
+        g_string_append_c (result, (char) c);
+    }
+  return g_string_free (result, FALSE);
+}
+
+static gboolean
+repeats (const char *term)
+{
+  for (; *term != '\0'; term++)
+    if (strchr (term + 1, *term) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+parse_equation (const IrVjp *vjp, Equation *equation, GError **error)
+{
+  g_auto (GStrv) words = g_strsplit (ir_node_attr_string (vjp->node, "equation", ""), " ", -1);
+  g_autofree char *text = g_strjoinv ("", words);
+  g_auto (GStrv) sides = g_strsplit (text, "->", 2);
+
+  equation->terms = g_strsplit (sides[0] != NULL ? sides[0] : "", ",", -1);
+  equation->result = sides[0] != NULL && sides[1] != NULL
+                         ? g_strdup (sides[1])
+                         : implied_result (sides[0] != NULL ? sides[0] : "");
+  if (g_strv_length (equation->terms) != vjp->node->n_inputs)
+    return ir_emit_fail (vjp, error, "its equation has not as many terms as it has inputs");
+  if (strchr (text, '.') != NULL)
+    return ir_emit_fail (vjp, error, "its equation has an ellipsis, which has no rule");
+  for (guint i = 0; equation->terms[i] != NULL; i++)
+    if (repeats (equation->terms[i]))
+      return ir_emit_fail (vjp, error, "its equation has a diagonal, which has no rule");
+  return TRUE;
+}
+
+/* Is @index in the result, or in a term but that of operand @but? */
+static gboolean
+elsewhere (const Equation *equation, char index, guint but)
+{
+  gboolean found = strchr (equation->result, index) != NULL;
+
+  for (guint i = 0; equation->terms[i] != NULL; i++)
+    found |= i != but && strchr (equation->terms[i], index) != NULL;
+  return found;
+}
+
+static IrValue *
+einsum_of (const IrVjp *vjp, const Equation *equation, guint slot)
+{
+  g_autoptr (GString) text = g_string_new (equation->result);
+  g_autofree IrValue **inputs = g_new0 (IrValue *, vjp->node->n_inputs + 1);
+  gint64 axes[IR_MAX_RANK];
+  guint n = 0, n_axes = 0;
+
+  inputs[n++] = vjp->dy[0];
+  for (guint i = 0; i < vjp->node->n_inputs; i++)
+    if (i != slot)
+      {
+        g_string_append_printf (text, ",%s", equation->terms[i]);
+        inputs[n++] = vjp->node->inputs[i];
+      }
+  g_string_append (text, "->");
+  for (guint i = 0; equation->terms[slot][i] != '\0'; i++)
+    if (elsewhere (equation, equation->terms[slot][i], slot))
+      g_string_append_c (text, equation->terms[slot][i]);
+    else if (n_axes < IR_MAX_RANK)
+      axes[n_axes++] = i; /* summed away: the same for every element along it */
+  IrNode *node = ir_emit_node (vjp, "Einsum", n, inputs, 1);
+  ir_emit_attr_string (vjp, node, "equation", text->str);
+  IrValue *dx = ir_emit_end (vjp, node);
+  if (n_axes == 0)
+    return dx;
+  return ir_emit2 (vjp, "Expand", ir_emit_unsqueeze (vjp, dx, axes, n_axes),
+                   ir_emit_shape (vjp, vjp->node->inputs[slot]));
+}
+
+gboolean
+ir_vjp_einsum (IrVjp *vjp, GError **error)
+{
+  g_auto (Equation) equation = { 0 };
+
+  if (!parse_equation (vjp, &equation, error))
+    return FALSE;
+  for (guint i = 0; i < vjp->node->n_inputs; i++)
+    if (vjp->wanted[i])
+      vjp->dx[i] = einsum_of (vjp, &equation, i);
+  return TRUE;
+}
+
+/* -- convolutions -- */
+
+/* The bias is added to every element of its channel. */
+static void
+derive_bias (IrVjp *vjp, const IrSlide *window)
+{
+  gint64 axes[IR_MAX_RANK] = { 0 };
+
+  if (vjp->node->n_inputs < 3 || !vjp->wanted[2])
+    return;
+  for (guint i = 0; i < window->n; i++)
+    axes[i + 1] = i + 2;
+  vjp->dx[2] = ir_emit_reduce (vjp, "ReduceSum", vjp->dy[0], axes, window->n + 1, FALSE);
+}
+
+/* By W, from what it slid over and what came out: irscope.ConvGradWeight */
+static IrValue *
+weight_gradient (const IrVjp *vjp, const IrSlide *window, IrValue *x, IrValue *dy)
+{
+  IrValue *inputs[] = { x, dy };
+  IrNode *node = ir_emit_node (vjp, "irscope.ConvGradWeight", 2, inputs, 1);
+
+  ir_emit_attr_ints (vjp, node, "kernel_shape", window->kernel, window->n);
+  ir_slide_set_attrs (vjp, window, node, FALSE);
+  return ir_emit_end (vjp, node);
+}
+
+gboolean
+ir_vjp_conv (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+  IrSlide window;
+
+  if (!ir_slide_read (vjp, node->inputs[0], node->outputs[0], node->inputs[1], &window, error))
+    return FALSE;
+  if (vjp->wanted[0])
+    {
+      IrValue *dx = ir_slide_back (vjp, &window, vjp->dy[0], node->inputs[1], error);
+      if (dx == NULL)
+        return FALSE;
+      vjp->dx[0] = dx;
+    }
+  if (vjp->wanted[1])
+    vjp->dx[1] = weight_gradient (vjp, &window, node->inputs[0], vjp->dy[0]);
+  derive_bias (vjp, &window);
+  return TRUE;
+}
+
+/* A convolution backwards: of its derivative forwards. */
+static IrValue *
+convolve (const IrVjp *vjp, const IrSlide *window, IrValue *x, IrValue *w)
+{
+  IrValue *inputs[] = { x, w };
+  IrNode *node = ir_emit_node (vjp, "Conv", 2, inputs, 1);
+
+  ir_slide_set_attrs (vjp, window, node, FALSE);
+  return ir_emit_end (vjp, node);
+}
+
+gboolean
+ir_vjp_conv_transpose (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+  IrSlide window;
+
+  if (ir_node_attr (node, "output_shape") != NULL ||
+      strcmp (ir_node_attr_string (node, "auto_pad", "NOTSET"), "NOTSET") != 0)
+    return ir_emit_fail (vjp, error, "its padding follows from its output; give it as pads");
+  if (!ir_slide_read (vjp, node->outputs[0], node->inputs[0], node->inputs[1], &window, error))
+    return FALSE;
+  if (vjp->wanted[0])
+    vjp->dx[0] = convolve (vjp, &window, vjp->dy[0], node->inputs[1]);
+  if (vjp->wanted[1])
+    vjp->dx[1] = weight_gradient (vjp, &window, vjp->dy[0], node->inputs[0]);
+  derive_bias (vjp, &window);
+  return TRUE;
+}
+
+/* Linear in what W slid over and in what came out: their convolutions with the derivative by W. */
+gboolean
+ir_vjp_conv_grad_weight (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+  IrSlide window;
+
+  if (!ir_slide_read (vjp, node->inputs[0], node->inputs[1], node->outputs[0], &window, error))
+    return FALSE;
+  if (vjp->wanted[0] &&
+      (vjp->dx[0] = ir_slide_back (vjp, &window, node->inputs[1], vjp->dy[0], error)) == NULL)
+    return FALSE;
+  if (vjp->wanted[1])
+    vjp->dx[1] = convolve (vjp, &window, node->inputs[0], vjp->dy[0]);
+  return TRUE;
+}

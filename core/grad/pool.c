@@ -1,0 +1,226 @@
+/* Derivatives of pools and of resampling. */
+#include "config.h"
+
+#include "core/grad/emit.h"
+#include "core/grad/rules.h"
+#include "core/grad/slide.h"
+
+#include <string.h>
+
+/* To where the largest element stood: the forward node gives it besides, and nothing is searched
+ * again. Windows overlap, so it is added. */
+gboolean
+ir_vjp_max_pool (IrVjp *vjp, GError **error)
+{
+  if (ir_node_attr_int (vjp->node, "storage_order", 0) != 0)
+    return ir_emit_fail (vjp, error,
+                         "its Indices count by columns (storage_order), which has no rule");
+  if (!ir_emit_needs_opset (vjp, 16, error))
+    return FALSE;
+  vjp->dx[0] = ir_emit_scatter_flat (vjp, vjp->node->inputs[0], ir_emit_extra_output (vjp, 1),
+                                     vjp->dy[0]);
+  return TRUE;
+}
+
+/* Elements of the window at @place along @axis that count */
+static guint
+count_along (const IrSlide *window, guint axis, gint64 place, gboolean with_padding)
+{
+  gint64 first = place * window->strides[axis] - window->pads[axis], n = 0;
+  gint64 low = with_padding ? -window->pads[axis] : 0;
+  gint64 high = window->in[axis] + (with_padding ? window->pads[axis + window->n] : 0);
+
+  for (gint64 k = 0; k < window->kernel[axis]; k++)
+    {
+      gint64 at = first + k * window->dilations[axis];
+      n += at >= low && at < high;
+    }
+  return (guint) MAX (n, 1);
+}
+
+/* One over the number of elements, for each place: a constant of the shape [1, 1, out...] */
+static IrValue *
+shares (const IrVjp *vjp, const IrSlide *window, gboolean with_padding)
+{
+  gint64 dims[IR_MAX_RANK] = { 1, 1 }, total = 1;
+
+  for (guint i = 0; i < window->n; i++)
+    total *= dims[i + 2] = window->out[i];
+  g_autofree double *values = g_new (double, MAX (total, 1));
+  for (gint64 at = 0; at < total; at++)
+    {
+      gint64 rest = at;
+      values[at] = 1;
+      for (guint i = window->n; i-- > 0;)
+        {
+          values[at] /= count_along (window, i, rest % window->out[i], with_padding);
+          rest /= window->out[i];
+        }
+    }
+  return ir_emit_doubles (vjp, window->n + 2, dims, values);
+}
+
+/* Each channel is an image of its own, with a kernel of ones. */
+gboolean
+ir_vjp_average_pool (IrVjp *vjp, GError **error)
+{
+  IrValue *x = vjp->node->inputs[0];
+  gint64 dims[IR_MAX_RANK] = { -1, 1 }, kernel[IR_MAX_RANK] = { 1, 1 }, ones = 1;
+  IrSlide window;
+
+  if (!ir_slide_read (vjp, x, vjp->node->outputs[0], NULL, &window, error))
+    return FALSE;
+  if (!window.sizes_known)
+    return ir_emit_fail (vjp, error, "its sizes are not known; give them (--dim)");
+  for (guint i = 0; i < window.n; i++)
+    {
+      dims[i + 2] = window.out[i];
+      ones *= kernel[i + 2] = window.kernel[i];
+    }
+  window.group = 1;
+  IrValue *part = ir_emit2 (
+      vjp, "Mul", vjp->dy[0],
+      shares (vjp, &window, ir_node_attr_int (vjp->node, "count_include_pad", 0) != 0));
+  g_autofree double *values = g_new (double, ones);
+  for (gint64 i = 0; i < ones; i++)
+    values[i] = 1;
+  IrValue *back = ir_slide_back (vjp, &window, ir_emit_reshape (vjp, part, dims, window.n + 2),
+                                 ir_emit_doubles (vjp, window.n + 2, kernel, values), error);
+  if (back == NULL)
+    return FALSE;
+  vjp->dx[0] = ir_emit_reshape_like (vjp, back, x);
+  return TRUE;
+}
+
+gboolean
+ir_vjp_global_average_pool (IrVjp *vjp, GError **error)
+{
+  IrValue *x = vjp->node->inputs[0];
+  IrDtype dtype = ir_value_dtype (vjp->dy[0]);
+  IrValue *size = ir_emit_cast (vjp, ir_emit_size (vjp, x), dtype);
+  IrValue *count = ir_emit_cast (vjp, ir_emit_size (vjp, vjp->node->outputs[0]), dtype);
+  IrValue *part = ir_emit2 (vjp, "Div", vjp->dy[0], ir_emit2 (vjp, "Div", size, count));
+
+  vjp->dx[0] = ir_emit2 (vjp, "Expand", part, ir_emit_shape (vjp, x));
+  return TRUE;
+}
+
+/* Elements that are the result share what comes. */
+gboolean
+ir_vjp_global_max_pool (IrVjp *vjp, GError **error)
+{
+  IrValue *x = vjp->node->inputs[0];
+  gint64 axes[IR_MAX_RANK];
+  int rank = ir_value_rank (x);
+
+  if (rank < 3)
+    return ir_emit_fail (vjp, error, "the rank of its input is not known");
+  for (int i = 2; i < rank; i++)
+    axes[i - 2] = i;
+  IrValue *chosen = ir_emit_cast (vjp, ir_emit2 (vjp, "Equal", x, vjp->node->outputs[0]),
+                                  ir_value_dtype (vjp->dy[0]));
+  IrValue *n = ir_emit_reduce (vjp, "ReduceSum", chosen, axes, (guint) rank - 2, TRUE);
+  vjp->dx[0] = ir_emit2 (vjp, "Mul", chosen, ir_emit2 (vjp, "Div", vjp->dy[0], n));
+  return TRUE;
+}
+
+/* -- Resize: along each axis a matrix, which Resize itself gives of the unit matrix -- */
+
+static void
+copy_resize_attrs (const IrVjp *vjp, IrNode *node)
+{
+  static const char *const names[] = {
+    "mode",          "antialias",       "coordinate_transformation_mode",
+    "cubic_coeff_a", "exclude_outside", "nearest_mode"
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    ir_emit_copy_attr (vjp, node, names[i]);
+}
+
+static IrValue *
+unit_matrix (const IrVjp *vjp, gint64 n)
+{
+  gint64 dims[] = { n, n };
+  g_autofree double *values = g_new0 (double, MAX (n * n, 1));
+
+  for (gint64 i = 0; i < n; i++)
+    values[i * n + i] = 1;
+  return ir_emit_doubles (vjp, 2, dims, values);
+}
+
+/* (nullable) Scales of all axes, if they are what the node is told and known. */
+static const IrTensor *
+known_scales (const IrVjp *vjp)
+{
+  IrValue *scales = ir_node_input (vjp->node, 2);
+  const IrTensor *tensor = scales != NULL ? ir_value_constant (scales) : NULL;
+
+  return tensor != NULL && ir_tensor_n_elements (tensor) > 0 ? tensor : NULL;
+}
+
+/* The weights [in, out] of one axis */
+static IrValue *
+axis_matrix (const IrVjp *vjp, gint64 in, gint64 out, const double *scale)
+{
+  gint64 sizes[] = { in, out }, two = 2;
+  IrValue *inputs[4] = { unit_matrix (vjp, in) };
+
+  if (scale != NULL)
+    {
+      const float values[] = { 1, (float) *scale };
+      g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, &two, values);
+      inputs[2] = ir_edit_add_initializer (vjp->edit, vjp->graph, NULL, tensor);
+    }
+  else
+    inputs[3] = ir_emit_ints (vjp, sizes, 2);
+  IrNode *node = ir_emit_node (vjp, "Resize", scale != NULL ? 3 : 4, inputs, 1);
+  copy_resize_attrs (vjp, node);
+  return ir_emit_end (vjp, node);
+}
+
+/* Moves @axis last, multiplies by the matrix [out, in], and moves it back. */
+static IrValue *
+multiply_along (const IrVjp *vjp, IrValue *value, int axis, int rank, IrValue *matrix)
+{
+  gint64 perm[IR_MAX_RANK];
+
+  for (int i = 0; i < rank; i++)
+    perm[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
+  value = ir_emit_transpose (vjp, value, perm, (guint) rank);
+  value = ir_emit2 (vjp, "MatMul", value, matrix);
+  return ir_emit_transpose (vjp, value, perm, (guint) rank);
+}
+
+gboolean
+ir_vjp_resize (IrVjp *vjp, GError **error)
+{
+  static const gint64 swap[] = { 1, 0 };
+  const IrNode *node = vjp->node;
+  gint64 in[IR_MAX_RANK], out[IR_MAX_RANK];
+  int rank, out_rank;
+  const IrTensor *scales = known_scales (vjp);
+
+  if (!ir_emit_needs_opset (vjp, 13, error))
+    return FALSE;
+  if (strcmp (ir_node_attr_string (node, "coordinate_transformation_mode", ""),
+              "tf_crop_and_resize") == 0)
+    return ir_emit_fail (vjp, error, "it crops, which has no rule");
+  if (!ir_emit_dims (node->inputs[0], in, &rank) ||
+      !ir_emit_dims (node->outputs[0], out, &out_rank) || rank != out_rank)
+    return ir_emit_fail (vjp, error, "its sizes are not known; give them (--dim)");
+  if (scales != NULL &&
+      (ir_node_attr (node, "axes") != NULL || ir_tensor_n_elements (scales) != (guint64) rank))
+    return ir_emit_fail (vjp, error, "its scales are those of some axes only, which has no rule");
+  IrValue *dx = vjp->dy[0];
+  for (int i = 0; i < rank; i++)
+    {
+      double scale = scales != NULL ? ir_tensor_get_double (scales, (guint64) i) : 1;
+      if (in[i] == out[i] && scale == 1)
+        continue;
+      IrValue *matrix = axis_matrix (vjp, in[i], out[i], scales != NULL ? &scale : NULL);
+      dx = multiply_along (vjp, dx, i, rank, ir_emit_transpose (vjp, matrix, swap, 2));
+    }
+  vjp->dx[0] = dx;
+  return TRUE;
+}

@@ -1,0 +1,437 @@
+/* Reverse accumulation: one engine for the operator Gradient, the pass of that name, and bodies.
+ *
+ *   ones like y                 seed
+ *   for each node, backwards:   vjp: the derivative by its outputs becomes that by its inputs
+ *   Sum (all that came)         accumulate, where several nodes read a value; one sum, in the order
+ *                               in which the parts came, and in float for the half precisions
+ *
+ * Only nodes between what is derived and what it is derived by are visited (activity), and what no
+ * derivative comes to is 0 without a node (symbolic zeros). An operator without rules is derived
+ * through a copy of its body. Source: Griewank and Walther, Evaluating Derivatives, chapter 3. */
+#include "config.h"
+
+#include "core/grad/emit.h"
+#include "core/grad/grad.h"
+#include "core/ir/inline.h"
+#include "core/op/infer.h"
+#include "core/op/op.h"
+
+#define MAX_NODES (200 * 1000) /* derivatives of derivatives grow fast; more is hostile */
+
+#define R(ID, NAME) const char ir_grad_rule_##ID[] = NAME;
+IR_GRAD_RULES (R)
+#undef R
+
+struct _IrReverse
+{
+  IrEdit *edit;
+  IrGraph *graph;
+  guint64 rank;
+  IrGradHooks hooks;
+  GHashTable *active;   /* set of IrValue: what depends on what is derived by */
+  GHashTable *held;     /* set of IrValue: independent of what they are computed from */
+  GHashTable *adjoints; /* IrValue -> GPtrArray of IrValue: what has come so far */
+};
+
+/**
+ * ir_grad_error_quark:
+ *
+ * Returns: the domain of errors of derivatives, %IR_GRAD_ERROR
+ */
+GQuark
+ir_grad_error_quark (void)
+{
+  return g_quark_from_static_string ("ir-grad-error-quark");
+}
+
+/**
+ * ir_reverse_new:
+ * @edit: an edit; types of values are inferred
+ * @graph: where values are derived
+ * @rank: place of new nodes in the order
+ * @hooks: (nullable): what to do around each part
+ *
+ * Returns: (transfer full): a derivation that begins
+ */
+IrReverse *
+ir_reverse_new (IrEdit *edit, IrGraph *graph, guint64 rank, const IrGradHooks *hooks)
+{
+  IrReverse *reverse = g_new0 (IrReverse, 1);
+
+  reverse->edit = edit;
+  reverse->graph = graph;
+  reverse->rank = rank;
+  if (hooks != NULL)
+    reverse->hooks = *hooks;
+  reverse->active = g_hash_table_new (NULL, NULL);
+  reverse->held = g_hash_table_new (NULL, NULL);
+  reverse->adjoints = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+  return reverse;
+}
+
+/**
+ * ir_reverse_free:
+ * @reverse: (transfer full): a derivation
+ */
+void
+ir_reverse_free (IrReverse *reverse)
+{
+  g_hash_table_unref (reverse->active);
+  g_hash_table_unref (reverse->held);
+  g_hash_table_unref (reverse->adjoints);
+  g_free (reverse);
+}
+
+/**
+ * ir_reverse_by:
+ * @reverse: a derivation
+ * @value: what is derived by
+ */
+void
+ir_reverse_by (IrReverse *reverse, IrValue *value)
+{
+  g_hash_table_add (reverse->active, value);
+}
+
+/**
+ * ir_reverse_hold:
+ * @reverse: a derivation
+ * @value: what counts as independent of what it is computed from
+ */
+void
+ir_reverse_hold (IrReverse *reverse, IrValue *value)
+{
+  g_hash_table_add (reverse->held, value);
+}
+
+static gboolean
+begin (const IrReverse *reverse, const char *rule, const IrNode *anchor)
+{
+  return reverse->hooks.begin == NULL || reverse->hooks.begin (rule, anchor, reverse->hooks.data);
+}
+
+static void
+end (const IrReverse *reverse)
+{
+  if (reverse->hooks.end != NULL)
+    reverse->hooks.end (reverse->hooks.data);
+}
+
+static IrVjp
+vjp_of (const IrReverse *reverse, const IrNode *node)
+{
+  return (
+      IrVjp){ .edit = reverse->edit, .node = node, .graph = reverse->graph, .rank = reverse->rank };
+}
+
+/* -- activity -- */
+
+static gboolean
+reads_active (const IrReverse *reverse, const IrNode *node)
+{
+  ir_node_for_each_input (node, i, value)
+    if (g_hash_table_contains (reverse->active, value))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+activate (IrReverse *reverse, const IrNode *node)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && !g_hash_table_contains (reverse->held, node->outputs[i]))
+      g_hash_table_add (reverse->active, node->outputs[i]);
+}
+
+/* Nodes that lead to @of, not beyond what is held. */
+static GHashTable *
+find_sources (const IrReverse *reverse, IrValue *of)
+{
+  GHashTable *needed = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
+
+  g_ptr_array_add (waiting, of);
+  while (waiting->len > 0)
+    {
+      const IrValue *value = g_ptr_array_steal_index_fast (waiting, waiting->len - 1);
+      IrNode *node = value->producer;
+      if (node == NULL || node->graph != reverse->graph ||
+          g_hash_table_contains (reverse->held, value) || !g_hash_table_add (needed, node))
+        continue;
+      ir_node_for_each_input (node, i, input)
+        g_ptr_array_add (waiting, input);
+    }
+  return needed;
+}
+
+/**
+ * ir_reverse_path:
+ * @reverse: a derivation that knows what it derives by
+ * @of: what is derived
+ *
+ * Returns: (transfer container): the nodes between, in order
+ */
+GPtrArray *
+ir_reverse_path (const IrReverse *reverse, IrValue *of)
+{
+  g_autoptr (GHashTable) needed = find_sources (reverse, of);
+  IrReverse *mutable = (IrReverse *) reverse;
+  GPtrArray *path = g_ptr_array_new ();
+  guint n;
+  IrNode *const *order = ir_graph_order (reverse->graph, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (g_hash_table_contains (needed, order[i]) && reads_active (reverse, order[i]))
+      {
+        g_ptr_array_add (path, order[i]);
+        activate (mutable, order[i]);
+      }
+  return path;
+}
+
+/* -- what comes to a value -- */
+
+static void
+contribute (IrReverse *reverse, IrValue *value, IrValue *part)
+{
+  GPtrArray *parts = g_hash_table_lookup (reverse->adjoints, value);
+
+  if (parts == NULL)
+    {
+      parts = g_ptr_array_new ();
+      g_hash_table_insert (reverse->adjoints, value, parts);
+    }
+  g_ptr_array_add (parts, part);
+}
+
+static IrValue *
+sum_of (const IrReverse *reverse, GPtrArray *parts)
+{
+  IrVjp vjp = vjp_of (reverse, NULL);
+  IrDtype dtype = ir_value_dtype (parts->pdata[0]);
+  gboolean half = dtype == IR_DTYPE_FLOAT16 || dtype == IR_DTYPE_BFLOAT16;
+
+  for (guint i = 0; half && i < parts->len; i++)
+    parts->pdata[i] = ir_emit_cast (&vjp, parts->pdata[i], IR_DTYPE_FLOAT);
+  return ir_emit_cast (&vjp, ir_emit (&vjp, "Sum", parts->len, (IrValue *const *) parts->pdata),
+                       dtype);
+}
+
+/**
+ * ir_reverse_gradient:
+ * @reverse: a derivation
+ * @value: a value whose readers have all been visited
+ *
+ * Returns: (nullable): the derivative by @value; %NULL: it is 0
+ */
+IrValue *
+ir_reverse_gradient (IrReverse *reverse, IrValue *value)
+{
+  GPtrArray *parts = g_hash_table_lookup (reverse->adjoints, value);
+
+  if (parts == NULL || parts->len == 0)
+    return NULL;
+  if (parts->len > 1)
+    {
+      if (!begin (reverse, ir_grad_rule_ACCUMULATE, value->producer))
+        return NULL;
+      IrValue *sum = sum_of (reverse, parts);
+      g_ptr_array_set_size (parts, 0);
+      g_ptr_array_add (parts, sum);
+      end (reverse);
+    }
+  return parts->pdata[0];
+}
+
+/* -- one node -- */
+
+/* Rules may build more than is wanted: what nothing reads goes again. */
+static void
+sweep (const IrVjp *vjp, guint first_node, guint first_value)
+{
+  IrModel *model = ir_edit_model (vjp->edit);
+  g_autoptr (GHashTable) kept = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < vjp->node->n_inputs; i++)
+    if (vjp->dx[i] != NULL)
+      g_hash_table_add (kept, vjp->dx[i]);
+  for (guint i = model->nodes->len; i-- > first_node;)
+    {
+      IrNode *node = model->nodes->pdata[i];
+      gboolean used = node->state != IR_STATE_LIVE;
+      for (guint k = 0; k < node->n_outputs && !used; k++)
+        used = node->outputs[k] != NULL &&
+               (node->outputs[k]->n_uses > 0 || g_hash_table_contains (kept, node->outputs[k]));
+      if (!used)
+        ir_edit_remove_node (vjp->edit, node);
+    }
+  for (guint i = first_value; i < model->values->len; i++)
+    {
+      IrValue *value = model->values->pdata[i];
+      if (value->state == IR_STATE_LIVE && value->producer == NULL && value->n_uses == 0 &&
+          value->initializer != NULL && !g_hash_table_contains (kept, value))
+        ir_edit_remove_value (vjp->edit, value);
+    }
+}
+
+/* Through a copy of the body: what it is computed from is computed again. */
+static gboolean
+derive_body (const IrReverse *reverse, IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+  IrModel *model = ir_edit_model (reverse->edit);
+  IrNode *copy = ir_edit_add_node (reverse->edit, reverse->graph, node->op_type, node->domain, NULL,
+                                   node->n_inputs, node->inputs, node->n_outputs);
+  g_autofree IrValue **outputs = g_memdup2 (copy->outputs,
+                                            (node->n_outputs + 1) * sizeof (IrValue *));
+  g_autoptr (IrReverse) inner = ir_reverse_new (reverse->edit, reverse->graph, reverse->rank, NULL);
+  g_autoptr (GPtrArray) path = g_ptr_array_new ();
+
+  inner->hooks.inline_body = reverse->hooks.inline_body;
+  inner->hooks.data = reverse->hooks.data;
+  for (guint i = 0; i < node->n_attrs; i++)
+    ir_edit_set_attr (reverse->edit, copy, node->attrs[i]);
+  ir_edit_set_rank (reverse->edit, copy, reverse->rank);
+  if (!reverse->hooks.inline_body (reverse->edit, copy, reverse->hooks.data, error))
+    return FALSE;
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (vjp->wanted[i])
+      ir_reverse_by (inner, node->inputs[i]);
+  for (guint i = copy->id + 1; i < model->nodes->len; i++)
+    {
+      IrNode *part = model->nodes->pdata[i];
+      if (part->state != IR_STATE_LIVE || part->graph != reverse->graph)
+        continue;
+      ir_edit_set_rank (reverse->edit, part, reverse->rank);
+      ir_infer_node (reverse->edit, part, NULL);
+      g_ptr_array_add (path, part);
+    }
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (vjp->dy[i] != NULL)
+      contribute (inner, outputs[i], vjp->dy[i]);
+  if (!ir_reverse_run (inner, NULL, NULL, (IrNode *const *) path->pdata, path->len, error))
+    return FALSE;
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      gboolean again = FALSE; /* the derivative is by the value, in whichever place it is read */
+      for (guint k = 0; k < i; k++)
+        again |= node->inputs[k] == node->inputs[i];
+      if (vjp->wanted[i] && !again)
+        vjp->dx[i] = ir_reverse_gradient (inner, node->inputs[i]);
+    }
+  return TRUE;
+}
+
+static gboolean
+derive (const IrReverse *reverse, IrVjp *vjp, GError **error)
+{
+  const IrGradRow *row = vjp->node->op != NULL ? ir_grad_row (vjp->node->op) : NULL;
+  gboolean call = ir_node_function (vjp->node) != NULL;
+  guint first_node = ir_edit_model (reverse->edit)->nodes->len;
+  guint first_value = ir_edit_model (reverse->edit)->values->len;
+
+  if ((call || (row != NULL && row->body)) && reverse->hooks.inline_body != NULL)
+    {
+      if (!derive_body (reverse, vjp, error))
+        {
+          g_autofree char *label = ir_node_label (vjp->node);
+          g_prefix_error (error, "%s, in its body: ", label);
+          return FALSE;
+        }
+    }
+  else if (!ir_vjp_run (vjp, error))
+    return FALSE;
+  sweep (vjp, first_node, first_value);
+  return TRUE;
+}
+
+/* Which inputs have a derivative; FALSE with @error where a type is not known. */
+static gboolean
+find_wanted (const IrReverse *reverse, IrVjp *vjp, gboolean *wanted, gboolean *any, GError **error)
+{
+  const IrNode *node = vjp->node;
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      IrValue *input = node->inputs[i];
+      if (input == NULL || !g_hash_table_contains (reverse->active, input))
+        continue;
+      if (input->type == NULL)
+        return ir_emit_fail (vjp, error, "the type of its input %s is not known", input->name);
+      *any |= wanted[i] = ir_dtype_is_float (ir_value_dtype (input)) ||
+                          ir_vjp_passes_integers (node, i);
+    }
+  return TRUE;
+}
+
+static gboolean
+derive_node (IrReverse *reverse, const IrNode *node, GError **error)
+{
+  g_autofree IrValue **dy = g_new0 (IrValue *, node->n_outputs + 1);
+  g_autofree IrValue **dx = g_new0 (IrValue *, node->n_inputs + 1);
+  g_autofree gboolean *wanted = g_new0 (gboolean, node->n_inputs + 1);
+  IrVjp vjp = vjp_of (reverse, node);
+  gboolean any_dy = FALSE, any_wanted = FALSE;
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      any_dy |= (dy[i] = ir_reverse_gradient (reverse, node->outputs[i])) != NULL;
+  if (!any_dy)
+    return TRUE;
+  vjp.dy = dy;
+  vjp.dx = dx;
+  vjp.wanted = wanted;
+  if (!find_wanted (reverse, &vjp, wanted, &any_wanted, error))
+    return FALSE;
+  if (!any_wanted || !begin (reverse, ir_grad_rule_VJP, node))
+    return TRUE;
+  gboolean done = derive (reverse, &vjp, error);
+  for (guint i = 0; done && i < node->n_inputs; i++)
+    if (wanted[i] && dx[i] != NULL)
+      contribute (reverse, node->inputs[i], dx[i]);
+  end (reverse);
+  return done;
+}
+
+/**
+ * ir_reverse_run:
+ * @reverse: a derivation
+ * @of: (nullable): what is derived; %NULL: derivatives by outputs of @path are there
+ * @seed: (nullable): the derivative by @of; %NULL: ones, so that @of stands for its sum
+ * @path: the nodes between, in order
+ * @n: how many
+ * @error: return location for an error
+ *
+ * Visits @path from its end. Fails with %IR_GRAD_ERROR_NO_RULE, naming the node, where one cannot be
+ * derived.
+ *
+ * Returns: %TRUE if all derivatives are there
+ */
+gboolean
+ir_reverse_run (
+    IrReverse *reverse, IrValue *of, IrValue *seed, IrNode *const *path, guint n, GError **error)
+{
+  for (guint i = 0; i < n; i++)
+    if (reads_active (reverse, path[i]))
+      activate (reverse, path[i]);
+  if (of != NULL)
+    {
+      IrVjp vjp = vjp_of (reverse, of->producer);
+      if (!begin (reverse, ir_grad_rule_SEED, of->producer))
+        return TRUE;
+      contribute (reverse, of, seed != NULL ? seed : ir_emit_filled (&vjp, of, 1));
+      end (reverse);
+    }
+  for (guint i = n; i-- > 0;)
+    {
+      if (ir_edit_model (reverse->edit)->nodes->len > MAX_NODES)
+        {
+          g_set_error (error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE,
+                       "the derivative would have more than %d nodes", MAX_NODES);
+          return FALSE;
+        }
+      if (!derive_node (reverse, path[i], error))
+        return FALSE;
+    }
+  return TRUE;
+}

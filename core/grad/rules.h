@@ -1,0 +1,67 @@
+/* The functions that GRAD columns name. */
+#pragma once
+
+#include "core/grad/vjp.h"
+
+#define IR_VJP_FUNCTIONS(F)                                                                        \
+  F (sum)                                                                                          \
+  F (mean)                                                                                         \
+  F (extreme)                                                                                      \
+  F (clip)                                                                                         \
+  F (cast)                                                                                         \
+  F (gelu)                                                                                         \
+  F (dropout)                                                                                      \
+  F (quantize)                                                                                     \
+  F (dequantize)                                                                                   \
+  F (matmul)                                                                                       \
+  F (gemm)                                                                                         \
+  F (einsum)                                                                                       \
+  F (conv)                                                                                         \
+  F (conv_transpose)                                                                               \
+  F (conv_grad_weight)                                                                             \
+  F (reduce_sum)                                                                                   \
+  F (reduce_mean)                                                                                  \
+  F (reduce_sum_square)                                                                            \
+  F (reduce_extreme)                                                                               \
+  F (reduce_prod)                                                                                  \
+  F (reduce_l1)                                                                                    \
+  F (reduce_l2)                                                                                    \
+  F (reduce_log_sum)                                                                               \
+  F (reduce_log_sum_exp)                                                                           \
+  F (cum_sum)                                                                                      \
+  F (softmax)                                                                                      \
+  F (log_softmax)                                                                                  \
+  F (batch_norm)                                                                                   \
+  F (layer_norm)                                                                                   \
+  F (rms_norm)                                                                                     \
+  F (instance_norm)                                                                                \
+  F (group_norm)                                                                                   \
+  F (lp_norm)                                                                                      \
+  F (lrn)                                                                                          \
+  F (loss)                                                                                         \
+  F (max_pool)                                                                                     \
+  F (average_pool)                                                                                 \
+  F (global_average_pool)                                                                          \
+  F (global_max_pool)                                                                              \
+  F (resize)                                                                                       \
+  F (reshape)                                                                                      \
+  F (transpose)                                                                                    \
+  F (concat)                                                                                       \
+  F (split)                                                                                        \
+  F (slice)                                                                                        \
+  F (pad)                                                                                          \
+  F (tile)                                                                                         \
+  F (trilu)                                                                                        \
+  F (move)                                                                                         \
+  F (same)                                                                                         \
+  F (gather)                                                                                       \
+  F (gather_elements)                                                                              \
+  F (gather_nd)                                                                                    \
+  F (scatter_elements)                                                                             \
+  F (scatter_nd)                                                                                   \
+  F (one_hot)                                                                                      \
+  F (top_k)
+
+#define F(NAME) gboolean ir_vjp_##NAME (IrVjp *vjp, GError **error);
+IR_VJP_FUNCTIONS (F)
+#undef F

@@ -111,11 +111,12 @@ choose_passes (Trial *trial, GRand *rand)
       return;
     }
   for (guint i = 0; i < n; i++)
-    if (strcmp (passes[i]->name, IR_PASS_UPGRADE_OPSET) != 0 || g_rand_int_range (rand, 0, 8) == 0)
+    if (!passes[i]->once && (strcmp (passes[i]->name, IR_PASS_UPGRADE_OPSET) != 0 ||
+                             g_rand_int_range (rand, 0, 8) == 0))
       g_ptr_array_insert (trial->passes, g_rand_int_range (rand, 0, (gint) trial->passes->len + 1),
                           (gpointer) passes[i]);
   if (g_rand_boolean (rand))
-    g_ptr_array_set_size (trial->passes, g_rand_int_range (rand, 1, (gint) n));
+    g_ptr_array_set_size (trial->passes, g_rand_int_range (rand, 1, (gint) trial->passes->len + 1));
 }
 
 /* Alone, or somewhere among the others. */

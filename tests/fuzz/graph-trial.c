@@ -54,15 +54,19 @@ draw_pipeline (GraphTrial *trial, GRand *rand)
   trial->passes = g_ptr_array_new ();
   trial->max_iterations = 8;
   if (trial->pipeline == GRAPH_PIPELINE_ONE)
-    g_ptr_array_add (trial->passes, (gpointer) passes[g_rand_int_range (rand, 0, (gint) n)]);
+    {
+      const IrPass *pass = passes[g_rand_int_range (rand, 0, (gint) n)];
+      g_ptr_array_add (trial->passes, (gpointer) (pass->once ? passes[0] : pass));
+    }
   else if (trial->pipeline == GRAPH_PIPELINE_RANDOM)
     {
       for (guint i = 0; i < n; i++)
-        if (strcmp (passes[i]->name, IR_PASS_UPGRADE_OPSET) != 0)
+        if (strcmp (passes[i]->name, IR_PASS_UPGRADE_OPSET) != 0 && !passes[i]->once)
           g_ptr_array_insert (trial->passes,
                               g_rand_int_range (rand, 0, (gint) trial->passes->len + 1),
                               (gpointer) passes[i]);
-      g_ptr_array_set_size (trial->passes, g_rand_int_range (rand, 1, (gint) n));
+      g_ptr_array_set_size (trial->passes,
+                            g_rand_int_range (rand, 1, (gint) trial->passes->len + 1));
     }
   else
     {

@@ -432,6 +432,8 @@ collect (gboolean once)
     {
       const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
                                                     : passes[i]->documented_rules;
+      if (passes[i]->once) /* adds to the graph: see tests/rules/test-gradient-pass.c */
+        continue;
       for (; rule != NULL && rule->name != NULL; rule++)
         {
           guint before = idioms->len;

@@ -1,0 +1,378 @@
+/* The backward graph as steps: reverse accumulation, node by node.
+ *
+ *   y = MatMul (x, w)            y = MatMul (x, w)
+ *   loss = ReduceMean (y)   ->   loss = ReduceMean (y)
+ *                                one = ConstantOfShape ()                  seed
+ *                                dy = Expand (Div (one, n), shape)         vjp of ReduceMean
+ *                                w.grad = MatMul (Transpose (x), dy)       vjp of MatMul
+ *
+ * The engine is core/grad/reverse.c, which the operator Gradient uses as well; here each of its parts
+ * is a step. What was there before stays as it is: nodes are added, and outputs of nodes that the
+ * backward part needs (a mask, indices). Source: Griewank and Walther, Evaluating Derivatives. */
+#include "config.h"
+
+#include "core/exec/lower/lower.h"
+#include "core/grad/grad.h"
+#include "core/op/op.h"
+#include "passes/rule/rule.h"
+#include "passes/rule/step.h"
+
+#include <string.h>
+
+#define RULE_CONNECT "connect"
+#define MIN_OPSET    13
+
+typedef struct
+{
+  IrPassContext *context;
+  IrValue *of;
+  GPtrArray *by;  /* of IrValue: what it is derived by */
+  gboolean named; /* they were named: where nothing comes, zeros are given */
+} Derivation;
+
+G_GNUC_PRINTF (2, 3)
+static gboolean
+fail (GError **error, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_autofree char *message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "gradient: %s", message);
+  return FALSE;
+}
+
+static const char *
+option (const Derivation *d, const char *name)
+{
+  return ir_pass_option (d->context->priv->pass, name);
+}
+
+/* -- what is derived -- */
+
+static gboolean
+is_float (const IrValue *value)
+{
+  return ir_dtype_is_float (ir_value_dtype (value));
+}
+
+/* The only floating-point output, or an error that lists them. */
+static gboolean
+find_only_output (Derivation *d, GError **error)
+{
+  const IrGraph *graph = d->context->model->main;
+  g_autoptr (GString) names = g_string_new (NULL);
+  guint n = 0;
+
+  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
+    if (is_float (ir_graph_output (graph, i)))
+      {
+        d->of = ir_graph_output (graph, i);
+        g_string_append_printf (names, "%s%s", n++ > 0 ? ", " : "", d->of->name);
+      }
+  return n == 1 || fail (error,
+                         n == 0 ? "no output of the graph is floating-point; name a value by the "
+                                  "option of"
+                                : "the graph has %u floating-point outputs (%s); name one by the "
+                                  "option of",
+                         n, names->str);
+}
+
+static IrValue *
+find_value (const Derivation *d, const char *what, const char *name, GError **error)
+{
+  IrValue *value = ir_graph_find_value (d->context->model->main, name);
+
+  if (value == NULL)
+    fail (error, "%s: there is no value \"%s\" in the main graph", what, name);
+  else if (!is_float (value))
+    fail (error, "%s: \"%s\" is %s, and only floating-point values have derivatives", what, name,
+          value->type != NULL ? ir_dtype_name (ir_value_dtype (value)) : "of unknown type");
+  else
+    return value;
+  return NULL;
+}
+
+/* -- what it is derived by -- */
+
+/* Statistics that training mode updates are no parameters. */
+static gboolean
+is_statistic (const IrValue *value)
+{
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+      if (use.node == NULL || !ir_op_is (use.node, IR_OP_BATCH_NORMALIZATION) || use.slot < 3)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+add_parameters (Derivation *d)
+{
+  guint n;
+  IrValue *const *values = ir_graph_values (d->context->model->main, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (values[i]->initializer != NULL && is_float (values[i]) && !is_statistic (values[i]))
+      g_ptr_array_add (d->by, values[i]);
+}
+
+static void
+add_inputs (Derivation *d)
+{
+  const IrGraph *graph = d->context->model->main;
+
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    if (ir_graph_input (graph, i)->initializer == NULL && is_float (ir_graph_input (graph, i)))
+      g_ptr_array_add (d->by, ir_graph_input (graph, i));
+}
+
+/* A name may have commas: the whole text is tried first. */
+static GStrv
+split_names (const Derivation *d, const char *text)
+{
+  if (ir_graph_find_value (d->context->model->main, text) == NULL)
+    return g_strsplit (text, ",", -1);
+  char *const whole[] = { (char *) text, NULL };
+  return g_strdupv ((char **) whole);
+}
+
+static gboolean
+add_named (Derivation *d, const char *text, GError **error)
+{
+  g_auto (GStrv) names = split_names (d, text);
+
+  d->named = TRUE;
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      IrValue *value = find_value (d, "wrt", names[i], error);
+      if (value == NULL)
+        return FALSE;
+      if (!g_ptr_array_find (d->by, value, NULL))
+        g_ptr_array_add (d->by, value);
+    }
+  return TRUE;
+}
+
+static gboolean
+find_by (Derivation *d, GError **error)
+{
+  const char *wrt = option (d, "wrt");
+  gboolean all = strcmp (wrt, "all") == 0;
+
+  if (strcmp (wrt, "params") != 0 && strcmp (wrt, "inputs") != 0 && !all)
+    return add_named (d, wrt, error);
+  if (all || strcmp (wrt, "params") == 0)
+    add_parameters (d);
+  if (all || strcmp (wrt, "inputs") == 0)
+    add_inputs (d);
+  return d->by->len > 0 || fail (error, "wrt: the graph has no floating-point %s",
+                                 all                           ? "inputs or parameters"
+                                 : strcmp (wrt, "params") == 0 ? "parameters; try inputs"
+                                                               : "inputs; try params");
+}
+
+/* -- steps -- */
+
+static gboolean
+begin_step (const char *rule, const IrNode *anchor, gpointer data)
+{
+  IrPassContext *context = data;
+  g_autofree char *label = anchor != NULL ? ir_node_label (anchor) : NULL;
+
+  if (!ir_pass_begin (context, rule, IR_CLASS_EXACT, anchor))
+    return FALSE;
+  if (rule == ir_grad_rule_SEED)
+    ir_edit_step_reason (context->edit, "the derivative of it by itself");
+  else if (rule == ir_grad_rule_VJP)
+    ir_edit_step_reason (context->edit, "backwards through %s", label);
+  else
+    ir_edit_step_reason (context->edit, "what came to the output of %s from all who read it",
+                         label != NULL ? label : "the graph's inputs");
+  return TRUE;
+}
+
+static void
+end_step (gpointer data)
+{
+  ir_pass_end (data);
+}
+
+static guint64
+behind_all (const IrGraph *graph)
+{
+  guint64 rank = 0;
+  guint n;
+  IrNode *const *order = ir_graph_order (graph, &n);
+
+  for (guint i = 0; i < n; i++)
+    rank = MAX (rank, order[i]->rank);
+  return rank + 1;
+}
+
+/* The derivative by @value as an output of the graph called NAME.grad. */
+static IrValue *
+connect (IrPassContext *context, IrValue *value, IrValue *gradient, guint64 rank)
+{
+  IrGraph *graph = context->model->main;
+  g_autofree char *base = g_strdup_printf ("%s.grad", value->name);
+
+  if (gradient->producer == NULL || gradient->producer->rank < rank ||
+      ir_value_is_graph_output (gradient))
+    {
+      IrNode *node = ir_edit_add_node (context->edit, graph, "Identity", "", NULL, 1, &gradient, 1);
+      ir_edit_set_rank (context->edit, node, rank);
+      ir_infer_node (context->edit, node, NULL);
+      gradient = node->outputs[0];
+    }
+  ir_edit_rename_value (context->edit, gradient,
+                        ir_edit_name_is_free (context->edit, base)
+                            ? base
+                            : ir_edit_unique_name (context->edit, base));
+  ir_edit_set_flags (context->edit, gradient, gradient->flags | IR_VALUE_NAMED_BY_USER);
+  return gradient;
+}
+
+static IrValue *
+zeros (IrPassContext *context, IrValue *like, guint64 rank)
+{
+  IrEdit *edit = context->edit;
+  IrNode *shape = ir_edit_add_node (edit, context->model->main, "Shape", "", NULL, 1, &like, 1);
+  IrNode *node = ir_edit_add_node (edit, context->model->main, "ConstantOfShape", "", NULL, 1,
+                                   shape->outputs, 1);
+  gint64 one = 1;
+  g_autoptr (IrTensor) scalar = ir_tensor_new_scalar (ir_value_dtype (like), 0);
+  g_autoptr (IrTensor) tensor = ir_tensor_reshape (scalar, 1, &one);
+
+  ir_edit_set_attr (edit, node, ir_attr_tensor (context->model->context, "value", tensor));
+  ir_edit_set_rank (edit, shape, rank);
+  ir_edit_set_rank (edit, node, rank);
+  ir_infer_node (edit, shape, NULL);
+  ir_infer_node (edit, node, NULL);
+  return node->outputs[0];
+}
+
+static gboolean
+connect_all (Derivation *d, IrReverse *reverse, guint64 rank)
+{
+  IrPassContext *context = d->context;
+  IrGraph *graph = context->model->main;
+  g_autoptr (GPtrArray) gradients = g_ptr_array_new ();
+  g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
+  guint n_given = 0;
+
+  for (guint i = 0; i < d->by->len; i++)
+    g_ptr_array_add (gradients, ir_reverse_gradient (reverse, d->by->pdata[i]));
+  if (context->stopped || !ir_pass_begin (context, RULE_CONNECT, IR_CLASS_EXACT, d->of->producer))
+    return TRUE;
+  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
+    g_ptr_array_add (outputs, ir_graph_output (graph, i));
+  for (guint i = 0; i < d->by->len; i++)
+    {
+      IrValue *gradient = gradients->pdata[i];
+      n_given += gradient != NULL;
+      if (gradient == NULL && d->named)
+        gradient = zeros (context, d->by->pdata[i], rank);
+      if (gradient != NULL)
+        g_ptr_array_add (outputs, connect (context, d->by->pdata[i], gradient, rank));
+      /* What is an output already gets a node of its own. */
+      if (gradient != NULL)
+        ir_edit_set_graph_outputs (context->edit, graph, (IrValue *const *) outputs->pdata,
+                                   outputs->len);
+    }
+  ir_edit_step_reason (context->edit, "%u of %u derivatives of %s are outputs, as NAME.grad",
+                       n_given, d->by->len, d->of->name);
+  ir_pass_end (context);
+  return TRUE;
+}
+
+static gboolean
+derive (Derivation *d, GError **error)
+{
+  IrPassContext *context = d->context;
+  IrGraph *graph = context->model->main;
+  const IrGradHooks hooks = { begin_step, end_step, ir_exec_inline_node, context };
+  guint64 rank = behind_all (graph);
+  g_autoptr (IrReverse) reverse = ir_reverse_new (context->edit, graph, rank, &hooks);
+  g_autoptr (GPtrArray) path = NULL;
+  const char *stop = option (d, "stop"), *cotangent = option (d, "cotangent");
+  g_auto (GStrv) stops = split_names (d, stop);
+  IrValue *seed = NULL;
+
+  for (guint i = 0; *stop != '\0' && stops[i] != NULL; i++)
+    {
+      IrValue *held = find_value (d, "stop", stops[i], error);
+      if (held == NULL)
+        return FALSE;
+      ir_reverse_hold (reverse, held);
+    }
+  if (*cotangent != '\0' && (seed = find_value (d, "cotangent", cotangent, error)) == NULL)
+    return FALSE;
+  if (seed != NULL && seed->type != d->of->type)
+    return fail (error, "cotangent: \"%s\" has not the type of \"%s\"", seed->name, d->of->name);
+  for (guint i = 0; i < d->by->len; i++)
+    ir_reverse_by (reverse, d->by->pdata[i]);
+  path = ir_reverse_path (reverse, d->of);
+  return ir_reverse_run (reverse, d->of, seed, (IrNode *const *) path->pdata, path->len, error) &&
+         connect_all (d, reverse, rank);
+}
+
+static gboolean
+run (IrPassContext *context, GError **error)
+{
+  g_autoptr (GPtrArray) by = g_ptr_array_new ();
+  Derivation d = { .context = context, .by = by };
+  gint64 opset = ir_model_opset (context->model, "");
+
+  if (opset != 0 && opset < MIN_OPSET)
+    return fail (error,
+                 "the model has opset %" G_GINT64_FORMAT ", derivatives need %d; upgrade it first "
+                 "(--opset 18)",
+                 opset, MIN_OPSET);
+  if (*option (&d, "of") != '\0' ? (d.of = find_value (&d, "of", option (&d, "of"), error)) == NULL
+                                 : !find_only_output (&d, error))
+    return FALSE;
+  return find_by (&d, error) && derive (&d, error);
+}
+
+static const IrRule rules[] = {
+  { "seed", "the value that is derived", "ones, or the cotangent", IR_CLASS_EXACT,
+    "The derivative of a value by itself." },
+  { "vjp", "a node between", "what its GRAD column says", IR_CLASS_EXACT,
+    "The derivative by a node's outputs becomes that by its inputs; docs/GRADIENTS.md." },
+  { "accumulate", "a value that several nodes read", "Sum", IR_CLASS_EXACT,
+    "What came from all who read a value is added, by one Sum." },
+  { RULE_CONNECT, "derivatives", "outputs of the graph", IR_CLASS_EXACT,
+    "Derivatives become outputs called NAME.grad, with a number where that name exists." },
+  { NULL },
+};
+
+static const IrPassOption options[] = {
+  { "of", IR_PASS_OPTION_TEXT, "",
+    "The value that is derived; several elements stand for their sum. Default: the only "
+    "floating-point output." },
+  { "wrt", IR_PASS_OPTION_TEXT, "params",
+    "What it is derived by: params, inputs, all, or names of values with commas between." },
+  { "cotangent", IR_PASS_OPTION_TEXT, "",
+    "A value of the type of the derived one that its elements are weighed by. Default: ones." },
+  { "stop", IR_PASS_OPTION_TEXT, "",
+    "Names of values that count as constant, with commas between." },
+  { NULL },
+};
+
+const IrPass ir_pass_gradient = {
+  .name = "gradient",
+  .title = "Derive backwards",
+  .doc = "Adds the backward graph: the derivatives of a value by parameters, inputs or other "
+         "values, as outputs called NAME.grad. The forward part stays as it is.",
+  .source = "Griewank and Walther, Evaluating Derivatives; TVM Relax Gradient; ONNX Gradient",
+  .step_class = IR_CLASS_EXACT,
+  .before_after = "x, w -> MatMul -> y\nx, w -> MatMul -> y; dy, w -> MatMul -> x.grad",
+  .run = run,
+  .documented_rules = rules,
+  .options = options,
+  .once = TRUE,
+};

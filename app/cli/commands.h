@@ -8,6 +8,8 @@
   C (run)                                                                                          \
   C (bench)                                                                                        \
   C (optimize)                                                                                     \
+  C (grad)                                                                                         \
+  C (gradcheck)                                                                                    \
   C (steps)                                                                                        \
   C (diff)                                                                                         \
   C (bisect)                                                                                       \

@@ -14,6 +14,7 @@
 #include "core/exec/lower/lower.h"
 #include "core/grad/grad.h"
 #include "core/op/op.h"
+#include "passes/rewrites/gradient.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
@@ -58,31 +59,35 @@ is_float (const IrValue *value)
 }
 
 /* The only floating-point output, or an error that lists them. */
-static gboolean
-find_only_output (Derivation *d, GError **error)
+static IrValue *
+find_only_output (const IrModel *model, GError **error)
 {
-  const IrGraph *graph = d->context->model->main;
+  const IrGraph *graph = model->main;
   g_autoptr (GString) names = g_string_new (NULL);
+  IrValue *of = NULL;
   guint n = 0;
 
   for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
     if (is_float (ir_graph_output (graph, i)))
       {
-        d->of = ir_graph_output (graph, i);
-        g_string_append_printf (names, "%s%s", n++ > 0 ? ", " : "", d->of->name);
+        of = ir_graph_output (graph, i);
+        g_string_append_printf (names, "%s%s", n++ > 0 ? ", " : "", of->name);
       }
-  return n == 1 || fail (error,
-                         n == 0 ? "no output of the graph is floating-point; name a value by the "
-                                  "option of"
-                                : "the graph has %u floating-point outputs (%s); name one by the "
-                                  "option of",
-                         n, names->str);
+  if (n == 1)
+    return of;
+  if (n == 0)
+    fail (error, "no output of the graph is known to be floating-point; name a value by the option "
+                 "of");
+  else
+    fail (error, "the graph has %u floating-point outputs (%s); name one by the option of", n,
+          names->str);
+  return NULL;
 }
 
 static IrValue *
-find_value (const Derivation *d, const char *what, const char *name, GError **error)
+find_value (const IrModel *model, const char *what, const char *name, GError **error)
 {
-  IrValue *value = ir_graph_find_value (d->context->model->main, name);
+  IrValue *value = ir_graph_find_value (model->main, name);
 
   if (value == NULL)
     fail (error, "%s: there is no value \"%s\" in the main graph", what, name);
@@ -110,69 +115,158 @@ is_statistic (const IrValue *value)
 }
 
 static void
-add_parameters (Derivation *d)
+add_parameters (const IrModel *model, GPtrArray *by)
 {
   guint n;
-  IrValue *const *values = ir_graph_values (d->context->model->main, &n);
+  IrValue *const *values = ir_graph_values (model->main, &n);
 
   for (guint i = 0; i < n; i++)
     if (values[i]->initializer != NULL && is_float (values[i]) && !is_statistic (values[i]))
-      g_ptr_array_add (d->by, values[i]);
+      g_ptr_array_add (by, values[i]);
 }
 
 static void
-add_inputs (Derivation *d)
+add_inputs (const IrModel *model, GPtrArray *by)
 {
-  const IrGraph *graph = d->context->model->main;
+  const IrGraph *graph = model->main;
 
   for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
     if (ir_graph_input (graph, i)->initializer == NULL && is_float (ir_graph_input (graph, i)))
-      g_ptr_array_add (d->by, ir_graph_input (graph, i));
+      g_ptr_array_add (by, ir_graph_input (graph, i));
 }
 
 /* A name may have commas: the whole text is tried first. */
 static GStrv
-split_names (const Derivation *d, const char *text)
+split_names (const IrModel *model, const char *text)
 {
-  if (ir_graph_find_value (d->context->model->main, text) == NULL)
+  if (ir_graph_find_value (model->main, text) == NULL)
     return g_strsplit (text, ",", -1);
   char *const whole[] = { (char *) text, NULL };
   return g_strdupv ((char **) whole);
 }
 
 static gboolean
-add_named (Derivation *d, const char *text, GError **error)
+add_named (const IrModel *model, const char *text, GPtrArray *by, GError **error)
 {
-  g_auto (GStrv) names = split_names (d, text);
+  g_auto (GStrv) names = split_names (model, text);
 
-  d->named = TRUE;
   for (guint i = 0; names[i] != NULL; i++)
     {
-      IrValue *value = find_value (d, "wrt", names[i], error);
+      IrValue *value = find_value (model, "wrt", names[i], error);
       if (value == NULL)
         return FALSE;
-      if (!g_ptr_array_find (d->by, value, NULL))
-        g_ptr_array_add (d->by, value);
+      if (!g_ptr_array_find (by, value, NULL))
+        g_ptr_array_add (by, value);
     }
   return TRUE;
 }
 
 static gboolean
-find_by (Derivation *d, GError **error)
+is_kind (const char *wrt)
 {
-  const char *wrt = option (d, "wrt");
-  gboolean all = strcmp (wrt, "all") == 0;
+  return strcmp (wrt, "params") == 0 || strcmp (wrt, "inputs") == 0 || strcmp (wrt, "all") == 0;
+}
 
-  if (strcmp (wrt, "params") != 0 && strcmp (wrt, "inputs") != 0 && !all)
-    return add_named (d, wrt, error);
-  if (all || strcmp (wrt, "params") == 0)
-    add_parameters (d);
-  if (all || strcmp (wrt, "inputs") == 0)
-    add_inputs (d);
-  return d->by->len > 0 || fail (error, "wrt: the graph has no floating-point %s",
-                                 all                           ? "inputs or parameters"
-                                 : strcmp (wrt, "params") == 0 ? "parameters; try inputs"
-                                                               : "inputs; try params");
+/**
+ * ir_gradient_wrt:
+ * @model: a model whose types are known
+ * @wrt: "params", "inputs", "all", or names of values with commas between
+ * @error: return location for an error
+ *
+ * Fails with %G_OPTION_ERROR_BAD_VALUE if there is none.
+ *
+ * Returns: (transfer container) (nullable): the values that it is derived by
+ */
+GPtrArray *
+ir_gradient_wrt (const IrModel *model, const char *wrt, GError **error)
+{
+  g_autoptr (GPtrArray) by = g_ptr_array_new ();
+
+  if (!is_kind (wrt) && !add_named (model, wrt, by, error))
+    return NULL;
+  if (is_kind (wrt) && strcmp (wrt, "inputs") != 0)
+    add_parameters (model, by);
+  if (is_kind (wrt) && strcmp (wrt, "params") != 0)
+    add_inputs (model, by);
+  if (by->len > 0)
+    return g_steal_pointer (&by);
+  fail (error, "wrt: the graph has no floating-point %s",
+        strcmp (wrt, "all") == 0      ? "inputs or parameters"
+        : strcmp (wrt, "params") == 0 ? "parameters; try inputs"
+                                      : "inputs; try params");
+  return NULL;
+}
+
+/**
+ * ir_gradient_of:
+ * @model: a model whose types are known
+ * @of: name of a value; "": the only floating-point output
+ * @error: return location for an error
+ *
+ * Fails with %G_OPTION_ERROR_BAD_VALUE if there is no such value, with a list if there are several.
+ *
+ * Returns: (nullable): the value that is derived
+ */
+IrValue *
+ir_gradient_of (const IrModel *model, const char *of, GError **error)
+{
+  return *of != '\0' ? find_value (model, "of", of, error) : find_only_output (model, error);
+}
+
+/* -- why there is none -- */
+
+static void
+add_readers (GPtrArray *waiting, const IrValue *value)
+{
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+      if (use.node != NULL)
+        g_ptr_array_add (waiting, use.node);
+    }
+}
+
+/**
+ * ir_gradient_end:
+ * @value: a value that nothing comes to
+ * @of: what is derived
+ * @node: (out) (nullable): where the path ends
+ *
+ * Returns: (transfer full): why @of does not depend on @value smoothly, as a sentence
+ */
+char *
+ir_gradient_end (const IrValue *value, const IrValue *of, const IrNode **node)
+{
+  g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  gboolean reached = value == of;
+  const IrNode *end = NULL;
+
+  add_readers (waiting, value);
+  while (waiting->len > 0)
+    {
+      const IrNode *reader = g_ptr_array_steal_index (waiting, 0);
+      const IrGradRow *row = reader->op != NULL ? ir_grad_row (reader->op) : NULL;
+      if (!g_hash_table_add (seen, (gpointer) reader))
+        continue;
+      for (guint i = 0; i < reader->n_outputs; i++)
+        if (reader->outputs[i] != NULL)
+          {
+            reached |= reader->outputs[i] == of;
+            if (end == NULL && ((row != NULL && row->zero) || !is_float (reader->outputs[i])))
+              end = reader;
+            add_readers (waiting, reader->outputs[i]);
+          }
+    }
+  *node = reached ? end : NULL;
+  if (*node == NULL)
+    return g_strdup_printf ("No node leads from it to %s, or what leads there is constant.",
+                            of->name);
+  g_autofree char *label = ir_node_label (end);
+  return g_strdup_printf ("The path ends at %s: %s.", label,
+                          is_float (end->outputs[0])
+                              ? "it is constant almost everywhere"
+                              : "what it gives is not floating-point, so nothing comes back");
 }
 
 /* -- steps -- */
@@ -299,17 +393,18 @@ derive (Derivation *d, GError **error)
   g_autoptr (IrReverse) reverse = ir_reverse_new (context->edit, graph, rank, &hooks);
   g_autoptr (GPtrArray) path = NULL;
   const char *stop = option (d, "stop"), *cotangent = option (d, "cotangent");
-  g_auto (GStrv) stops = split_names (d, stop);
+  g_auto (GStrv) stops = split_names (context->model, stop);
   IrValue *seed = NULL;
 
   for (guint i = 0; *stop != '\0' && stops[i] != NULL; i++)
     {
-      IrValue *held = find_value (d, "stop", stops[i], error);
+      IrValue *held = find_value (context->model, "stop", stops[i], error);
       if (held == NULL)
         return FALSE;
       ir_reverse_hold (reverse, held);
     }
-  if (*cotangent != '\0' && (seed = find_value (d, "cotangent", cotangent, error)) == NULL)
+  if (*cotangent != '\0' &&
+      (seed = find_value (context->model, "cotangent", cotangent, error)) == NULL)
     return FALSE;
   if (seed != NULL && seed->type != d->of->type)
     return fail (error, "cotangent: \"%s\" has not the type of \"%s\"", seed->name, d->of->name);
@@ -323,8 +418,7 @@ derive (Derivation *d, GError **error)
 static gboolean
 run (IrPassContext *context, GError **error)
 {
-  g_autoptr (GPtrArray) by = g_ptr_array_new ();
-  Derivation d = { .context = context, .by = by };
+  Derivation d = { .context = context };
   gint64 opset = ir_model_opset (context->model, "");
 
   if (opset != 0 && opset < MIN_OPSET)
@@ -332,10 +426,11 @@ run (IrPassContext *context, GError **error)
                  "the model has opset %" G_GINT64_FORMAT ", derivatives need %d; upgrade it first "
                  "(--opset 18)",
                  opset, MIN_OPSET);
-  if (*option (&d, "of") != '\0' ? (d.of = find_value (&d, "of", option (&d, "of"), error)) == NULL
-                                 : !find_only_output (&d, error))
-    return FALSE;
-  return find_by (&d, error) && derive (&d, error);
+  g_autoptr (GPtrArray) by = ir_gradient_wrt (context->model, option (&d, "wrt"), error);
+  d.of = by != NULL ? ir_gradient_of (context->model, option (&d, "of"), error) : NULL;
+  d.by = by;
+  d.named = !is_kind (option (&d, "wrt"));
+  return d.of != NULL && derive (&d, error);
 }
 
 static const IrRule rules[] = {

@@ -1,0 +1,434 @@
+/* irscope grad: derivatives of a graph, as values and as a graph. */
+#include "config.h"
+
+#include "app/cli/commands.h"
+#include "app/cli/model.h"
+#include "app/cli/output.h"
+#include "core/io/io.h"
+#include "passes/rewrites/gradient.h"
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#define OPSET 18 /* rules give nodes of that version; older models are upgraded first, in steps */
+
+typedef struct
+{
+  CliModelOptions model;
+  char *of, *cotangent, *output, *out;
+  char **wrt, **stop;
+} Options;
+
+static const CliOption grad_options[] = {
+  { "of", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, of),
+    "What is derived; several elements stand for their sum (default: the only floating-point "
+    "output)",
+    "V" },
+  { "wrt", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, wrt),
+    "By what: params (default), inputs, all, or names of values", "V" },
+  { "stop", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, stop),
+    "Values that count as constant", "V" },
+  { "cotangent", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, cotangent),
+    "A value of the same type that the elements of what is derived are weighed by", "V" },
+  { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, output),
+    "Write the model with its backward part", "M" },
+  { "out", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
+    "Write each derivative there as .npy", "DIR" },
+  { 0 },
+};
+
+typedef struct
+{
+  IrValueId by, gradient; /* @gradient 0: nothing comes to it */
+  char *path;             /* (nullable) */
+  char *why;              /* (nullable) why nothing comes */
+  IrNodeId end;           /* where the path ends; 0: there is none */
+} Gradient;
+
+typedef struct
+{
+  Cli *cli;
+  const Options *options;
+  IrModel *model;
+  IrValueId of;
+  GArray *gradients; /* of Gradient */
+  IrCost forward, all;
+  guint n_outputs;     /* of the model itself */
+  guint64 kept;        /* bytes that the backward part reads of the forward part */
+  guint n_forward_ids; /* nodes below are those of the forward part */
+  IrRun *run;
+} Answer;
+
+static void
+clear_gradient (gpointer data)
+{
+  Gradient *gradient = data;
+
+  g_free (gradient->path);
+  g_free (gradient->why);
+}
+
+static void
+answer_clear (Answer *answer)
+{
+  g_clear_pointer (&answer->gradients, g_array_unref);
+  g_clear_pointer (&answer->run, ir_run_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Answer, answer_clear)
+
+/* -- the backward graph -- */
+
+static gboolean
+set (IrPipeline *pipeline, const char *option, const char *value, GError **error)
+{
+  g_autofree char *assignment = g_strdup_printf ("gradient.%s=%s", option, value);
+
+  return ir_pipeline_set (pipeline, assignment, error);
+}
+
+static char *
+joined (char *const *names, const char *fallback)
+{
+  return names != NULL ? g_strjoinv (",", (char **) names) : g_strdup (fallback);
+}
+
+static IrPipeline *
+pipeline_of (const Options *options, gboolean upgrade, const char *wrt, GError **error)
+{
+  const char *const both[] = { IR_PASS_UPGRADE_OPSET, "gradient", NULL };
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (upgrade ? both : both + 1, error);
+  g_autofree char *stop = joined (options->stop, "");
+  g_autofree char *opset = g_strdup_printf (IR_PASS_UPGRADE_OPSET ".opset=%d", OPSET);
+
+  if (pipeline == NULL || (upgrade && !ir_pipeline_set (pipeline, opset, error)) ||
+      !set (pipeline, "of", options->of != NULL ? options->of : "", error) ||
+      !set (pipeline, "wrt", wrt, error) || !set (pipeline, "stop", stop, error) ||
+      !set (pipeline, "cotangent", options->cotangent != NULL ? options->cotangent : "", error))
+    return NULL;
+  return g_steal_pointer (&pipeline);
+}
+
+/* Nothing comes: there is no derivative, or zeros that were asked for. */
+static gboolean
+is_zero (const IrValue *gradient)
+{
+  const IrNode *node = gradient != NULL ? gradient->producer : NULL;
+  const IrTensor *value = node != NULL && ir_node_is (node, "ConstantOfShape")
+                              ? ir_node_attr_tensor (node, "value")
+                              : NULL;
+
+  return gradient == NULL || (value != NULL && ir_tensor_get_double (value, 0) == 0);
+}
+
+/* The outputs behind the model's own are the derivatives, in the order of what it is derived by. */
+static void
+find_gradients (Answer *answer)
+{
+  const IrGraph *graph = answer->model->main;
+  guint at = answer->n_outputs;
+
+  for (guint i = 0; i < answer->gradients->len; i++)
+    {
+      Gradient *gradient = &g_array_index (answer->gradients, Gradient, i);
+      const IrValue *by = ir_model_value (answer->model, gradient->by);
+      g_autofree char *name = g_strdup_printf ("%s.grad", by->name);
+      const IrNode *end = NULL;
+
+      if (at < ir_graph_n_outputs (graph) &&
+          g_str_has_prefix (ir_graph_output (graph, at)->name, name))
+        gradient->gradient = ir_graph_output (graph, at++)->id;
+      if (is_zero (ir_model_value (answer->model, gradient->gradient)))
+        gradient->why = ir_gradient_end (by, ir_model_value (answer->model, answer->of), &end);
+      gradient->end = end != NULL ? end->id : 0;
+    }
+}
+
+static guint64
+bytes_of (const IrValue *value)
+{
+  guint64 n;
+
+  return ir_type_n_elements (value->type, &n) ? n * ir_dtype_bits (ir_value_dtype (value)) / 8 : 0;
+}
+
+/* What the forward part computes and the backward part reads, in the sizes of the run. */
+static guint64
+kept_bytes (const Answer *answer)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  guint64 sum = 0;
+
+  for (guint i = answer->n_forward_ids; i < answer->model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (answer->model, i);
+      if (node == NULL)
+        continue;
+      ir_node_for_each_input (node, k, value)
+        if (value->producer != NULL && value->producer->id < answer->n_forward_ids &&
+            ir_value_constant (value) == NULL && g_hash_table_add (seen, value))
+          sum += bytes_of (ir_model_value (answer->run->model, value->id));
+    }
+  return sum;
+}
+
+static gboolean
+name_all (Answer *answer, const char *wrt, GError **error)
+{
+  const char *of = answer->options->of != NULL ? answer->options->of : "";
+  g_autoptr (GPtrArray) by = ir_gradient_wrt (answer->model, wrt, error);
+  const IrValue *value = by != NULL ? ir_gradient_of (answer->model, of, error) : NULL;
+
+  if (value == NULL)
+    return FALSE;
+  answer->of = value->id;
+  answer->gradients = g_array_new (FALSE, TRUE, sizeof (Gradient));
+  g_array_set_clear_func (answer->gradients, clear_gradient);
+  for (guint i = 0; i < by->len; i++)
+    {
+      Gradient gradient = { .by = ((const IrValue *) by->pdata[i])->id };
+      g_array_append_val (answer->gradients, gradient);
+    }
+  answer->n_outputs = ir_graph_n_outputs (answer->model->main);
+  return TRUE;
+}
+
+static gboolean
+derive (Answer *answer, GError **error)
+{
+  const Options *options = answer->options;
+  gint64 opset = ir_model_opset (answer->model, "");
+  g_autofree char *wrt = joined (options->wrt, "params");
+  gboolean partial = FALSE, upgrade = opset != 0 && opset < OPSET;
+  g_autoptr (IrPipeline) pipeline = pipeline_of (options, upgrade, wrt, error);
+  const IrPipelineOptions how = { .max_class = IR_CLASS_EXACT };
+
+  if (pipeline == NULL || !name_all (answer, wrt, error))
+    return FALSE;
+  answer->forward = ir_cost_model (answer->model, &partial);
+  if (!ir_pipeline_run (answer->model, pipeline, &how, NULL, answer->cli->cancellable, error))
+    return FALSE;
+  if (ir_history_n_steps (answer->model) == 0)
+    {
+      g_set_error (error, CLI_ERROR, 0,
+                   "the model has Gradient nodes, which name values that must stay; it is not "
+                   "derived once more");
+      return FALSE;
+    }
+  for (guint i = 1; i <= ir_history_n_steps (answer->model); i++)
+    if (strcmp (ir_history_step (answer->model, i)->rule, "seed") == 0)
+      {
+        const IrStep *step = ir_history_step (answer->model, i);
+        for (guint k = 0; k < step->n_records && answer->n_forward_ids == 0; k++)
+          {
+            const IrRecord *record = ir_history_record (answer->model, step->first_record + k);
+            if (record->kind == IR_RECORD_NODE_STATE)
+              answer->n_forward_ids = record->subject;
+          }
+      }
+  answer->all = ir_cost_model (answer->model, &partial);
+  find_gradients (answer);
+  return TRUE;
+}
+
+/* -- values -- */
+
+static gboolean
+save_all (Answer *answer, GError **error)
+{
+  const char *folder = answer->options->out;
+
+  if (folder == NULL)
+    return TRUE;
+  if (g_mkdir_with_parents (folder, 0777) != 0)
+    {
+      g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "%s: cannot be made", folder);
+      return FALSE;
+    }
+  for (guint i = 0; i < answer->gradients->len; i++)
+    {
+      Gradient *gradient = &g_array_index (answer->gradients, Gradient, i);
+      const IrTensor *tensor = ir_run_value (answer->run, gradient->gradient);
+      if (tensor == NULL)
+        continue;
+      g_autofree char *safe = g_strdup (ir_model_value (answer->model, gradient->gradient)->name);
+      g_strdelimit (safe, "/\\:*?\"<>| ", '_');
+      g_autofree char *file = g_strdup_printf ("%s%s.npy", *safe == '.' ? "value" : "", safe);
+      gradient->path = g_build_filename (folder, file, NULL);
+      if (!ir_tensor_save (tensor, gradient->path, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static double
+max_abs_of (const IrTensorStats *stats)
+{
+  return stats->n_pos_inf + stats->n_neg_inf > 0 ? INFINITY
+                                                 : MAX (fabs (stats->min), fabs (stats->max));
+}
+
+static void
+add_reason (const Answer *answer, const Gradient *gradient, cJSON *object)
+{
+  const IrNode *node = ir_model_node (answer->model, gradient->end);
+  cJSON *reason;
+
+  if (gradient->why == NULL)
+    {
+      cJSON_AddNullToObject (object, "reason");
+      return;
+    }
+  reason = cJSON_AddObjectToObject (object, "reason");
+  cJSON_AddStringToObject (reason, "kind", "no-path");
+  if (node != NULL)
+    cJSON_AddStringToObject (reason, "node", node->name);
+  else
+    cJSON_AddNullToObject (reason, "node");
+  if (node != NULL)
+    cJSON_AddStringToObject (reason, "operator", node->op_type);
+  else
+    cJSON_AddNullToObject (reason, "operator");
+  cJSON_AddStringToObject (reason, "text", gradient->why);
+}
+
+static void
+add_gradient (const Answer *answer, const Gradient *gradient, cJSON *array)
+{
+  const IrTensor *tensor = ir_run_value (answer->run, gradient->gradient);
+  const IrValue *by = ir_model_value (answer->model, gradient->by);
+  cJSON *object = cJSON_CreateObject ();
+  IrTensorStats stats = { 0 };
+
+  cJSON_AddStringToObject (object, "name", by->name);
+  if (gradient->path != NULL)
+    cJSON_AddStringToObject (object, "file", gradient->path);
+  else
+    cJSON_AddNullToObject (object, "file");
+  cJSON *shape = cJSON_AddArrayToObject (object, "shape");
+  for (guint i = 0; tensor != NULL && i < ir_tensor_rank (tensor); i++)
+    cJSON_AddItemToArray (shape, cJSON_CreateNumber ((double) ir_tensor_dims (tensor)[i]));
+  if (tensor != NULL)
+    ir_tensor_stats (tensor, 0, &stats);
+  cli_json_add_double (object, "norm", stats.l2);
+  cli_json_add_double (object, "max_abs", max_abs_of (&stats));
+  cli_json_add_uint (object, "zeros", stats.n_zero);
+  cli_json_add_uint (object, "nan", stats.n_nan);
+  add_reason (answer, gradient, object);
+  cJSON_AddItemToArray (array, object);
+}
+
+/* What is derived: the sum of its elements, weighed by the cotangent if there is one. */
+static double
+value_of (const Answer *answer)
+{
+  const IrTensor *tensor = ir_run_value (answer->run, answer->of);
+  double sum = 0;
+
+  if (tensor == NULL)
+    return NAN;
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    sum += ir_tensor_get_double (tensor, i);
+  return sum;
+}
+
+static void
+print_json (const Answer *answer)
+{
+  cJSON *json = cJSON_CreateObject (), *array;
+  const char *cotangent = answer->options->cotangent;
+
+  cJSON_AddStringToObject (json, "of", ir_model_value (answer->model, answer->of)->name);
+  cJSON_AddStringToObject (json, "mode", "reverse");
+  cJSON_AddStringToObject (json, "cotangent", cotangent != NULL ? cotangent : "ones");
+  cli_json_add_double (json, "value", value_of (answer));
+  array = cJSON_AddArrayToObject (json, "gradients");
+  for (guint i = 0; i < answer->gradients->len; i++)
+    add_gradient (answer, &g_array_index (answer->gradients, Gradient, i), array);
+  cli_json_add_uint (json, "kept_bytes", answer->kept);
+  cli_json_add_uint (json, "flops_forward", answer->forward.flops);
+  cli_json_add_uint (json, "flops_backward", answer->all.flops - answer->forward.flops);
+  cJSON_AddNumberToObject (json, "nodes_forward", answer->forward.n_nodes);
+  cJSON_AddNumberToObject (json, "nodes_backward", answer->all.n_nodes - answer->forward.n_nodes);
+  cli_json_print (json);
+}
+
+static void
+print_text (const Answer *answer)
+{
+  g_autofree char *kept = cli_format_bytes (answer->kept);
+
+  cli_print ("%s = %g%s\n", ir_model_value (answer->model, answer->of)->name, value_of (answer),
+             answer->options->cotangent != NULL ? " (before the cotangent)" : "");
+  for (guint i = 0; i < answer->gradients->len; i++)
+    {
+      const Gradient *gradient = &g_array_index (answer->gradients, Gradient, i);
+      const IrTensor *tensor = ir_run_value (answer->run, gradient->gradient);
+      IrTensorStats stats = { 0 };
+
+      if (tensor != NULL)
+        ir_tensor_stats (tensor, 0, &stats);
+      cli_print ("  %-32s norm %-12.6g max %-12.6g %8" G_GUINT64_FORMAT " zeros %6" G_GUINT64_FORMAT
+                 " NaN%s%s\n",
+                 ir_model_value (answer->model, gradient->by)->name, stats.l2, max_abs_of (&stats),
+                 stats.n_zero, stats.n_nan, gradient->why != NULL ? "  " : "",
+                 gradient->why != NULL ? gradient->why : "");
+    }
+  cli_print ("%u nodes forward, %u backward, which keep %s\n", answer->forward.n_nodes,
+             answer->all.n_nodes - answer->forward.n_nodes, kept);
+}
+
+/* What is derived is kept beside the outputs. */
+static gboolean
+run_all (Answer *answer, GError **error)
+{
+  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+
+  g_array_append_val (chosen, answer->of);
+  answer->run = cli_run (answer->cli, &answer->options->model, answer->model, IR_CAPTURE_CHOSEN,
+                         chosen, NULL, error);
+  if (answer->run == NULL || answer->run->missing == NULL || answer->run->missing->len == 0)
+    return answer->run != NULL;
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s",
+               g_array_index (answer->run->missing, IrMissing, 0).why);
+  return FALSE;
+}
+
+static CliStatus
+run (Cli *cli)
+{
+  Options *options = cli->options;
+  g_auto (CliModel) opened = { 0 };
+  g_auto (Answer) answer = { .cli = cli, .options = options };
+  g_autoptr (GError) error = NULL;
+  CliStatus status;
+
+  if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
+    return status;
+  cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
+  answer.model = opened.model;
+  if (!derive (&answer, &error) ||
+      (options->output != NULL && !ir_model_save (opened.model, options->output, NULL, &error)) ||
+      !run_all (&answer, &error) || !save_all (&answer, &error))
+    return cli_fail (cli_status_of (error), error);
+  answer.kept = answer.n_forward_ids > 0 ? kept_bytes (&answer) : 0;
+  (cli->json ? print_json : print_text) (&answer);
+  return CLI_OK;
+}
+
+const CliCommand cli_command_grad = {
+  .name = "grad",
+  .arguments = "FILE",
+  .summary =
+      "Derive a value by parameters, inputs or other values: the backward graph and what it gives",
+  .doc =
+      "The backward part is that of the pass gradient ('irscope steps FILE --pass gradient'); models\n"
+      "before opset 18 are upgraded first. Derivatives are outputs called NAME.grad. What nothing\n"
+      "comes to is listed with the reason. docs/GRADIENTS.md says how each operator is derived.",
+  .min_args = 1,
+  .max_args = 1,
+  .options = grad_options,
+  .model_options = cli_limited_options,
+  .options_size = sizeof (Options),
+  .run = run,
+};

@@ -1,0 +1,36 @@
+/* Derivatives against differences of the function itself, in double. */
+#pragma once
+
+#include "core/exec/exec.h"
+
+typedef struct
+{
+  const char *of, *wrt; /* as the options of the pass gradient */
+  double eps, atol, rtol;
+  guint64 seed;
+  guint n_directions; /* random ones, for what has many elements */
+  IrRunLimits limits;
+  GCancellable *cancellable; /* (nullable) */
+} IrGradcheckOptions;
+
+typedef enum
+{
+  IR_GRADCHECK_PASSED,
+  IR_GRADCHECK_FAILED,
+  IR_GRADCHECK_KINK, /* the slopes on both sides differ, and the derivative lies between */
+} IrGradcheckVerdict;
+
+typedef struct
+{
+  char *input;
+  gint64 index; /* of the element; -1: a random direction */
+  double analytic, numeric, left, right;
+  IrGradcheckVerdict verdict;
+} IrGradcheckItem;
+
+/* (transfer full) (element-type IrGradcheckItem) */
+GArray *ir_gradcheck (IrModel *model,
+                      GHashTable *inputs,
+                      const IrGradcheckOptions *options,
+                      GError **error);
+IrModel *ir_model_widen (IrModel *model);

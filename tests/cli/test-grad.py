@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+"""Derivatives on the command line: grad and gradcheck, what they print and what they refuse; prints TAP.
+
+    test-grad.py IRSCOPE SOURCE_ROOT"""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, ROOT = sys.argv[1], sys.argv[2]
+WORK = tempfile.mkdtemp(prefix='irscope-grad-')
+HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
+results = []
+
+
+def irscope(*arguments):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def json_of(*arguments, status=0):
+    code, out, err = irscope(*arguments, '--json')
+    assert code == status, (arguments, code, err)
+    return json.loads(out)
+
+
+def model(name, text):
+    path = os.path.join(WORK, name + '.onnxtxt')
+    open(path, 'w').write(text if text.startswith('<') else HEAD + text)
+    return path
+
+
+def numbers(path):
+    data = open(path, 'rb').read()
+    start = 10 + struct.unpack('<H', data[8:10])[0]
+    return list(struct.unpack(f'<{(len(data) - start) // 4}f', data[start:]))
+
+
+def near(a, b):
+    return len(a) == len(b) and all(abs(x - y) <= 1e-5 * max(1, abs(y)) for x, y in zip(a, b))
+
+
+def test(sentence):
+    def decorate(function):
+        try:
+            function()
+            results.append(f'ok {len(results) + 1} - {sentence}')
+        except Exception as error:  # pylint: disable=broad-except
+            results.append(f'not ok {len(results) + 1} - {sentence}\n# {type(error).__name__}: {error}')
+        return function
+    return decorate
+
+
+CUT = model('cut', 'g (float[3] x) => (float[3] y, float[3] z) <float[3] w = {1, 2, 3}, float[3] dead = {1, 2, 3}> '
+                   '{ a = Mul (x, w)  [floor] r = Floor (dead)  y = Add (r, a)  [cast] c = Cast <to = 6> (a)  '
+                   'k = Cast <to = 1> (c)  z = Sub (k, x) }')
+EXAMPLE = os.path.join(ROOT, 'data/examples/worked-example.onnx')
+
+
+@test('the worked example: 5.5 and 1.716 at (2, 5)')
+def _():
+    out = os.path.join(WORK, 'out')
+    got = json_of('grad', EXAMPLE, '--wrt', 'inputs', '--value', 'x1=2', '--value', 'x2=5', '--out', out)
+    assert abs(got['value'] - 11.652) < 1e-3, got
+    files = {g['name']: g['file'] for g in got['gradients']}
+    assert near(numbers(files['x1']), [5.5]) and near(numbers(files['x2']), [2 - 0.2836622]), files
+    assert got['nodes_forward'] == 5 and got['nodes_backward'] > 0 and got['mode'] == 'reverse', got
+
+
+@test('what nothing comes to is listed with where the path ends')
+def _():
+    by = {g['name']: g for g in json_of('grad', CUT, '--of', 'y')['gradients']}
+    assert by['w']['reason'] is None and by['dead']['reason']['kind'] == 'no-path', by
+    assert (by['dead']['reason']['node'], by['dead']['reason']['operator']) == ('floor', 'Floor'), by
+    by = {g['name']: g for g in json_of('grad', CUT, '--of', 'z', '--wrt', 'k', '--wrt', 'a', '--wrt', 'x')['gradients']}
+    assert by['k']['reason'] is None and by['x']['reason'] is None and by['a']['reason']['node'] == 'cast', by
+    assert by['a']['zeros'] == 3 and abs(by['k']['norm'] - 3 ** 0.5) < 1e-6, by
+
+
+@test('a cotangent weighs the elements, a stop holds a value')
+def _():
+    out = os.path.join(WORK, 'weighed')
+    json_of('grad', CUT, '--of', 'y', '--wrt', 'x', '--cotangent', 'w', '--out', out)
+    assert near(numbers(os.path.join(out, 'x.grad.npy')), [1, 4, 9])
+    got = json_of('grad', CUT, '--of', 'y', '--wrt', 'x', '--stop', 'a')
+    assert got['gradients'][0]['zeros'] == 3, got
+
+
+@test('the written model has the derivatives as outputs, and runs')
+def _():
+    out = os.path.join(WORK, 'both.onnx')
+    json_of('grad', CUT, '--of', 'y', '-o', out)
+    names = [o['name'] for o in json_of('run', out)['outputs']]
+    assert names == ['y', 'z', 'w.grad'], names
+
+
+@test('an old model is upgraded first, by steps')
+def _():
+    old = model('old', '<ir_version: 4, opset_import: ["" : 9]>\ng (float[2,1,3] x) => (float[2] y) '
+                       '{ s = Squeeze <axes: ints = [1]> (x)  p = Softmax <axis = 1> (s)  '
+                       'q = Mul (p, s)  y = ReduceSum <axes = [1], keepdims = 0> (q) }')
+    assert json_of('gradcheck', old)['failed'] == 0
+    assert json_of('grad', old, '--wrt', 'inputs')['gradients'][0]['nan'] == 0
+
+
+@test('what cannot be is refused: which value, node and operator, and what to do')
+def _():
+    scan = model('scan', 'g (float[2,2] x) => (float y) { [d] y = Det (x) }')
+    for arguments, why in (([CUT], '2 floating-point outputs (y, z)'), ([CUT, '--of', 'q'], 'no value "q"'),
+                           ([CUT, '--of', 'c'], '"c" is int32'), ([CUT, '--of', 'y', '--wrt', 'n'], 'no value "n"'),
+                           ([CUT, '--of', 'y', '--cotangent', 'c'], '"c" is int32'),
+                           ([scan, '--wrt', 'inputs'], 'd (Det): cannot be derived'),
+                           ([scan], 'no floating-point parameters; try inputs')):
+        code, out, err = irscope('grad', *arguments)
+        assert code == 2 and out == '' and why in err, (arguments, code, err)
+    code, _, err = irscope('gradcheck', CUT, '--of', 'y', '--wrt', 'a')
+    assert code == 2 and 'a is computed' in err, err
+
+
+@test('gradcheck agrees on small networks, and knows kinks')
+def _():
+    net = model('net', 'g (float[2,3] x) => (float[] l) <float[3,4] w = {1, -2, 3, 4, 5, 6, -7, 8, 9, 1, 2, 3}> '
+                       '{ t = MatMul (x, w)  u = LeakyRelu (t)  s = Softmax (u)  p = Mul (s, u)  '
+                       'l = ReduceSum <keepdims = 0> (p) }')
+    got = json_of('gradcheck', net)
+    assert got['failed'] == 0 and got['passed'] == got['checked'] > 8, got
+    kink = model('kink', 'g (float[2] x) => (float[2] y) { r = Relu (x)  a = Abs (x)  y = Add (r, a) }')
+    got = json_of('gradcheck', kink, '--value', 'x=0')
+    assert got['kinks'] == 2 and got['failed'] == 0, got
+
+
+@test('gradcheck finds what differences do not say: rounding derived straight through')
+def _():
+    rounded = model('rounded', 'g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {128}> '
+                               '{ q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, s, z) }')
+    got = json_of('gradcheck', rounded, '--wrt', 'inputs', '--value', 'x=0.6,-1.1', status=1)
+    assert got['failed'] == 2 and got['worst']['analytic'] == 1 and got['worst']['numeric'] == 0, got
+
+
+@test('what is printed is what the schemas say')
+def _():
+    for command, arguments in (('grad', [CUT, '--of', 'y']), ('gradcheck', [CUT, '--of', 'y'])):
+        schema = json.load(open(os.path.join(ROOT, f'data/schema/{command}.schema.json')))
+        got = json_of(command, *arguments)
+        assert sorted(got) == sorted(schema['properties']) == sorted(schema['required']), (command, sorted(got))
+        for inner in got.get('gradients', []):
+            assert sorted(inner) == sorted(schema['properties']['gradients']['items']['required']), inner
+
+
+@test('gradcheck on the bundled examples')
+def _():
+    for name, of in (('digits', '/fc/Add_output_0'), ('worked-example', 'f'), ('transformer-block', 'encoded')):
+        got = json_of('gradcheck', os.path.join(ROOT, f'data/examples/{name}.onnx'), '--of', of)
+        assert got['failed'] == 0 and got['checked'] > 0, (name, got)
+
+
+print('\n'.join(results))
+print(f'1..{len(results)}')

@@ -353,3 +353,23 @@ ir_compose_gated_rms_norm (IrCompose *c)
                              ir_compose_input (c, 2));
   ir_compose_result (c, 0, ir_compose (c, IR_OP_MUL, 2, y, gate));
 }
+
+/* Different elements in the order in which they first stand, which of them each is, and how often they
+ * stand there. */
+void
+ir_compose_unique (IrCompose *c)
+{
+  IrPart *x = ir_compose_input (c, 0), *outputs[4];
+
+  ir_compose_set_int (c, "sorted", 0);
+  ir_compose_many (c, IR_OP_UNIQUE, 1, &x, 4, outputs);
+  ir_compose_result (c, 0, outputs[0]);
+  ir_compose_result (c, 1, outputs[2]);
+  ir_compose_result (c, 2, outputs[3]);
+}
+
+void
+ir_compose_sample_op (IrCompose *c)
+{
+  ir_compose_result (c, 0, ir_compose (c, IR_OP_IDENTITY, 1, ir_compose_input (c, 0)));
+}

@@ -199,3 +199,218 @@ ir_cost_group_query_attention (const IrCall *call)
 
   return ir_mul_saturated (ir_type_count (ir_call_input_type (call, 0)), 4 + past);
 }
+
+/* -- others -- */
+
+/* X [.., n, n]. */
+gboolean
+ir_infer_inverse (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+  const IrDim *dims = ir_call_input_dims (call, 0);
+  IrDim same;
+
+  if (rank != IR_RANK_UNKNOWN && rank < 2)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X has rank %d, needed is at least 2", rank);
+  if (dims != NULL && !ir_call_same_dim (call, dims[rank - 2], dims[rank - 1], "rows and columns",
+                                         &same, error))
+    return FALSE;
+  ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
+  return TRUE;
+}
+
+/* X [N, C, H, W], boxes [rois, 4], the sample of each, and the size of the crops. Sets the output to
+ * [rois, C, that size]. */
+gboolean
+ir_infer_crop_and_resize (IrCall *call, GError **error)
+{
+  IrDim out[4] = { IR_DIM_UNKNOWN, IR_DIM_UNKNOWN, IR_DIM_UNKNOWN, IR_DIM_UNKNOWN }, same;
+  const IrDim *boxes = ir_call_input_dims (call, 1), *samples = ir_call_input_dims (call, 2);
+  g_autofree gint64 *size = NULL;
+  guint n = 0;
+
+  if (!check_rank_of (call, 0, 4, error) || !check_rank_of (call, 1, 2, error) ||
+      !check_rank_of (call, 2, 1, error) || !ir_call_check_integers (call, 2, 2, error))
+    return FALSE;
+  if (boxes != NULL && !ir_call_same_dim (call, boxes[1], 4, "a box", &same, error))
+    return FALSE;
+  if (boxes != NULL)
+    out[0] = boxes[0];
+  if (samples != NULL && !ir_call_same_dim (call, out[0], samples[0], "the boxes", &out[0], error))
+    return FALSE;
+  if (ir_call_input_dims (call, 0) != NULL)
+    out[1] = ir_call_input_dims (call, 0)[1];
+  if (ir_call_input_ints (call, 3, &size, &n))
+    {
+      if (n != 2 || size[0] < 1 || size[1] < 1)
+        return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "crop_size is no size");
+      out[2] = size[0];
+      out[3] = size[1];
+    }
+  ir_call_set_output_tensor_type (call, 0, ir_call_input_dtype (call, 0), 4, out);
+  return TRUE;
+}
+
+gboolean
+ir_infer_murmur_hash (IrCall *call, GError **error)
+{
+  IrDtype dtype = ir_call_input_dtype (call, 0);
+  guint bits = dtype != IR_DTYPE_UNDEFINED ? ir_dtype_bits (dtype) : 32;
+
+  if (dtype != IR_DTYPE_STRING && (bits < 32 || bits > 64))
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
+                         "X is %s, needed are strings or numbers of 32 or 64 bits",
+                         ir_dtype_name (dtype));
+  ir_call_same_shape (call, 0, 0,
+                      ir_call_int (call, "positive", 1) != 0 ? IR_DTYPE_UINT32 : IR_DTYPE_INT32);
+  return TRUE;
+}
+
+/* Sets the output to input's dims, that of the axis as many as there are windows, and the size of a
+ * window behind them. */
+gboolean
+ir_infer_unfold_tensor (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+  gint64 size = ir_call_int (call, "size", 1), step = ir_call_int (call, "step", 1), axis;
+  IrDim dims[IR_MAX_RANK + 1];
+
+  if (size < 1 || step < 1)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "size and step must be at least 1");
+  if (rank != IR_RANK_UNKNOWN)
+    {
+      if (!ir_call_axis (call, ir_call_int (call, "dim", -1), rank, &axis, error))
+        return FALSE;
+      if (rank >= IR_MAX_RANK)
+        return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "input has too many axes");
+      for (int i = 0; i < rank; i++)
+        dims[i] = ir_call_input_dims (call, 0)[i];
+      if (ir_dim_is_known (dims[axis]) && dims[axis] < size)
+        return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "the axis is shorter than a window");
+      dims[axis] = ir_dim_is_known (dims[axis]) ? (dims[axis] - size) / step + 1 : IR_DIM_UNKNOWN;
+      dims[rank++] = size;
+    }
+  ir_call_set_output_tensor_type (call, 0, ir_call_input_dtype (call, 0), rank, dims);
+  return TRUE;
+}
+
+gboolean
+ir_infer_ngram_repeat_block (IrCall *call, GError **error)
+{
+  const IrDim *ids = ir_call_input_dims (call, 0), *scores = ir_call_input_dims (call, 1);
+  IrDim same;
+
+  if (!check_rank_of (call, 0, 2, error) || !check_rank_of (call, 1, 2, error) ||
+      !ir_call_check_integers (call, 0, 1, error))
+    return FALSE;
+  if (ir_call_int (call, "ngram_size", 1) < 1)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "ngram_size must be at least 1");
+  if (ids != NULL && scores != NULL &&
+      !ir_call_same_dim (call, ids[0], scores[0], "the batch", &same, error))
+    return FALSE;
+  ir_call_same_shape (call, 0, 1, ir_call_input_dtype (call, 1));
+  return TRUE;
+}
+
+gboolean
+ir_infer_bifurcation_detector (IrCall *call, GError **error)
+{
+  const IrDim unknown = IR_DIM_UNKNOWN;
+  const IrType *index = ir_call_input_type (call, 2);
+  guint64 n;
+
+  if (!ir_call_check_integers (call, 0, 4, error))
+    return FALSE;
+  if (index != NULL && ir_type_n_elements (index, &n) && n != 1)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "input 2 must be one number");
+  ir_call_set_output_tensor_type (call, 0, IR_DTYPE_INT64, 1, &unknown);
+  if (call->n_outputs > 1)
+    ir_call_set_output_tensor_type (call, 1, IR_DTYPE_INT64, 0, NULL);
+  return TRUE;
+}
+
+gboolean
+ir_infer_dynamic_time_warping (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+
+  if (rank != IR_RANK_UNKNOWN && rank != 2 &&
+      !(rank == 3 && ir_call_input_dims (call, 0)[0] == 1))
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "input has rank %d, needed is 2", rank);
+  ir_call_set_output_tensor_type (call, 0, IR_DTYPE_INT32, 2, (IrDim[]){ 2, IR_DIM_UNKNOWN });
+  return TRUE;
+}
+
+/* X and a mask whose elements are used again where it is smaller. */
+gboolean
+ir_infer_max_pool_with_mask (IrCall *call, GError **error)
+{
+  IrCall view = *call;
+
+  view.n_inputs = 1;
+  if (ir_call_input_type (call, 1) != NULL &&
+      ir_type_n_elements (ir_call_input_type (call, 1), &(guint64){ 0 }) &&
+      ir_type_count (ir_call_input_type (call, 1)) == 0)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "the mask is empty");
+  return ir_infer_average_pool (&view, error);
+}
+
+/* input [.., hidden], logits [rows, experts], fc1 [experts, inner, hidden], fc2 [experts, hidden,
+ * inner]. */
+gboolean
+ir_infer_moe (IrCall *call, GError **error)
+{
+  const IrDim *fc1 = ir_call_input_dims (call, 2), *fc2 = ir_call_input_dims (call, 4);
+  const IrDim *x = ir_call_input_dims (call, 0), *logits = ir_call_input_dims (call, 1), *fc3;
+  int rank = ir_call_input_rank (call, 0);
+  gboolean fused = g_strcmp0 (ir_call_string (call, "activation_type", ""), "swiglu") == 0;
+  IrDim same, inner;
+
+  if (!check_rank_of (call, 1, 2, error) || !check_rank_of (call, 2, 3, error) ||
+      !check_rank_of (call, 4, 3, error) || !check_rank_of (call, 6, 3, error))
+    return FALSE;
+  if (rank == 0)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "input is a scalar");
+  if (fc1 != NULL && fc2 != NULL)
+    {
+      inner = fused && ir_dim_is_known (fc2[2]) ? 2 * fc2[2] : fused ? IR_DIM_UNKNOWN : fc2[2];
+      fc3 = ir_call_has_input (call, 6) ? ir_call_input_dims (call, 6) : NULL;
+      if (!ir_call_same_dim (call, fc1[0], fc2[0], "the experts", &same, error) ||
+          !ir_call_same_dim (call, fc1[2], fc2[1], "the hidden size", &same, error) ||
+          !ir_call_same_dim (call, fc1[1], inner, "the inner size", &same, error) ||
+          (x != NULL && !ir_call_same_dim (call, fc1[2], x[rank - 1], "the hidden size", &same, error)) ||
+          (logits != NULL && !ir_call_same_dim (call, logits[1], fc1[0], "the experts", &same, error)))
+        return FALSE;
+      for (guint i = 0; fc3 != NULL && i < 3; i++)
+        if (!ir_call_same_dim (call, fc1[i], fc3[i], "fc1 and fc3", &same, error))
+          return FALSE;
+    }
+  guint64 rows, elements;
+  const IrType *biases[] = { ir_call_input_type (call, 3), ir_call_input_type (call, 5) };
+  for (guint i = 0; i < 2 && fc1 != NULL && fc2 != NULL; i++)
+    if (biases[i] != NULL && ir_type_n_elements (biases[i], &elements) &&
+        ir_type_n_elements (ir_type_tensor (call->context, IR_DTYPE_FLOAT, 2, i == 0 ? fc1 : fc2),
+                            &rows) &&
+        rows != elements)
+      return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "a bias does not fit its weights");
+  if (x != NULL && logits != NULL && ir_dim_is_known (logits[0]) &&
+      ir_type_n_elements (ir_type_tensor (call->context, IR_DTYPE_FLOAT, rank - 1, x), &rows) &&
+      (guint64) logits[0] != rows)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "there are not as many logits as rows");
+  ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
+  return TRUE;
+}
+
+guint64
+ir_cost_moe (const IrCall *call)
+{
+  const IrDim *fc1 = ir_call_input_dims (call, 2);
+  guint64 each = fc1 != NULL ? ir_type_count (ir_type_tensor (call->context, IR_DTYPE_FLOAT, 2, fc1 + 1))
+                             : 1;
+  guint64 rows = fc1 != NULL && ir_dim_is_known (fc1[2]) && fc1[2] > 0
+                     ? ir_type_count (ir_call_input_type (call, 0)) / (guint64) fc1[2]
+                     : 1;
+
+  return ir_mul_saturated (ir_mul_saturated (4 * (guint64) MAX (ir_call_int (call, "k", 1), 1), rows),
+                           each);
+}

@@ -338,7 +338,7 @@ def MultiHeadAttention():
     return Case(reals(b, s, width), reals(b, keys, width), reals(b, keys, n * hv), bias, mask(b, keys + past, s, False),
                 reals(some(1, b), some(1, n), s, keys + past) if chance(0.3) else None,
                 reals(b, n, past, h) if past else None, reals(b, n, past, hv) if past else None,
-                num_heads=n, scale=some(None, 0.4), unidirectional=int(chance(0.2)), outputs=3 if past or chance() else 1, tol=1e-4)
+                num_heads=n, scale=some(None, 0.4), unidirectional=int(keys == s and chance(0.3)), outputs=3 if past or chance() else 1, tol=1e-4)
 
 
 @operator
@@ -570,9 +570,101 @@ def GatherND():
     return Case(reals(3, 4, 2), wholes(some(np.int64, np.int32), *shape(1, 3), 2, low=0, high=2))
 
 
+@operator
+def Inverse():
+    n = size()
+    return Case(reals(*([size()] if chance() else []), n, n) + 3 * np.eye(n, dtype=np.float32), tol=1e-3)
+
+
+@operator
+def CropAndResize():
+    n, rois = size(1, 3), size()
+    return Case(reals(n, size(), size(2, 7), size(2, 7)), reals(rois, 4, low=-0.2, high=1.2), wholes(np.int32, rois, low=0, high=n - 1),
+                np.array([size(), size()], np.int32), mode=some(None, "bilinear", "nearest"), extrapolation_value=some(None, 0.5))
+
+
+@operator
+def MurmurHash3():
+    x = some(reals(*shape()), wholes(np.int32, *shape()), wholes(np.int64, *shape()), reals(*shape()).astype(np.float64))
+    if chance(0.3):
+        x = np.array([["a", "irscope", "ü", "0123456789abcdef" * 2]])
+    return Case(x, positive=some(None, 0, 1), seed=some(None, 7))
+
+
+@operator
+def UnfoldTensor():
+    dims = shape(1, 4)
+    dim = int(R.integers(-len(dims), len(dims)))
+    return Case(reals(*dims), dim=dim, size=int(R.integers(1, dims[dim] + 1)), step=some(None, 2))
+
+
+@operator
+def NGramRepeatBlock():
+    b, s = size(), size(3, 9)
+    return Case(wholes(np.int64, b, s, low=0, high=2), reals(b, 4), ngram_size=size(1, 4))
+
+
+@operator
+def BifurcationDetector():
+    n = size(4, 12)
+    start = size(0, n)
+    return Case(wholes(np.int64, n, low=0, high=3), wholes(np.int64, size(1, 5), low=0, high=3), np.array(start, np.int64),
+                some(None, wholes(np.int64, n + 1 - start, low=0, high=3)), outputs=2, max_ngram_size=some(None, 2))
+
+
+@operator
+def DynamicTimeWarping():
+    return Case(reals(size(1, 6), size(1, 6)))
+
+
+@operator
+def Unique():
+    return Case(np.round(reals(size(1, 12))), outputs=3)
+
+
+@operator
+def SampleOp():
+    return Case(reals(*shape()))
+
+
+@operator
+def MaxpoolWithMask():
+    dims, k = [size(1, 3), size(), size(3, 7), size(3, 7)], [size(1, 3), size(1, 3)]
+    return Case(reals(*dims), wholes(np.int32, *dims, low=0, high=1), kernel_shape=k, strides=some(None, [2, 1]))
+
+
+@operator
+def MoE():
+    rows, experts, hidden, inner = size(), size(2, 5), 4, 6
+    name = some("relu", "gelu", "silu", "identity", "swiglu")
+    fused = 2 if name == "swiglu" else 1
+    return Case(reals(rows, hidden), reals(rows, experts), reals(experts, fused * inner, hidden), some(None, reals(experts, fused * inner)),
+                reals(experts, hidden, inner), some(None, reals(experts, hidden)), k=some(1, 2), activation_type=name,
+                normalize_routing_weights=int(chance()), swiglu_fusion=1 if name == "swiglu" else None,
+                activation_alpha=1.7 if name == "swiglu" else None, activation_beta=1.0 if name == "swiglu" else None, tol=1e-4)
+
+
+@operator
+def LinearAttention():
+    b, s, n, h = size(1, 3), size(1, 5), size(1, 3), 4
+    rule = some("linear", "gated", "delta", "gated_delta")
+    return Case(reals(b, s, n * h), reals(b, s, n * h), reals(b, s, n * h), reals(b, n, h, h) if chance() else None,
+                reals(b, s, n, low=-1, high=0) if "gated" in rule else None, reals(b, s, n, low=0, high=1) if "delta" in rule else None,
+                q_num_heads=n, kv_num_heads=n, update_rule=rule, outputs=2, tol=1e-3)
+
+
+@operator
+def CausalConvWithState():
+    b, c, s, k = size(1, 3), size(), size(), size(2, 4)
+    return Case(reals(b, c, s), reals(c, 1, k), some(None, reals(c)), reals(b, c, k - 1) if chance() else None,
+                activation=some("none", "silu"), outputs=2)
+
+
 # -- both programs --
 
 def info(name, array):
+    if array.dtype.kind == "U":
+        return helper.make_tensor_value_info(name, onnx.TensorProto.STRING, array.shape)
     return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
 
 
@@ -625,7 +717,7 @@ def run_all(irscope, cases, device, folder):
         inputs.update({name: np.asarray(x) for name, x in zip(names, case.inputs) if name})
         outputs += [name for name in wanted if name]
     # Every third input is a constant, so that both ways are tried.
-    constants = {name: x for i, (name, x) in enumerate(inputs.items()) if i % 3 == 2}
+    constants = {name: x for i, (name, x) in enumerate(inputs.items()) if i % 3 == 2 or x.dtype.kind == "U"}
     feeds = {name: x for name, x in inputs.items() if name not in constants}
     path = folder / "model.onnx"
     path.write_bytes(model_of(nodes, feeds, constants, outputs).SerializeToString())

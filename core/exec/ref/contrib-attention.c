@@ -18,7 +18,7 @@ typedef struct
   gint64 total;                                 /* positions of the longest sample */
   guint64 half;                                 /* pairs of a head that are turned */
   gboolean turns, interleaved, causal, smooth;
-  gint64 window; /* keys before its own that a query sees; below 0: all */
+  gint64 window; /* keys up to its own that a query sees; below 1: all */
   double scale, softcap;
   const IrTensor *lengths, *positions, *bias, *sink; /* all but the first nullable */
   double *q, *k, *v, *cos, *sin;                     /* inputs, [batch, length, heads, size] */
@@ -56,6 +56,16 @@ columns_new (Grouped *g, guint slot, guint64 first, guint64 n, GError **error)
   return values;
 }
 
+/* How many positions of sample @b were there before. */
+static gint64
+past_of (const Grouped *g, guint64 b)
+{
+  if (g->total == (gint64) g->length)
+    return 0;
+  return ir_tensor_get_int64 (g->lengths, b) + 1 - (gint64) g->length;
+}
+
+/* Zero beyond the positions that a sample has. */
 static double *
 cache_new (Grouped *g, guint slot, GError **error)
 {
@@ -66,7 +76,8 @@ cache_new (Grouped *g, guint slot, GError **error)
     return NULL;
   ir_block_fill (values, n * g->present * row, 0);
   for (guint64 i = 0; ir_call_has_input (g->call, slot) && i < n; i++)
-    ir_block_load_many (g->call, ir_call_input (g->call, slot), i * g->past * row, g->past * row,
+    ir_block_load_many (g->call, ir_call_input (g->call, slot), i * g->past * row,
+                        (guint64) CLAMP (past_of (g, i / g->kv_heads), 0, (gint64) g->past) * row,
                         values + i * g->present * row);
   return values;
 }
@@ -165,15 +176,6 @@ load (Grouped *g, GError **error)
 
 /* -- positions -- */
 
-/* How many positions of sample @b were there before. */
-static gint64
-past_of (const Grouped *g, guint64 b)
-{
-  if (g->total == (gint64) g->length)
-    return 0;
-  return ir_tensor_get_int64 (g->lengths, b) + 1 - (gint64) g->length;
-}
-
 static gboolean
 turn (Grouped *g, double *x, guint64 heads, GError **error)
 {
@@ -259,8 +261,7 @@ attend (Grouped *g, guint64 b, guint64 s, guint64 h)
   guint64 kv = h / (g->heads / g->kv_heads), past = (guint64) past_of (g, b);
   guint64 end = g->causal ? past + s + 1
                           : MIN (g->present, (guint64) (ir_tensor_get_int64 (g->lengths, b) + 1));
-  guint64 first = g->window >= 0 && end > (guint64) g->window + 1 ? end - (guint64) g->window - 1
-                                                                  : 0;
+  guint64 first = g->window > 0 && end > (guint64) g->window ? end - (guint64) g->window : 0;
   const double *q = g->q + ((b * g->length + s) * g->heads + h) * g->size;
   const double *keys = g->keys + (b * g->kv_heads + kv) * g->present * g->size;
   const double *values = g->values + (b * g->kv_heads + kv) * g->present * g->size;

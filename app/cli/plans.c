@@ -10,9 +10,14 @@ IrModel *
 cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error)
 {
   g_autoptr (IrModel) copy = ir_exec_expand (model, error);
-  g_autoptr (IrEdit) edit = copy != NULL ? ir_edit_new_import (copy) : NULL;
+  const IrBackend *backend = copy != NULL ? cli_backend (options, error) : NULL;
 
-  if (edit == NULL || !cli_bind_sizes (options, model, edit, error))
+  if (backend == NULL)
+    return NULL;
+  ir_exec_compose (copy, backend);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
+
+  if (!cli_bind_sizes (options, model, edit, error))
     return NULL;
   ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
   g_clear_pointer (&edit, ir_edit_free);

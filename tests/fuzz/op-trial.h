@@ -5,7 +5,7 @@
 #include "core/exec/exec.h"
 #include "core/ir/edit.h"
 
-#define TRIAL_MAX_INPUTS 14
+#define TRIAL_MAX_INPUTS 24
 
 typedef struct
 {

@@ -799,17 +799,20 @@ def attr_text(value):
     return number_text(value)
 
 
-TYPES = {"float32": "float", "bool": "bool"}
+TYPES = {"float32": "float", "float64": "double"}
+
+
+def type_text(name, array):
+    dims = f"[{','.join(map(str, array.shape))}]" if array.ndim else ""
+    kind = "string" if array.dtype.kind in "OU" else TYPES.get(str(array.dtype), str(array.dtype))
+    return f"{kind}{dims} {name}"
 
 
 def initializer_text(name, array):
     array = np.asarray(array)
-    dims = f"[{','.join(map(str, array.shape))}]" if array.ndim else ""
-    if array.dtype.kind in "OU":
-        numbers = ", ".join(f'"{item}"' for item in array.ravel())
-        return f"string{dims} {name} = {{{numbers}}}"
-    numbers = ", ".join(number_text(item) for item in array.ravel())
-    return f"{TYPES.get(str(array.dtype), str(array.dtype))}{dims} {name} = {{{numbers}}}"
+    text = array.dtype.kind in "OU"
+    numbers = ", ".join(f'"{item}"' if text else number_text(item) for item in array.ravel())
+    return f"{type_text(name, array)} = {{{numbers}}}"
 
 
 def is_small(case, wanted):
@@ -830,13 +833,13 @@ def write(op, folder, n):
         data += [initializer_text(name, x) for name, x in zip(names, case.inputs) if name]
         made = [name for name in made if name]
         data += [initializer_text(f"wanted_{name}", x) for name, x in zip(made, wanted)]
-        outputs += [f"{name}" for name in made]
+        outputs += [type_text(name, np.asarray(x)) for name, x in zip(made, wanted)]
         attrs = ", ".join(f"{key} = {attr_text(value)}" for key, value in sorted(case.attrs.items()))
         results = ", ".join(name or '""' for name in node.output)
         name = f"{case.domain}.{op}" if case.domain else op
         given = ", ".join(name or '""' for name in names)
         nodes.append(f"  {results} = {name}{f' <{attrs}>' if attrs else ''} ({given})")
-    signature = ", ".join(f"undefined {name}" for name in outputs)
+    signature = ", ".join(outputs)
     text = ('<ir_version: 10, opset_import: ["" : 17, "com.microsoft" : 1]>\n' f"{op} () => ({signature})\n<\n  "
             + ",\n  ".join(data) + "\n>\n{\n" + "\n".join(nodes) + "\n}\n")
     (folder / f"{op}.onnxtxt").write_text(text)

@@ -391,13 +391,16 @@ ir_ref_dynamic_time_warping (IrCall *call, GError **error)
 /* -- MaxpoolWithMask -- */
 
 /* The largest element of a window, which ends in each row before the first one that the mask hides.
- */
+ * The mask begins anew with each plane, but for what is left of its place divided by the number of
+ * planes of the mask: so ONNX Runtime's kernel counts. */
 static double
 masked_most (
     const IrWindow *w, const gint64 *place, const double *x, const IrTensor *mask, guint64 first)
 {
   gint64 at[IR_WINDOW_MAX_AXES] = { 0 };
   guint last = w->n_axes - 1;
+  const gint64 *dims = ir_tensor_dims (mask);
+  guint64 planes = ir_tensor_rank (mask) >= 2 ? (guint64) MAX (dims[0] * dims[1], 1) : 1;
   double most = -FLT_MAX;
 
   for (;;)
@@ -411,7 +414,7 @@ masked_most (
           index = index * w->in[i] + k;
         }
       gboolean hidden = inside && index > 0 &&
-                        ir_tensor_get_int64 (mask, (first + (guint64) index) %
+                        ir_tensor_get_int64 (mask, (first % planes + (guint64) index) %
                                                        ir_tensor_n_elements (mask)) == 0;
       if (inside && !hidden)
         most = MAX (most, x[first + (guint64) index]);

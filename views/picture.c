@@ -29,6 +29,7 @@ ir_picture_settings_new (guint serial,
   while (g_hash_table_iter_next (&iter, &key, NULL))
     g_hash_table_add (settings->folded, g_strdup (key));
   settings->automatic = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  settings->moves = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   settings->overlay = overlay;
   settings->run = run != NULL ? ir_run_ref (run) : NULL;
   settings->problems = g_ptr_array_ref (problems);
@@ -83,6 +84,14 @@ ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks,
   settings->marks_step = step;
 }
 
+/* Before they are shared: a box that stands elsewhere than it is laid out. */
+void
+ir_picture_settings_move (IrPictureSettings *settings, guint64 key, const IrLayoutPoint *by)
+{
+  g_hash_table_replace (settings->moves, g_memdup2 (&key, sizeof key),
+                        g_memdup2 (by, sizeof *by));
+}
+
 IrPictureSettings *
 ir_picture_settings_ref (IrPictureSettings *settings)
 {
@@ -97,6 +106,7 @@ ir_picture_settings_unref (IrPictureSettings *settings)
     return;
   g_clear_pointer (&settings->folded, g_hash_table_unref);
   g_clear_pointer (&settings->automatic, g_hash_table_unref);
+  g_clear_pointer (&settings->moves, g_hash_table_unref);
   g_clear_pointer (&settings->run, ir_run_unref);
   g_clear_pointer (&settings->problems, g_ptr_array_unref);
   g_clear_pointer (&settings->marks, ir_scene_marks_unref);
@@ -379,6 +389,7 @@ ir_picture_new (const IrFrame *frame,
                 ? IR_LAYOUT_KEEP_PLACES
                 : IR_LAYOUT_KEEP_NOTHING,
   };
+  IrScene *scene;
 
   if (overlay != NULL)
     {
@@ -386,9 +397,12 @@ ir_picture_new (const IrFrame *frame,
       options.overlay = tint_of;
       options.overlay_data = &tint;
     }
-  if (frame->from == frame->to && !frame->foreign)
-    return ir_scene_new_for_model (frame->model, &options, cancellable, error);
-  return ir_scene_new_for_diff (frame->diff, &options, cancellable, error);
+  scene = frame->from == frame->to && !frame->foreign
+              ? ir_scene_new_for_model (frame->model, &options, cancellable, error)
+              : ir_scene_new_for_diff (frame->diff, &options, cancellable, error);
+  if (scene != NULL && g_hash_table_size (settings->moves) > 0)
+    ir_scene_move (scene, settings->moves);
+  return scene;
 }
 
 /**

@@ -19,6 +19,7 @@ typedef struct
   GPtrArray *problems;
   IrSceneMarks *marks; /* (nullable) of one step */
   guint marks_step;
+  GHashTable *moves; /* guint64 * -> IrLayoutPoint *: boxes that were moved by hand */
 } IrPictureSettings;
 
 IrPictureSettings *ir_picture_settings_new (guint serial,
@@ -32,6 +33,7 @@ IrPictureSettings *ir_picture_settings_with_problems (const IrPictureSettings *s
 void ir_picture_settings_set_automatic (IrPictureSettings *settings, GHashTable *keys);
 void ir_picture_settings_set_problems (IrPictureSettings *settings, GPtrArray *problems);
 void ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks, guint step);
+void ir_picture_settings_move (IrPictureSettings *settings, guint64 key, const IrLayoutPoint *by);
 IrPictureSettings *ir_picture_settings_ref (IrPictureSettings *settings);
 void ir_picture_settings_unref (IrPictureSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPictureSettings, ir_picture_settings_unref)

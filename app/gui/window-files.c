@@ -3,6 +3,7 @@
 
 #include "app/gui/welcome.h"
 #include "app/gui/window-private.h"
+#include "core/io/io.h"
 #include "views/session/file.h"
 #include "views/session/timeline.h"
 
@@ -136,7 +137,7 @@ static void
 make_new (IrWindow *self, gpointer data)
 {
   ir_session_new_model (self->session);
-  g_action_group_activate_action (G_ACTION_GROUP (self), "show", g_variant_new_string ("text"));
+  g_action_group_activate_action (G_ACTION_GROUP (self), "show", g_variant_new_string ("graph"));
 }
 
 static void
@@ -212,7 +213,74 @@ activate_export_to (GSimpleAction *action, GVariant *parameter, gpointer user_da
   ir_session_export (IR_WINDOW (user_data)->session, g_variant_get_string (parameter, NULL));
 }
 
+/* -- saving -- */
+
+static void
+on_save_as_response (GtkNativeDialog *dialog, int response, gpointer user_data)
+{
+  g_autoptr (GFile) file = response == GTK_RESPONSE_ACCEPT
+                               ? gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog))
+                               : NULL;
+  g_autofree char *path = file != NULL ? g_file_get_path (file) : NULL;
+
+  if (path != NULL)
+    {
+      const IrFormat *format = ir_format_find (path);
+      g_autofree char *full = format != NULL && format->write != NULL
+                                  ? g_strdup (path)
+                                  : g_strconcat (path, ".onnx", NULL);
+
+      ir_session_save (IR_WINDOW (user_data)->session, full);
+    }
+  g_object_unref (dialog);
+}
+
+static void
+activate_save_as (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+  const char *path = ir_session_get_path (self->session);
+  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
+      "Save the Graph As", GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_SAVE, "_Save", "_Cancel");
+
+  if (path != NULL)
+    {
+      g_autoptr (GFile) file = g_file_new_for_path (path);
+
+      gtk_file_chooser_set_file (GTK_FILE_CHOOSER (dialog), file, NULL);
+    }
+  else
+    gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), "graph.onnx");
+  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (on_save_as_response), self, 0);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+}
+
+/* Over the file that is open; what has none, or is of a format that is not written, asks for one. */
+static void
+activate_save (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+  const char *path = ir_session_get_path (self->session);
+  const IrFormat *format = path != NULL ? ir_format_find (path) : NULL;
+
+  if (format != NULL && format->write != NULL)
+    ir_session_save (self->session, path);
+  else
+    activate_save_as (action, parameter, user_data);
+}
+
+/* The same without a dialog: for scripts and tests. */
+static void
+activate_save_to (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_save (IR_WINDOW (user_data)->session, g_variant_get_string (parameter, NULL));
+}
+
 static const IrWindowAction actions[] = {
+  { { "save", activate_save }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "save-as", activate_save_as }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "save-to", activate_save_to, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "open", activate_open }, NEEDS_IDLE },
   { { "open-file", activate_open_file, "s" }, NEEDS_IDLE },
   { { "compare", activate_compare }, NEEDS_GRAPH | NEEDS_IDLE },

@@ -278,17 +278,45 @@ check_words (const IrAct *act, guint n, GError **error)
 
 #define MAX_REASON 120 /* characters: a pasted text is longer */
 
+/* A node or value by its id, as people know it; other words as they are. (transfer full) */
+static char *
+readable_word (const IrModel *model, const char *word, const char *meaning)
+{
+  const IrNode *node;
+  const IrValue *value;
+  guint32 id;
+
+  if (strpbrk (word, "\n\r") != NULL)
+    return g_strdup ("…");
+  if (!parse_id (word, &id))
+    return g_strdup (word);
+  node = strstr (meaning, "NODE") != NULL ? ir_model_live_node (model, id) : NULL;
+  value = node == NULL && strstr (meaning, "VALUE") != NULL ? ir_model_live_value (model, id) : NULL;
+  return node != NULL    ? ir_node_label (node)
+         : value != NULL ? g_strdup (value->name)
+                         : g_strdup (word);
+}
+
 /* As it was asked for. */
 static void
 explain (IrActing *acting, const IrAct *act)
 {
-  g_autofree char *words = g_strjoinv (" ", (char **) acting->words);
-  g_autofree char *reason = g_utf8_validate (words, -1, NULL)
-                                ? g_utf8_substring (words, 0,
-                                                    MIN (g_utf8_strlen (words, -1), MAX_REASON))
-                                : NULL;
+  g_auto (GStrv) meanings = g_strsplit (act->words, " ", -1);
+  g_autoptr (GString) text = g_string_new (act->name);
+  g_autofree char *reason = NULL;
 
-  ir_edit_step_reason (acting->edit, "%s %s", act->name, reason != NULL ? reason : "");
+  for (guint i = 0; i < acting->n_words; i++)
+    {
+      const guint last = g_strv_length (meanings) - 1;
+      const gboolean known = i <= last && meanings[MIN (i, last)][0] != '[';
+      g_autofree char *word = readable_word (acting->model, acting->words[i],
+                                             known ? meanings[i] : act->words);
+
+      g_string_append_printf (text, " %s", word);
+    }
+  if (g_utf8_validate (text->str, -1, NULL))
+    reason = g_utf8_substring (text->str, 0, MIN (g_utf8_strlen (text->str, -1), MAX_REASON));
+  ir_edit_step_reason (acting->edit, "%s", reason != NULL ? reason : act->name);
 }
 
 /**

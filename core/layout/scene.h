@@ -215,6 +215,8 @@ gint32 ir_scene_add_line (IrScene *scene,
                           const IrLayoutPoint *points,
                           guint n);
 void ir_scene_finish (IrScene *scene);
+/* Before others read it: key of a box -> IrLayoutPoint. */
+void ir_scene_move (IrScene *scene, GHashTable *moves);
 
 IrScene *ir_scene_ref (IrScene *scene);
 void ir_scene_unref (IrScene *scene);

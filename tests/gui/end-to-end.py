@@ -993,7 +993,7 @@ def runs_in_part():
         find_node(window, 'relu')
         window.wait('the output', lambda: window.text_with('mean '))
         check('the others are there', True)
-        key('ctrl+e')
+        key('ctrl+shift+e')
         window.expect('label', 'Execution is right at the 2 nodes that can run')
         rows = window.wait('the list', lambda: (lambda r: r if len(r) == 2 else None)(
             [n.get_name() for n in window.walk() if (n.get_name() or '').startswith(('odd (', 'brk ('))

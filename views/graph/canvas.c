@@ -3,6 +3,7 @@
 #include "views/graph/canvas.h"
 
 #include "core/layout/scene.h"
+#include "views/graph/drag.h"
 #include "views/graph/paint.h"
 #include "views/graph/proxy.h"
 #include "views/jobs.h"
@@ -34,6 +35,7 @@ struct _IrCanvas
   IrSession *session; /* referenced */
   IrFrame *frame;     /* (nullable) */
   IrNodePainter *painter;
+  IrDrag *drag;           /* what is not panning */
   GskRenderNode *content; /* (nullable) cached for the camera it was made with */
   IrCamera content_camera;
 
@@ -57,6 +59,7 @@ struct _IrCanvas
 
   gint32 selected_box;    /* -1 = none */
   gint32 hover_box;       /* -1 = none */
+  gint32 clicked_line;    /* -1 = none */
   GArray *selected_lines; /* of gint32: at the selected box or value */
   GArray *relatives;      /* of gint32: boxes of what the selected node comes from or became */
   GPtrArray *proxies;     /* of IrNodeProxy, (transfer none) */
@@ -76,6 +79,7 @@ enum
 {
   ZOOMED,
   MENU,
+  VALUE_DROPPED,
   N_SIGNALS
 };
 
@@ -104,6 +108,32 @@ box_at (IrCanvas *self, gint32 index)
   return boxes != NULL && index >= 0 && (guint) index < n ? &boxes[index] : NULL;
 }
 
+/* -- for what is dragged and built -- */
+
+IrSession *
+ir_canvas_get_session (IrCanvas *self)
+{
+  return self->session;
+}
+
+const IrFrame *
+ir_canvas_get_frame (IrCanvas *self)
+{
+  return self->frame;
+}
+
+gint32
+ir_canvas_hover_box (IrCanvas *self)
+{
+  return self->hover_box;
+}
+
+gint32
+ir_canvas_clicked_line (IrCanvas *self)
+{
+  return self->clicked_line;
+}
+
 /* -- camera -- */
 
 static IrCamera
@@ -116,6 +146,12 @@ camera (IrCanvas *self)
     .width = gtk_widget_get_width (GTK_WIDGET (self)),
     .height = gtk_widget_get_height (GTK_WIDGET (self)),
   };
+}
+
+IrCamera
+ir_canvas_get_camera (IrCanvas *self)
+{
+  return camera (self);
 }
 
 /* Half a viewport of free space around the picture, so that every box can be brought to the middle.
@@ -763,6 +799,12 @@ pick (IrCanvas *self, double x, double y)
                         PICK_REACH / now.zoom);
 }
 
+IrSceneHit
+ir_canvas_pick (IrCanvas *self, double x, double y)
+{
+  return pick (self, x, y);
+}
+
 static void
 set_hover (IrCanvas *self, gint32 index)
 {
@@ -864,6 +906,8 @@ click (IrCanvas *self, double x, double y, gboolean toggle)
   const IrSceneHit hit = pick (self, x, y);
   guint n;
 
+  self->clicked_line = hit.box < 0 || box_at (self, hit.box)->kind == IR_SCENE_CLUSTER ? hit.line
+                                                                                       : -1;
   if (hit.box >= 0 && box_at (self, hit.box)->kind != IR_SCENE_CLUSTER)
     select_box (self, hit.box, toggle);
   else if (hit.line >= 0)
@@ -919,10 +963,12 @@ static void
 on_menu_click (GtkGestureClick *gesture, int n_press, double x, double y, gpointer user_data)
 {
   IrCanvas *self = IR_CANVAS (user_data);
-  const gint32 index = pick (self, x, y).box;
+  const IrSceneBox *box = box_at (self, pick (self, x, y).box);
+  const IrNodeId node = box != NULL ? ir_frame_box_node (self->frame, box) : 0;
 
-  if (box_at (self, index) != NULL && box_at (self, index)->kind != IR_SCENE_CLUSTER)
-    select_box (self, index, FALSE);
+  gtk_widget_grab_focus (GTK_WIDGET (self));
+  if (node == 0 || !gtk_bitset_contains (ir_session_get_selection (self->session), node))
+    click (self, x, y, FALSE); /* what is meant, not what was selected before */
   g_signal_emit (self, signals[MENU], 0, x, y);
 }
 
@@ -1151,6 +1197,7 @@ ir_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
         ir_node_painter_outline (self->painter, snapshot, &now, box_of_node (self, node), 2, 1);
       ir_node_painter_outline (self->painter, snapshot, &now, self->selected_box,
                                gtk_widget_get_focus_child (widget) != NULL ? 3 : 2, 1);
+      ir_drag_snapshot (self->drag, snapshot);
     }
   gtk_snapshot_pop (snapshot);
 }
@@ -1192,6 +1239,7 @@ ir_canvas_frame_changed (IrCanvas *self)
   self->frame = frame != NULL ? ir_frame_ref (frame) : NULL;
   self->hover_box = -1;
   self->selected_box = -1;
+  self->clicked_line = -1;
   g_array_set_size (self->selected_lines, 0);
   g_array_set_size (self->relatives, 0);
   ir_node_painter_set_scene (self->painter, (IrScene *) scene (self));
@@ -1297,6 +1345,7 @@ ir_canvas_finalize (GObject *object)
 
   g_clear_pointer (&self->content, gsk_render_node_unref);
   g_clear_pointer (&self->painter, ir_node_painter_free);
+  g_clear_pointer (&self->drag, ir_drag_free);
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->selected_lines, g_array_unref);
   g_clear_pointer (&self->relatives, g_array_unref);
@@ -1341,6 +1390,9 @@ ir_canvas_class_init (IrCanvasClass *klass)
                                   NULL, NULL, G_TYPE_NONE, 0);
   signals[MENU] = g_signal_new ("menu", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL,
                                 NULL, G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  signals[VALUE_DROPPED] = g_signal_new ("value-dropped", G_TYPE_FROM_CLASS (klass),
+                                         G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
+                                         G_TYPE_UINT, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 
 static void
@@ -1386,7 +1438,7 @@ static void
 ir_canvas_init (IrCanvas *self)
 {
   self->zoom = 1;
-  self->selected_box = self->hover_box = -1;
+  self->selected_box = self->hover_box = self->clicked_line = -1;
   self->selected_lines = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->relatives = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->proxies = g_ptr_array_new ();
@@ -1396,6 +1448,7 @@ ir_canvas_init (IrCanvas *self)
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Graph",
                                   -1);
+  self->drag = ir_drag_new (self);
   add_controllers (self);
   g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
                            G_CALLBACK (on_dark_changed), self, G_CONNECT_SWAPPED);

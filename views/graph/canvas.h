@@ -2,14 +2,16 @@
  * GtkScrolledWindow. */
 #pragma once
 
-#include "views/session/session.h"
+#include "views/graph/paint.h"
+#include "views/session/frame.h"
 
 #include <gtk/gtk.h>
 
 #define IR_TYPE_CANVAS (ir_canvas_get_type ())
 G_DECLARE_FINAL_TYPE (IrCanvas, ir_canvas, IR, CANVAS, GtkWidget)
 
-/* Signals: zoomed; menu (double x, double y): a context menu is wanted there. */
+/* Signals: zoomed; menu (double x, double y): a context menu is wanted there; value-dropped (guint
+ * value, double x, double y): a line was drawn to where nothing is. */
 GtkWidget *ir_canvas_new (IrSession *session); /* (transfer floating) */
 void ir_canvas_frame_changed (IrCanvas *self);
 void ir_canvas_selection_changed (IrCanvas *self);
@@ -22,3 +24,11 @@ void ir_canvas_show_box (IrCanvas *self, gint32 box); /* moves only if it is not
 void ir_canvas_show_selection (IrCanvas *self);
 void ir_canvas_show_changes (IrCanvas *self);   /* of the frame's diff */
 gint32 ir_canvas_selected_box (IrCanvas *self); /* -1 = none */
+
+/* -- for what is dragged and built -- */
+IrSession *ir_canvas_get_session (IrCanvas *self);
+const IrFrame *ir_canvas_get_frame (IrCanvas *self); /* (nullable) */
+IrCamera ir_canvas_get_camera (IrCanvas *self);
+IrSceneHit ir_canvas_pick (IrCanvas *self, double x, double y);
+gint32 ir_canvas_hover_box (IrCanvas *self);    /* -1 = none */
+gint32 ir_canvas_clicked_line (IrCanvas *self); /* -1 = none */

@@ -5,6 +5,7 @@
 #include "core/layout/scene.h"
 #include "core/render/palette.h"
 #include "views/count.h"
+#include "views/graph/building.h"
 #include "views/graph/canvas.h"
 #include "views/graph/search.h"
 #include "views/overlay.h"
@@ -14,12 +15,15 @@
 #include "views/session/timeline.h"
 #include "views/view.h"
 
+#include <adwaita.h>
+
 struct _IrGraphView
 {
   IrView parent_instance;
 
   GtkStack *stack;
   IrCanvas *canvas;
+  IrBuilding *building;
   GtkSearchBar *search_bar;
   GtkSearchEntry *search_entry;
   GtkLabel *search_label;
@@ -294,9 +298,37 @@ activate_close_caption (GtkWidget *widget, const char *name, GVariant *parameter
     ir_session_set_compare (about, IR_COMPARE_STEP);
 }
 
+/* What can be done with what was clicked; nothing that cannot. */
+static GMenuModel *
+context_menu (IrGraphView *self)
+{
+  GMenu *menu = g_menu_new ();
+  g_autoptr (GMenuModel) building = ir_building_menu (self->building);
+  g_autoptr (GMenu) node = g_menu_new (), view = g_menu_new ();
+
+  if (selected_node (self) != NULL)
+    {
+      g_menu_append (node, "Open Value", "view.open-value");
+      g_menu_append (node, "Go to the Step That Made It", "view.goto-step");
+      g_menu_append (node, "Show Where It Comes From", "view.show-lineage");
+      g_menu_append (node, "Why Not…", "view.why");
+      g_menu_append (node, "Copy Name", "view.copy-name");
+      g_menu_append (view, "Bring into Sight", "view.show-selected");
+    }
+  g_menu_append (view, "Fit the Graph", "view.fit");
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
+  g_menu_append_section (menu, NULL, building);
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (view));
+  return G_MENU_MODEL (menu);
+}
+
 static void
 on_menu (IrGraphView *self, double x, double y)
 {
+  g_autoptr (GMenuModel) model = context_menu (self);
+
+  ir_building_point (self->building, x, y);
+  gtk_popover_menu_set_menu_model (self->menu, model);
   gtk_popover_set_pointing_to (GTK_POPOVER (self->menu), &(GdkRectangle){ (int) x, (int) y, 1, 1 });
   gtk_popover_popup (GTK_POPOVER (self->menu));
 }
@@ -429,10 +461,18 @@ update_page (IrGraphView *self)
 {
   const IrFrame *frame = ir_session_get_frame (session (self));
   guint n = 0;
+  gboolean had_focus;
 
   if (frame != NULL && frame->scene != NULL)
     ir_scene_boxes (frame->scene, &n);
+  if (g_strcmp0 (gtk_stack_get_visible_child_name (self->stack), n > 0 ? "canvas" : "empty") == 0)
+    return;
+  had_focus = gtk_widget_get_focus_child (GTK_WIDGET (self)) != NULL ||
+              (gtk_widget_get_root (GTK_WIDGET (self)) != NULL &&
+               gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self))) == NULL);
   gtk_stack_set_visible_child_name (self->stack, n > 0 ? "canvas" : "empty");
+  if (had_focus)
+    ir_view_focus_content (IR_VIEW (self));
 }
 
 /* What a step changed; a node that is followed through all steps says more than all changes. */
@@ -487,14 +527,23 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
         ir_canvas_show_selection (self->canvas);
       else
         ir_canvas_show_box (self->canvas, ir_canvas_selected_box (self->canvas));
+    }
+  if (changes & (IR_CHANGED_SELECTION | IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
+    {
       update_node_actions (self);
+      ir_building_update_actions (self->building);
     }
 }
 
 static void
 ir_graph_view_focus_content (IrView *view)
 {
-  gtk_widget_grab_focus (GTK_WIDGET (IR_GRAPH_VIEW (view)->canvas));
+  IrGraphView *self = IR_GRAPH_VIEW (view);
+
+  if (g_strcmp0 (gtk_stack_get_visible_child_name (self->stack), "empty") == 0)
+    gtk_widget_child_focus (gtk_stack_get_visible_child (self->stack), GTK_DIR_TAB_FORWARD);
+  else
+    gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
 }
 
 /* The notes stand above what floats there, and a fit is above it. */
@@ -743,29 +792,54 @@ build_caption (IrGraphView *self)
   return box;
 }
 
+/* Its model is made when it opens. */
 static GtkWidget *
 build_menu (IrGraphView *self)
 {
-  g_autoptr (GMenu) menu = g_menu_new ();
-  g_autoptr (GMenu) node = g_menu_new ();
-  g_autoptr (GMenu) view = g_menu_new ();
-  GtkWidget *popover;
+  GtkWidget *popover = gtk_popover_menu_new_from_model (NULL);
 
-  g_menu_append (node, "Open Value", "view.open-value");
-  g_menu_append (node, "Go to the Step That Made It", "view.goto-step");
-  g_menu_append (node, "Show Where It Comes From", "view.show-lineage");
-  g_menu_append (node, "Why Not…", "view.why");
-  g_menu_append (node, "Copy Name", "view.copy-name");
-  g_menu_append (view, "Bring into Sight", "view.show-selected");
-  g_menu_append (view, "Fit the Graph", "view.fit");
-  g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
-  g_menu_append_section (menu, NULL, G_MENU_MODEL (view));
-  popover = gtk_popover_menu_new_from_model (G_MENU_MODEL (menu));
   gtk_popover_set_has_arrow (GTK_POPOVER (popover), FALSE);
   gtk_widget_set_halign (popover, GTK_ALIGN_START);
   self->menu = GTK_POPOVER_MENU (popover);
   g_signal_connect_swapped (popover, "closed", G_CALLBACK (gtk_widget_grab_focus), self->canvas);
   return popover;
+}
+
+/* Where an empty graph begins. */
+static GtkWidget *
+build_empty_page (void)
+{
+  static const struct
+  {
+    const char *label, *tip, *action;
+  } ways[] = {
+    { "Add Input…", "A value that the graph takes (N)", "view.add-input" },
+    { "Add Node…", "An operator from the palette (A)", "view.add-node" },
+    { "Paste", "Nodes that were copied, or a graph in ONNX text (Ctrl+V)", "view.paste" },
+    { "Write Text", "The graph in ONNX text (Alt+2)", "win.show('text')" },
+  };
+  GtkWidget *page = adw_status_page_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+
+  adw_status_page_set_icon_name (ADW_STATUS_PAGE (page), "document-edit-symbolic");
+  adw_status_page_set_title (ADW_STATUS_PAGE (page), "The Graph Is Empty");
+  adw_status_page_set_description (
+      ADW_STATUS_PAGE (page),
+      "Give it an input, then add nodes that read it: draw from a node to an empty place, or press A.");
+  gtk_widget_add_css_class (page, "compact");
+  gtk_widget_set_halign (box, GTK_ALIGN_CENTER);
+  for (guint i = 0; i < G_N_ELEMENTS (ways); i++)
+    {
+      GtkWidget *button = gtk_button_new_with_label (ways[i].label);
+
+      gtk_actionable_set_detailed_action_name (GTK_ACTIONABLE (button), ways[i].action);
+      gtk_widget_set_tooltip_text (button, ways[i].tip);
+      gtk_widget_add_css_class (button, "pill");
+      if (i == 0)
+        gtk_widget_add_css_class (button, "suggested-action");
+      gtk_box_append (GTK_BOX (box), button);
+    }
+  adw_status_page_set_child (ADW_STATUS_PAGE (page), box);
+  return page;
 }
 
 #define NOTE_MARGIN 10 /* px, of each, as in style.css: one is enough between them */
@@ -801,6 +875,7 @@ ir_graph_view_constructed (GObject *object)
   G_OBJECT_CLASS (ir_graph_view_parent_class)->constructed (object);
   add_options (self);
   self->canvas = IR_CANVAS (ir_canvas_new (session (self)));
+  self->building = ir_building_new (IR_VIEW (self), self->canvas);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), GTK_WIDGET (self->canvas));
   /* Bars that come and go would change the size while it is being given. */
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_ALWAYS,
@@ -815,12 +890,9 @@ ir_graph_view_constructed (GObject *object)
   gtk_box_append (GTK_BOX (column), build_search (self));
   gtk_box_append (GTK_BOX (column), overlay);
   self->stack = GTK_STACK (gtk_stack_new ());
-  gtk_stack_add_named (self->stack,
-                       ir_view_empty_page ("document-edit-symbolic", "The graph has no nodes",
-                                           "Write some in the text view, then apply.",
-                                           "win.show('text')", "Open Text View"),
-                       "empty");
+  gtk_stack_add_named (self->stack, build_empty_page (), "empty");
   gtk_stack_add_named (self->stack, column, "canvas");
+  ir_building_add_keys (GTK_WIDGET (self->stack));
   gtk_widget_set_parent (build_menu (self), GTK_WIDGET (self->canvas));
   adw_bin_set_child (ADW_BIN (self), GTK_WIDGET (self->stack));
   g_signal_connect_object (self->canvas, "zoomed", G_CALLBACK (on_zoomed), self, G_CONNECT_SWAPPED);
@@ -838,6 +910,7 @@ ir_graph_view_dispose (GObject *object)
       g_signal_handlers_disconnect_by_data (
           g_action_map_lookup_action (G_ACTION_MAP (self->options), show_options[i].name), self);
   g_clear_object (&self->options);
+  g_clear_pointer (&self->building, ir_building_free);
   g_clear_pointer (&self->hits, g_array_unref);
   g_clear_pointer (&self->searched, g_free);
   g_clear_pointer (&self->wanted, g_free);
@@ -876,6 +949,7 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), actions[i].name, NULL,
                                      actions[i].activate);
+  ir_building_install_actions (GTK_WIDGET_CLASS (klass));
 }
 
 static void

@@ -70,6 +70,7 @@ ir_session_picture_settings (IrSession *self, IrRun *run, GPtrArray *problems)
 
   ir_picture_settings_set_automatic (settings, display->automatic);
   ir_picture_settings_set_marks (settings, display->marks, display->marks_step);
+  ir_session_place_boxes (self, settings);
   return settings;
 }
 

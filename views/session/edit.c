@@ -3,11 +3,13 @@
 
 #include "core/op/verify.h"
 #include "views/session/debug-private.h"
+#include "views/session/edit-private.h"
 #include "views/session/problems-private.h"
 #include "views/session/replace.h"
 #include "views/session/runs-private.h"
 #include "views/session/selection-private.h"
 #include "views/session/undo-private.h"
+#include "views/session/undo.h"
 
 typedef struct
 {
@@ -16,6 +18,7 @@ typedef struct
   guint step;
   char *title;
   IrSessionEditFunc func;
+  IrSessionEdited edited; /* (nullable) */
   gpointer data;
   GDestroyNotify data_free;
 } EditRequest;
@@ -74,6 +77,7 @@ on_edited (IrSession *self, gpointer result, gpointer data)
   const EditRequest *request = data;
   IrSuccessor *successor = result;
   const gboolean is_current = ir_request_is_current (data, self);
+  const guint n_branches = ir_session_get_n_branches (self);
 
   if (is_current && successor->frame->to == request->step)
     ir_session_message (self, "Nothing changed");
@@ -88,16 +92,28 @@ on_edited (IrSession *self, gpointer result, gpointer data)
       ir_session_changed (self, IR_CHANGED_ALL &
                                     ~(IR_CHANGED_OVERLAY | IR_CHANGED_TIME_SPAN |
                                       IR_CHANGED_CURSOR | IR_CHANGED_COMPARE | IR_CHANGED_PICTURE));
-      ir_session_message (self, "%s", successor->message);
+      if (request->edited == NULL || ir_session_get_n_branches (self) > n_branches)
+        ir_session_message (self, "%s", successor->message);
+      if (request->edited != NULL)
+        request->edited (self, request->data);
     }
   ir_session_changed (self, IR_CHANGED_BUSY);
   ir_successor_free (successor);
 }
 
+static void
+on_not_edited (IrSession *self, const GError *error, gpointer data)
+{
+  const EditRequest *request = data;
+  g_autofree char *title = g_strdup_printf ("Cannot %s", request->title);
+
+  ir_session_failed (self, title, error);
+}
+
 static const IrWork edit_work = {
   .run = run_edit,
   .done = on_edited,
-  .failure = "The edit could not be made",
+  .failed = on_not_edited,
   .clear = clear_request,
   .result_free = ir_successor_free,
 };
@@ -117,6 +133,18 @@ ir_session_edit (IrSession *self,
                  gpointer data,
                  GDestroyNotify data_free)
 {
+  ir_session_edit_then (self, title, func, NULL, data, data_free);
+}
+
+/* The same; @edited (nullable) hears of it when the edit is on screen. */
+void
+ir_session_edit_then (IrSession *self,
+                      const char *title,
+                      IrSessionEditFunc func,
+                      IrSessionEdited edited,
+                      gpointer data,
+                      GDestroyNotify data_free)
+{
   IrRun *run = ir_session_get_run (self, IR_SIDE_AFTER);
   EditRequest *request;
 
@@ -132,6 +160,7 @@ ir_session_edit (IrSession *self,
   request->step = request->base.frame->to;
   request->title = g_strdup (title);
   request->func = func;
+  request->edited = edited;
   request->data = data;
   request->data_free = data_free;
   ir_session_start (self, title, request);

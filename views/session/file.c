@@ -1,6 +1,7 @@
 /* The file that is open, the one that it is compared with, and those that are written. */
 #include "config.h"
 
+#include "core/act/act.h"
 #include "core/io/io.h"
 #include "core/op/verify.h"
 #include "views/session/debug-private.h"
@@ -60,6 +61,7 @@ typedef struct
   IrRequest base;
   char *path;
   char *other; /* (nullable) path of a file to compare with */
+  gboolean is_save; /* the file becomes the one that is open */
   IrPictureSettings *settings;
 } FileRequest;
 
@@ -164,6 +166,7 @@ take_opened (
   ir_session_forget_sizes (self);
   ir_session_forget_data_set (self);
   ir_session_forget_selection (self);
+  ir_session_forget_places (self);
   ir_session_place_pin (self, 0);
   ir_session_forget_what_if (self);
   ir_session_forget_other (self);
@@ -236,26 +239,19 @@ ir_session_open_pair (IrSession *self, const char *before, const char *path)
 /**
  * ir_session_new_model:
  *
- * Opens an empty graph, to be built in the text view.
+ * Opens an empty graph, to be built.
  */
 void
 ir_session_new_model (IrSession *self)
 {
-  static const char empty[] = "<ir_version: 8, opset_import: [\"\": 17]>\n"
-                              "new_graph () => () {\n}\n";
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autoptr (IrPictureSettings) settings = NULL;
-  g_autoptr (GError) error = NULL;
-  IrModel *model;
   IrSuccessor *opened;
 
   if (ir_session_get_busy (self))
     return;
-  model = ir_text_read (empty, -1, problems, &error);
-  if (model == NULL)
-    model = ir_model_new ();
   settings = settings_to_open (self);
-  opened = ir_successor_new (model, NULL, 0, 0, NULL, settings, NULL);
+  opened = ir_successor_new (ir_act_new_model (), NULL, 0, 0, NULL, settings, NULL);
   opened->problems = g_steal_pointer (&problems);
   take_opened (self, opened, NULL, "New graph", NULL);
   ir_successor_free (opened);
@@ -353,12 +349,19 @@ on_exported (IrSession *self, gpointer result, gpointer data)
 
   if (keeps_graphs && has_edits)
     own (self)->saved = ir_session_get_edits (self);
+  if (request->is_save)
+    {
+      g_free (own (self)->path);
+      g_free (own (self)->title);
+      own (self)->path = g_strdup (request->path);
+      own (self)->title = g_strdup (base);
+    }
   ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_FILE);
   if (keeps_graphs && !has_edits)
     ir_session_message (self, "Wrote %s at step %u, without the edits behind it", base,
                         request->base.frame->to);
   else
-    ir_session_message (self, "Wrote %s", base);
+    ir_session_message (self, request->is_save ? "Saved %s" : "Wrote %s", base);
 }
 
 static void
@@ -385,4 +388,22 @@ ir_session_export (IrSession *self, const char *path)
 {
   if (!ir_session_is_empty (self))
     ir_session_start (self, "Writing", file_request_new (self, &export_work, path));
+}
+
+/**
+ * ir_session_save:
+ * @path: the file; its extension says in which format, ONNX if it has none
+ *
+ * Writes the graph at the cursor as a model, and goes on with it as the file that is open.
+ */
+void
+ir_session_save (IrSession *self, const char *path)
+{
+  FileRequest *request;
+
+  if (ir_session_is_empty (self))
+    return;
+  request = file_request_new (self, &export_work, path);
+  request->is_save = TRUE;
+  ir_session_start (self, "Saving", request);
 }

@@ -16,3 +16,5 @@ void ir_session_new_model (IrSession *self);  /* an empty graph */
 /* Writes the graph at the cursor; by extension: a model format of ir_formats(), or a picture (svg,
  * pdf, png) of what the graph view shows. */
 void ir_session_export (IrSession *self, const char *path);
+/* Writes the graph at the cursor as a model; the file is the one that is open from then on. */
+void ir_session_save (IrSession *self, const char *path);

@@ -31,6 +31,9 @@ IrPictureSettings *ir_session_picture_settings (IrSession *self, IrRun *run, GPt
 /* @automatic: (nullable): folds that are closed because the graph is large; takes it */
 void ir_session_reset_folds (IrSession *self, GHashTable *automatic);
 gboolean ir_session_reveal (IrSession *self, const IrDiff *diff, const IrNode *node);
+/* What was moved by hand (places.c). */
+void ir_session_place_boxes (IrSession *self, IrPictureSettings *settings);
+void ir_session_forget_places (IrSession *self);
 /* A rule's pattern: takes @marks and @text; tells nobody. */
 void ir_session_take_marks (
     IrSession *self, IrSceneMarks *marks, guint step, const char *rule, char *text);

@@ -1,0 +1,161 @@
+/* A dialog that asks for the words of an act. */
+#include "config.h"
+
+#include "views/graph/ask.h"
+
+#include "core/act/act.h"
+#include "views/session/act.h"
+
+#include <adwaita.h>
+#include <string.h>
+
+typedef struct
+{
+  IrSession *session; /* referenced */
+  GtkWidget *about;   /* gets the focus back; weak */
+  GStrv words;
+  guint at;
+  GPtrArray *entries; /* of GtkEditable, (transfer none) */
+} Question;
+
+static void
+question_free (gpointer data)
+{
+  Question *self = data;
+
+  g_clear_weak_pointer (&self->about);
+  g_object_unref (self->session);
+  g_strfreev (self->words);
+  g_ptr_array_unref (self->entries);
+  g_free (self);
+}
+
+static void
+question_closure_free (gpointer data, GClosure *closure)
+{
+  question_free (data);
+}
+
+static void
+on_response (AdwMessageDialog *dialog, const char *response, Question *self)
+{
+  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+  const guint n = g_strv_length (self->words);
+
+  if (self->about != NULL)
+    gtk_widget_grab_focus (self->about);
+  if (strcmp (response, "do") != 0)
+    return;
+  for (guint i = 0; i <= n; i++)
+    {
+      for (guint k = 0; i == self->at && k < self->entries->len; k++)
+        {
+          const char *text = gtk_editable_get_text (self->entries->pdata[k]);
+
+          if (text[0] != '\0' || k == 0)
+            g_ptr_array_add (words, (gpointer) text);
+        }
+      g_ptr_array_add (words, i < n ? self->words[i] : NULL);
+    }
+  ir_session_act (self->session, (const char *const *) words->pdata);
+}
+
+static void
+on_file_chosen (GtkNativeDialog *chooser, int response, gpointer entry)
+{
+  g_autoptr (GFile) file = response == GTK_RESPONSE_ACCEPT
+                               ? gtk_file_chooser_get_file (GTK_FILE_CHOOSER (chooser))
+                               : NULL;
+  g_autofree char *path = file != NULL ? g_file_get_path (file) : NULL;
+
+  if (path != NULL)
+    gtk_editable_set_text (GTK_EDITABLE (entry), path);
+  g_object_unref (chooser);
+}
+
+static void
+choose_file (GtkWidget *entry)
+{
+  GtkFileChooserNative *chooser = gtk_file_chooser_native_new (
+      "Contents of a Constant", GTK_WINDOW (gtk_widget_get_root (entry)),
+      GTK_FILE_CHOOSER_ACTION_OPEN, "_Choose", "_Cancel");
+  g_autoptr (GtkFileFilter) filter = gtk_file_filter_new ();
+
+  gtk_file_filter_set_name (filter, "Tensors (.npy, .pb)");
+  gtk_file_filter_add_suffix (filter, "npy");
+  gtk_file_filter_add_suffix (filter, "pb");
+  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (chooser), filter);
+  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (chooser), TRUE);
+  g_signal_connect_object (chooser, "response", G_CALLBACK (on_file_chosen), entry, 0);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (chooser));
+}
+
+static void
+on_apply (GtkWidget *dialog)
+{
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog), "do");
+  gtk_window_destroy (GTK_WINDOW (dialog));
+}
+
+static GtkWidget *
+add_entry (GtkWidget *list, const IrAskField *field, GtkWidget *dialog)
+{
+  GtkWidget *row = adw_entry_row_new ();
+
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), field->label);
+  if (field->initial != NULL)
+    gtk_editable_set_text (GTK_EDITABLE (row), field->initial);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, field->label,
+                                  -1);
+  g_signal_connect_object (row, "entry-activated", G_CALLBACK (on_apply), dialog,
+                           G_CONNECT_SWAPPED);
+  if (field->is_file)
+    {
+      GtkWidget *button = gtk_button_new_from_icon_name ("document-open-symbolic");
+
+      gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+      gtk_widget_add_css_class (button, "flat");
+      gtk_widget_set_tooltip_text (button, "Choose a .npy or .pb file");
+      gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                      "Choose a file", -1);
+      g_signal_connect_object (button, "clicked", G_CALLBACK (choose_file), row, G_CONNECT_SWAPPED);
+      adw_entry_row_add_suffix (ADW_ENTRY_ROW (row), button);
+    }
+  gtk_list_box_append (GTK_LIST_BOX (list), row);
+  return row;
+}
+
+void
+ir_ask_act (GtkWidget *view,
+            IrSession *session,
+            const char *const *words,
+            guint at,
+            const IrAskField *fields)
+{
+  const IrAct *act = ir_act_find (words[0]);
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (gtk_widget_get_root (view)), act->title,
+                                              act->doc);
+  GtkWidget *list = gtk_list_box_new ();
+  Question *self = g_new0 (Question, 1);
+
+  self->session = g_object_ref (session);
+  self->words = g_strdupv ((char **) words);
+  self->at = at;
+  self->entries = g_ptr_array_new ();
+  g_set_weak_pointer (&self->about, view);
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
+  gtk_widget_add_css_class (list, "boxed-list");
+  for (; fields->label != NULL; fields++)
+    g_ptr_array_add (self->entries, add_entry (list, fields, dialog));
+  adw_message_dialog_set_extra_child (ADW_MESSAGE_DIALOG (dialog), list);
+  adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "cancel", "_Cancel", "do",
+                                    "_Apply", NULL);
+  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "do",
+                                              ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "do");
+  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
+  g_signal_connect_data (dialog, "response", G_CALLBACK (on_response), self, question_closure_free,
+                         0);
+  gtk_window_present (GTK_WINDOW (dialog));
+  gtk_widget_grab_focus (self->entries->pdata[0]);
+}

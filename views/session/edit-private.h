@@ -1,0 +1,12 @@
+/* Edits whose outcome is followed, for the folder alone. */
+#pragma once
+
+#include "views/session/timeline.h"
+
+typedef void (*IrSessionEdited) (IrSession *self, gpointer data);
+void ir_session_edit_then (IrSession *self,
+                           const char *title,
+                           IrSessionEditFunc func,
+                           IrSessionEdited edited,
+                           gpointer data,
+                           GDestroyNotify data_free);

@@ -4,6 +4,7 @@
 #include "views/graph/ask.h"
 
 #include "core/act/act.h"
+#include "views/entry-row.h"
 #include "views/session/act.h"
 
 #include <adwaita.h>
@@ -100,29 +101,23 @@ on_apply (GtkWidget *dialog)
 static GtkWidget *
 add_entry (GtkWidget *list, const IrAskField *field, GtkWidget *dialog)
 {
-  GtkWidget *row = adw_entry_row_new ();
+  GtkWidget *row = ir_entry_row_new (field->label, field->initial);
+  GtkWidget *entry = GTK_WIDGET (ir_entry_row_entry (row));
 
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), field->label);
-  if (field->initial != NULL)
-    gtk_editable_set_text (GTK_EDITABLE (row), field->initial);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, field->label,
-                                  -1);
-  g_signal_connect_object (row, "entry-activated", G_CALLBACK (on_apply), dialog,
-                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (entry, "activate", G_CALLBACK (on_apply), dialog, G_CONNECT_SWAPPED);
   if (field->is_file)
     {
       GtkWidget *button = gtk_button_new_from_icon_name ("document-open-symbolic");
 
-      gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-      gtk_widget_add_css_class (button, "flat");
       gtk_widget_set_tooltip_text (button, "Choose a .npy or .pb file");
       gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                       "Choose a file", -1);
-      g_signal_connect_object (button, "clicked", G_CALLBACK (choose_file), row, G_CONNECT_SWAPPED);
-      adw_entry_row_add_suffix (ADW_ENTRY_ROW (row), button);
+      g_signal_connect_object (button, "clicked", G_CALLBACK (choose_file), entry,
+                               G_CONNECT_SWAPPED);
+      ir_entry_row_add_button (row, button);
     }
   gtk_list_box_append (GTK_LIST_BOX (list), row);
-  return row;
+  return entry;
 }
 
 void

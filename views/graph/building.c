@@ -661,11 +661,18 @@ ir_building_install_actions (GtkWidgetClass *klass)
     gtk_widget_class_install_action (klass, rows[i].name, NULL, rows[i].activate);
 }
 
-GMenuModel *
-ir_building_menu (IrBuilding *self)
+static void
+append_section (GMenu *menu, GMenu *section)
 {
-  GMenu *menu = g_menu_new ();
-  g_autoptr (GMenu) section = g_menu_new ();
+  if (g_menu_model_get_n_items (G_MENU_MODEL (section)) > 0)
+    g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
+  g_object_unref (section);
+}
+
+void
+ir_building_append_menu (IrBuilding *self, GMenu *menu)
+{
+  GMenu *section = g_menu_new ();
   g_autoptr (GPtrArray) nodes = selected_nodes (self);
   const guint where = nodes->len > 0 ? ON_NODES : plain_value (self) != NULL ? ON_VALUE : ON_GRAPH;
 
@@ -673,11 +680,9 @@ ir_building_menu (IrBuilding *self)
     {
       g_autoptr (GMenuItem) item = NULL;
 
-      if (i > 0 && rows[i].section != rows[i - 1].section &&
-          g_menu_model_get_n_items (G_MENU_MODEL (section)) > 0)
+      if (i > 0 && rows[i].section != rows[i - 1].section)
         {
-          g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
-          g_object_unref (section);
+          append_section (menu, section);
           section = g_menu_new ();
         }
       if ((rows[i].where & where) == 0 ||
@@ -688,9 +693,7 @@ ir_building_menu (IrBuilding *self)
         g_menu_item_set_attribute (item, "accel", "s", rows[i].keys[0]);
       g_menu_append_item (section, item);
     }
-  if (g_menu_model_get_n_items (G_MENU_MODEL (section)) > 0)
-    g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
-  return G_MENU_MODEL (menu);
+  append_section (menu, section);
 }
 
 void

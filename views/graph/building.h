@@ -11,8 +11,8 @@ IrBuilding *ir_building_new (IrView *view, IrCanvas *canvas);
 void ir_building_free (IrBuilding *self);
 void ir_building_install_actions (
     GtkWidgetClass *klass); /* of the view: "view.add-node" and others */
-/* The part of the context menu that is about what is selected; (transfer full) */
-GMenuModel *ir_building_menu (IrBuilding *self);
+/* The sections of the context menu that are about what is selected */
+void ir_building_append_menu (IrBuilding *self, GMenu *menu);
 void ir_building_add_keys (GtkWidget *widget);
 void ir_building_point (IrBuilding *self, double x, double y); /* where the palette opens next */
 void ir_building_update_actions (IrBuilding *self);

@@ -303,21 +303,25 @@ static GMenuModel *
 context_menu (IrGraphView *self)
 {
   GMenu *menu = g_menu_new ();
-  g_autoptr (GMenuModel) building = ir_building_menu (self->building);
   g_autoptr (GMenu) node = g_menu_new (), view = g_menu_new ();
+  g_autoptr (GArray) steps = NULL;
 
   if (selected_node (self) != NULL)
     {
+      steps = ir_session_steps_of (session (self), ir_session_get_selected_node (session (self)));
       g_menu_append (node, "Open Value", "view.open-value");
-      g_menu_append (node, "Go to the Step That Made It", "view.goto-step");
-      g_menu_append (node, "Show Where It Comes From", "view.show-lineage");
+      if (steps != NULL && steps->len > 0)
+        {
+          g_menu_append (node, "Go to the Step That Made It", "view.goto-step");
+          g_menu_append (node, "Show Where It Comes From", "view.show-lineage");
+        }
       g_menu_append (node, "Why Not…", "view.why");
       g_menu_append (node, "Copy Name", "view.copy-name");
       g_menu_append (view, "Bring into Sight", "view.show-selected");
+      g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
     }
   g_menu_append (view, "Fit the Graph", "view.fit");
-  g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
-  g_menu_append_section (menu, NULL, building);
+  ir_building_append_menu (self->building, menu);
   g_menu_append_section (menu, NULL, G_MENU_MODEL (view));
   return G_MENU_MODEL (menu);
 }

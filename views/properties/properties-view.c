@@ -8,6 +8,7 @@
 #include "core/op/op.h"
 #include "views/count.h"
 #include "views/kernel-chooser.h"
+#include "views/properties/editing.h"
 #include "views/session/execution.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -36,6 +37,15 @@ G_DECLARE_FINAL_TYPE (IrPropertiesView, ir_properties_view, IR, PROPERTIES_VIEW,
 G_DEFINE_FINAL_TYPE (IrPropertiesView, ir_properties_view, IR_TYPE_VIEW)
 
 /* -- building -- */
+
+/* Of the graph on screen, which acts can change. */
+static gboolean
+is_live (IrPropertiesView *self, const IrNode *node)
+{
+  const IrFrame *frame = ir_session_get_frame (ir_view_get_session (IR_VIEW (self)));
+
+  return frame != NULL && ir_model_live_node (frame->model, node->id) == node;
+}
 
 static GtkWidget *
 add_group (IrPropertiesView *self, const char *title)
@@ -176,6 +186,20 @@ slot_of_call (const IrNode *node, gboolean input, guint slot)
   return formal != NULL ? g_strdup (formal->name) : g_strdup_printf ("%u", slot);
 }
 
+/* An input that reads nothing: the name of a value can be typed. */
+static void
+add_open_input (
+    IrPropertiesView *self, GtkWidget *group, const IrNode *node, const char *slot, guint index)
+{
+  g_autofree char *word = g_strdup_printf ("#%u", node->id), *at = g_strdup_printf ("%u", index);
+  g_autofree char *title = g_strdup_printf ("%s (open)", slot);
+
+  adw_preferences_group_add (
+      ADW_PREFERENCES_GROUP (group),
+      ir_editing_row (ir_view_get_session (IR_VIEW (self)), title, "",
+                      (const char *const[]){ "connect", word, at, NULL }, 1, NULL));
+}
+
 static void
 add_slots (IrPropertiesView *self,
            const char *title,
@@ -193,7 +217,11 @@ add_slots (IrPropertiesView *self,
     {
       g_autofree char *slot = node->op != NULL ? name (node->op, i)
                                                : slot_of_call (node, values == node->inputs, i);
-      add_value (group, slot, values[i]);
+
+      if (values[i] == NULL && values == node->inputs && is_live (self, node))
+        add_open_input (self, group, node, slot, i);
+      else
+        add_value (group, slot, values[i]);
     }
   add_more (group, n);
 }
@@ -230,14 +258,58 @@ add_body (IrPropertiesView *self, const IrNode *call)
 
 /* -- attributes -- */
 
+/* A row to type in, where the value can be typed. */
 static void
-add_attr (GtkWidget *group, const IrModel *model, const IrAttr *attr, const IrAttrSpec *spec)
+add_attr_row (IrPropertiesView *self,
+              GtkWidget *group,
+              const IrNode *node,
+              const char *name,
+              const char *text,
+              const char *title,
+              const char *tip)
 {
-  g_autofree char *value = ir_attr_to_string (model->context, attr, MAX_ELEMENTS);
-  GtkWidget *row = add_row (group, attr->name, value);
+  g_autofree char *word = g_strdup_printf ("#%u", node->id), *prefix = g_strconcat (name, "=", NULL);
+  GtkWidget *row = ir_editing_row (ir_view_get_session (IR_VIEW (self)), title, text,
+                                   (const char *const[]){ "set", word, NULL }, 2, prefix);
 
+  gtk_widget_set_tooltip_text (row, tip);
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
+}
+
+static void
+add_attr (IrPropertiesView *self, GtkWidget *group, const IrNode *node, const IrAttr *attr)
+{
+  const IrAttrSpec *spec = node->op != NULL ? ir_op_attr (node->op, attr->name) : NULL;
+  g_autofree char *typed = is_live (self, node) ? ir_editing_attr_text (attr) : NULL;
+  g_autofree char *value = ir_attr_to_string (node->graph->model->context, attr, MAX_ELEMENTS);
+  GtkWidget *row;
+
+  if (typed != NULL)
+    {
+      add_attr_row (self, group, node, attr->name, typed, attr->name,
+                    spec != NULL ? spec->doc : NULL);
+      return;
+    }
+  row = add_row (group, attr->name, value);
   if (spec != NULL)
     gtk_widget_set_tooltip_text (row, spec->doc);
+}
+
+static void
+add_default (IrPropertiesView *self, GtkWidget *group, const IrNode *node, const IrAttrSpec *spec)
+{
+  GtkWidget *row;
+
+  if (is_live (self, node))
+    {
+      g_autofree char *title = g_strdup_printf ("%s (default)", spec->name);
+
+      add_attr_row (self, group, node, spec->name, spec->fallback, title, spec->doc);
+      return;
+    }
+  row = add_row (group, spec->name, spec->fallback);
+  gtk_widget_set_tooltip_text (row, spec->doc);
+  add_suffix (row, "default", "dim-label");
 }
 
 static void
@@ -249,18 +321,13 @@ add_attrs (IrPropertiesView *self, const IrNode *node)
   for (guint i = 0; i < node->n_attrs; i++)
     {
       group = group != NULL ? group : add_group (self, "Attributes");
-      add_attr (group, node->graph->model, node->attrs[i],
-                node->op != NULL ? ir_op_attr (node->op, node->attrs[i]->name) : NULL);
+      add_attr (self, group, node, node->attrs[i]);
     }
   for (; spec != NULL && spec->name != NULL; spec++)
     if (spec->fallback != NULL && ir_node_attr (node, spec->name) == NULL)
       {
-        GtkWidget *row;
-
         group = group != NULL ? group : add_group (self, "Attributes");
-        row = add_row (group, spec->name, spec->fallback);
-        gtk_widget_set_tooltip_text (row, spec->doc);
-        add_suffix (row, "default", "dim-label");
+        add_default (self, group, node, spec);
       }
 }
 
@@ -518,6 +585,19 @@ add_kernel (IrPropertiesView *self, const IrNode *node)
 }
 
 static void
+add_name (IrPropertiesView *self, const IrNode *node)
+{
+  g_autofree char *word = g_strdup_printf ("#%u", node->id);
+  GtkWidget *group = add_group (self, "Node");
+
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group),
+                             ir_editing_row (ir_view_get_session (IR_VIEW (self)), "Name",
+                                             node->name,
+                                             (const char *const[]){ "rename", word, NULL }, 2,
+                                             NULL));
+}
+
+static void
 show_node (IrPropertiesView *self, const IrNode *node)
 {
   g_autofree char *title = node->domain[0] != '\0'
@@ -529,11 +609,11 @@ show_node (IrPropertiesView *self, const IrNode *node)
 
   add_heading (self, title, subtitle, doc_of (node));
   add_problems (self, node->id);
-  if (!is_call (node) &&
-      ir_model_live_node (ir_session_get_frame (ir_view_get_session (IR_VIEW (self)))->model,
-                          node->id) == node)
-    add_kernel (self, node);
+  if (is_live (self, node))
+    add_name (self, node);
   add_attrs (self, node);
+  if (!is_call (node) && is_live (self, node))
+    add_kernel (self, node);
   add_slots (self, "Inputs", node, node->n_inputs, node->inputs, ir_op_input_name);
   add_slots (self, "Outputs", node, node->n_outputs, node->outputs, ir_op_output_name);
   add_body (self, node);
@@ -655,6 +735,38 @@ add_run (IrPropertiesView *self)
     make_activatable (row, G_CALLBACK (on_value_row), change->worst);
 }
 
+static GtkWidget *
+group_of (gpointer view, const char *title)
+{
+  return add_group (view, title);
+}
+
+/* A value that is selected as a line, or as an input or output. */
+static void
+show_value (IrPropertiesView *self, const IrValue *value)
+{
+  const char *origin = value_origin (value);
+  GtkWidget *group;
+
+  add_heading (self, value->name, origin, NULL);
+  ir_editing_add_value (self, group_of, ir_view_get_session (IR_VIEW (self)), value);
+  group = value->producer != NULL || value->n_uses > 0 ? add_group (self, "Nodes") : NULL;
+  if (value->producer != NULL)
+    {
+      g_autofree char *label = ir_node_label (value->producer);
+
+      make_activatable (add_row (group, "Computed by", label), G_CALLBACK (on_node_row),
+                        value->producer->id);
+    }
+  for (guint i = 0; i < MIN (ir_value_n_node_uses (value), MAX_LIST); i++)
+    {
+      const IrUse use = ir_value_use (value, i);
+      g_autofree char *label = ir_node_label (use.node);
+
+      make_activatable (add_row (group, "Read by", label), G_CALLBACK (on_node_row), use.node->id);
+    }
+}
+
 static void
 show_model (IrPropertiesView *self, const IrModel *model)
 {
@@ -680,6 +792,7 @@ show_model (IrPropertiesView *self, const IrModel *model)
   add_divergence (self);
   add_interface (self, "Inputs", model, ir_graph_n_inputs (model->main), ir_graph_input);
   add_interface (self, "Outputs", model, ir_graph_n_outputs (model->main), ir_graph_output);
+  ir_editing_add_sizes (self, group_of, session, model);
   group = add_group (self, "File");
   add_row (group, "Operator sets", opsets);
   add_row (group, "IR version", version);
@@ -696,6 +809,8 @@ rebuild (IrPropertiesView *self)
   IrFrame *frame = ir_session_get_frame (session);
   IrNodeId id = ir_session_get_selected_node (session);
   const IrNode *node = NULL;
+  const IrValue *value;
+  g_autofree char *typing = ir_editing_focus (self->box);
   GtkWidget *child, *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
   const gboolean choosing = self->chooser != NULL && focus != NULL && self->shown == id &&
                             gtk_widget_is_ancestor (focus, self->chooser);
@@ -709,12 +824,17 @@ rebuild (IrPropertiesView *self)
     return;
   if (id != 0)
     node = ir_frame_node (frame, id);
+  value = ir_model_live_value (frame->model, ir_session_get_selected_value (session));
   if (node != NULL)
     show_node (self, node);
   else if (id != 0)
     show_absent (self, id);
+  else if (value != NULL)
+    show_value (self, value);
   else
     show_model (self, frame->model);
+  if (self->shown == id)
+    ir_editing_restore_focus (self->box, typing);
   if (choosing && self->chooser != NULL)
     gtk_widget_grab_focus (self->chooser);
   if (self->shown != id)

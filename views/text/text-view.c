@@ -6,10 +6,12 @@
 #include "core/io/io.h"
 #include "core/ir/reconcile.h"
 #include "core/op/infer.h"
+#include "core/op/verify.h"
 #include "views/jobs.h"
 #include "views/session/frame.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
+#include "views/text/assist.h"
 #include "views/text/find-bar.h"
 #include "views/view.h"
 
@@ -29,6 +31,8 @@ struct _IrTextView
   GPtrArray *problems;
   gboolean loading;
   gboolean parsing; /* a job reads the text */
+  guint check_source; /* what is typed is read when there is a pause */
+  guint n_changes;    /* of the text, counted */
   gboolean applied; /* the session is making the step; until then the text counts as changed */
 
   char *rest; /* (nullable) a long text, that is put into the buffer bit by bit */
@@ -94,6 +98,7 @@ end_loading (IrTextView *self)
   if (self->line > 0)
     gtk_text_view_scroll_mark_onscreen (GTK_TEXT_VIEW (self->view),
                                         gtk_text_buffer_get_insert (buffer));
+  ir_text_mark_changes (GTK_TEXT_BUFFER (self->buffer), frame);
   select_node (self);
   set_status (self,
               frame != NULL && ir_model_n_nodes (frame->model) == 0
@@ -289,27 +294,54 @@ mark_problem (IrTextView *self, const IrProblem *problem)
   gtk_text_buffer_apply_tag (buffer, self->error_tag, &start, &end);
 }
 
+/* What is wrong with a node has no place of its own: where its first output is made. */
 static void
-show_problems (IrTextView *self, GPtrArray *problems, const GError *error)
+mark_node (IrTextView *self, const IrModel *model, IrNodeId id)
 {
-  const IrProblem *first = NULL;
-  g_autofree char *text = NULL;
-  GtkTextIter place;
-  guint n_errors;
+  const IrNode *node = model != NULL ? ir_model_live_node (model, id) : NULL;
+  const IrValue *value = node != NULL ? ir_node_output (node, 0) : NULL;
+  g_autofree char *text = value != NULL ? g_strdup_printf ("%s =", value->name) : NULL;
+  GtkTextIter from, to;
 
-  for (guint i = 0; i < problems->len; i++)
+  if (text == NULL || !find_text (self, text, &from, &to))
+    return;
+  to = from;
+  gtk_text_iter_forward_to_line_end (&to);
+  gtk_text_buffer_apply_tag (GTK_TEXT_BUFFER (self->buffer), self->error_tag, &from, &to);
+}
+
+/* @model: (nullable): what the text says, as far as it could be read */
+static void
+place_problems (IrTextView *self, const IrModel *model)
+{
+  for (guint i = 0; i < self->problems->len; i++)
     {
-      const IrProblem *problem = problems->pdata[i];
+      const IrProblem *problem = self->problems->pdata[i];
 
       if (problem->severity < IR_SEVERITY_ERROR)
         continue;
-      mark_problem (self, problem);
-      first = first != NULL ? first : problem;
+      if (problem->line > 0)
+        mark_problem (self, problem);
+      else
+        mark_node (self, model, problem->node);
     }
+}
+
+/* In the status; (nullable): the first one */
+static const IrProblem *
+say_problems (IrTextView *self, GPtrArray *problems, const GError *error)
+{
+  const IrProblem *first = NULL;
+  g_autofree char *text = NULL;
+  guint n_errors;
+
+  for (guint i = 0; i < problems->len && first == NULL; i++)
+    if (((IrProblem *) problems->pdata[i])->severity >= IR_SEVERITY_ERROR)
+      first = problems->pdata[i];
   if (first == NULL)
     {
       set_status (self, error != NULL ? error->message : "The text cannot be read.", TRUE);
-      return;
+      return NULL;
     }
   n_errors = ir_problems_count (problems, IR_SEVERITY_ERROR);
   text = first->line == 0 || g_str_has_prefix (first->message, "Line ")
@@ -324,7 +356,18 @@ show_problems (IrTextView *self, GPtrArray *problems, const GError *error)
       text = more;
     }
   set_status (self, text, TRUE);
-  if (first->line == 0)
+  return first;
+}
+
+static void
+show_problems (IrTextView *self, GPtrArray *problems, const GError *error)
+{
+  const IrProblem *first;
+  GtkTextIter place;
+
+  place_problems (self, NULL);
+  first = say_problems (self, problems, error);
+  if (first == NULL || first->line == 0)
     return;
   gtk_text_buffer_get_iter_at_line (GTK_TEXT_BUFFER (self->buffer), &place, (int) first->line - 1);
   gtk_text_buffer_place_cursor (GTK_TEXT_BUFFER (self->buffer), &place);
@@ -417,6 +460,14 @@ parsed_free (gpointer data)
   g_free (parsed);
 }
 
+/* What is wrong with types, beside what cannot be read. */
+static void
+verify (Parsed *parsed)
+{
+  if (parsed->target != NULL && ir_problems_count (parsed->problems, IR_SEVERITY_ERROR) == 0)
+    ir_verify_model (parsed->target, parsed->problems);
+}
+
 static gpointer
 parse_text (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
@@ -455,6 +506,72 @@ on_parsed (gpointer owner, gpointer result, const GError *error, gpointer data)
   parsed_free (parsed);
 }
 
+/* -- reading while one types -- */
+
+#define PAUSE_MS 300
+
+typedef struct
+{
+  ParseRequest parse; /* first */
+  guint n_changes;
+} CheckRequest;
+
+static gpointer
+check_text (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  Parsed *parsed = parse_text (job, data, cancellable, error);
+
+  verify (parsed);
+  return parsed;
+}
+
+/* What is found is underlined, if nothing was typed meanwhile; the cursor stays. */
+static void
+on_checked (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrTextView *self = IR_TEXT_VIEW (owner);
+  const CheckRequest *request = data;
+  Parsed *parsed = result;
+
+  if (request->n_changes == self->n_changes && !self->parsing && !self->applied && !self->loading)
+    {
+      g_clear_pointer (&self->problems, g_ptr_array_unref);
+      self->problems = g_ptr_array_ref (parsed->problems);
+      clear_marks (self);
+      place_problems (self, parsed->target);
+      if (ir_problems_count (self->problems, IR_SEVERITY_ERROR) > 0 || parsed->target == NULL)
+        say_problems (self, self->problems, parsed->error);
+      else
+        set_status (self, "Can be applied (Ctrl+Enter)", FALSE);
+    }
+  parsed_free (parsed);
+}
+
+static gboolean
+check_now (gpointer data)
+{
+  IrTextView *self = data;
+  GtkTextIter start, end;
+  CheckRequest *request;
+
+  self->check_source = 0;
+  if (self->shown == NULL || self->parsing || self->applied || self->loading ||
+      !gtk_text_buffer_get_modified (GTK_TEXT_BUFFER (self->buffer)))
+    return G_SOURCE_REMOVE;
+  gtk_text_buffer_get_bounds (GTK_TEXT_BUFFER (self->buffer), &start, &end);
+  request = g_new0 (CheckRequest, 1);
+  request->parse.text = gtk_text_buffer_get_text (GTK_TEXT_BUFFER (self->buffer), &start, &end,
+                                                  FALSE);
+  request->parse.base = ir_model_ref (self->shown);
+  request->n_changes = self->n_changes;
+  ir_job_unref (ir_job_start (self, &(IrJobSpec){ .run = check_text,
+                                                  .data = request,
+                                                  .data_free = parse_request_free,
+                                                  .result_free = parsed_free,
+                                                  .done = on_checked }));
+  return G_SOURCE_REMOVE;
+}
+
 static void
 apply_text (IrTextView *self)
 {
@@ -471,6 +588,7 @@ apply_text (IrTextView *self)
       return;
     }
   clear_marks (self);
+  g_clear_handle_id (&self->check_source, g_source_remove);
   gtk_text_buffer_get_bounds (buffer, &start, &end);
   request = g_new0 (ParseRequest, 1);
   request->text = gtk_text_buffer_get_text (buffer, &start, &end, FALSE);
@@ -505,6 +623,9 @@ on_changed (GtkTextBuffer *buffer, IrTextView *self)
   set_status (self, "", FALSE);
   clear_marks (self);
   update_actions (self);
+  self->n_changes++;
+  g_clear_handle_id (&self->check_source, g_source_remove);
+  self->check_source = g_timeout_add (PAUSE_MS, check_now, self);
 }
 
 static void
@@ -555,6 +676,7 @@ ir_text_view_dispose (GObject *object)
   IrTextView *self = IR_TEXT_VIEW (object);
 
   g_clear_handle_id (&self->rest_source, g_source_remove);
+  g_clear_handle_id (&self->check_source, g_source_remove);
   g_clear_pointer (&self->rest, g_free);
   g_clear_pointer (&self->shown, ir_model_unref);
   g_clear_pointer (&self->problems, g_ptr_array_unref);
@@ -676,6 +798,7 @@ make_editor (IrTextView *self)
   gtk_text_view_set_monospace (GTK_TEXT_VIEW (self->view), TRUE);
   gtk_text_view_set_left_margin (GTK_TEXT_VIEW (self->view), 8);
   gtk_widget_set_has_tooltip (self->view, TRUE);
+  ir_text_assist (GTK_SOURCE_VIEW (self->view));
   add_shortcut (self);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Text of the graph", -1);

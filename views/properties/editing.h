@@ -1,0 +1,30 @@
+/* Rows of the properties in which something is typed: what is applied is an act. */
+#pragma once
+
+#include "core/ir/model.h"
+#include "views/session/session.h"
+
+#include <adwaita.h>
+
+/* Applying does @words, in which @prefix and what was typed stand before @words[at]. */
+GtkWidget *ir_editing_row (IrSession *session,
+                           const char *title,
+                           const char *text,
+                           const char *const *words,
+                           guint at,
+                           const char *prefix);
+char *ir_editing_attr_text (const IrAttr *attr); /* (transfer full) (nullable): not to be typed */
+/* The title of the row that is being typed in, in @box; (transfer full) (nullable) */
+char *ir_editing_focus (GtkWidget *box);
+void ir_editing_restore_focus (GtkWidget *box, const char *title);
+
+/* Groups of rows; @add makes a group with a title in the view. */
+typedef GtkWidget *(*IrEditingGroup) (gpointer view, const char *title);
+void ir_editing_add_value (gpointer view,
+                           IrEditingGroup add,
+                           IrSession *session,
+                           const IrValue *value);
+void ir_editing_add_sizes (gpointer view,
+                           IrEditingGroup add,
+                           IrSession *session,
+                           const IrModel *model);

@@ -1,0 +1,9 @@
+/* What helps to read and write the text: colours, completion, and which lines a step changed. */
+#pragma once
+
+#include "views/session/frame.h"
+
+#include <gtksourceview/gtksource.h>
+
+void ir_text_assist (GtkSourceView *view);
+void ir_text_mark_changes (GtkTextBuffer *buffer, const IrFrame *frame); /* (nullable) */

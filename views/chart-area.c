@@ -381,7 +381,7 @@ draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
                          gtk_adjustment_get_value (down) + bounds.y,
                          gtk_adjustment_get_page_size (across),
                          gtk_adjustment_get_page_size (down) };
-  ir_render_cairo (self->scene, palette, &clip, cr);
+  ir_render_cairo (self->scene, palette, &clip, 1, cr);
   draw_outlines (self, palette, cr);
 }
 

@@ -50,6 +50,37 @@ ir_picture_settings_with_problems (const IrPictureSettings *settings, GPtrArray 
                                   problems);
 }
 
+static guint64
+hash_keys (GHashTable *keys)
+{
+  GHashTableIter iter;
+  gpointer key;
+  guint64 sum = 0;
+
+  g_hash_table_iter_init (&iter, keys);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      guint64 h = 0xcbf29ce484222325u;
+
+      for (const char *p = key; *p != '\0'; p++)
+        h = (h ^ (guchar) *p) * 0x100000001b3u;
+      sum += h * 0x9e3779b97f4a7c15u; /* in any order */
+    }
+  return sum;
+}
+
+/**
+ * ir_picture_shape:
+ *
+ * Returns: the same number for settings that put the boxes of one graph into the same places
+ */
+guint64
+ir_picture_shape (const IrPictureSettings *settings)
+{
+  return hash_keys (settings->folded) * 31 + hash_keys (settings->automatic) * 7 +
+         (guint64) settings->show;
+}
+
 static void
 add_keys (GHashTable *set, GHashTable *keys)
 {
@@ -385,9 +416,11 @@ ir_picture_new (const IrFrame *frame,
     .marks = frame->marks,
     /* a pattern is seen best where its nodes are close together */
     .previous = previous != NULL && frame->marks == NULL ? previous->scene : NULL,
-    .keep = frame->marks == NULL && previous != NULL && previous->scene != NULL
-                ? IR_LAYOUT_KEEP_PLACES
-                : IR_LAYOUT_KEEP_NOTHING,
+    /* where a group was opened the rest makes room for it, and no more than that */
+    .keep = frame->marks != NULL || previous == NULL || previous->scene == NULL
+                ? IR_LAYOUT_KEEP_NOTHING
+            : previous->shape == frame->shape ? IR_LAYOUT_KEEP_PLACES
+                                              : IR_LAYOUT_KEEP_ORDER,
   };
   IrScene *scene;
 

@@ -34,6 +34,7 @@ void ir_picture_settings_set_automatic (IrPictureSettings *settings, GHashTable 
 void ir_picture_settings_set_problems (IrPictureSettings *settings, GPtrArray *problems);
 void ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks, guint step);
 void ir_picture_settings_move (IrPictureSettings *settings, guint64 key, const IrLayoutPoint *by);
+guint64 ir_picture_shape (const IrPictureSettings *settings);
 IrPictureSettings *ir_picture_settings_ref (IrPictureSettings *settings);
 void ir_picture_settings_unref (IrPictureSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPictureSettings, ir_picture_settings_unref)

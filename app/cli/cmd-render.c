@@ -24,7 +24,8 @@ typedef struct
   char *output, *diff, *why, *view, *tensor;
   gint at;
   gboolean dark, constants, flat, left_to_right;
-  gdouble scale;
+  gdouble zoom;
+  double scale;
   char **fold;
 } Options;
 
@@ -61,6 +62,8 @@ static const CliOption render_options[] = {
     "From left to right", NULL },
   { "fold", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, fold),
     "Draw this scope as one box", "SCOPE" },
+  { "zoom", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, zoom),
+    "The picture as the window shows it at this zoom, with the names that can be read there", "Z" },
   { "scale", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, scale),
     "Pixels of a PNG per unit of the picture (default 1)", "S" },
   { 0 },
@@ -318,7 +321,9 @@ write_picture (Cli *cli,
 {
   g_autoptr (IrTextMeasure) measure = NULL;
   g_autoptr (IrScene) scene = NULL;
-  IrRenderOptions render = { .dark = options->dark, .scale = options->scale };
+  IrRenderOptions render = { .dark = options->dark,
+                             .scale = options->scale,
+                             .zoom = options->zoom };
 
   if (g_str_has_suffix (options->output, ".dot") || g_str_has_suffix (options->output, ".gv"))
     return ir_model_save (opened->model, options->output, "dot", NULL, error);

@@ -16,6 +16,7 @@
   C (reproduce)                                                                                    \
   C (why)                                                                                          \
   C (trace_node)                                                                                   \
+  C (find_nodes)                                                                                   \
   C (tensor)                                                                                       \
   C (schedule)                                                                                     \
   C (kernels)                                                                                      \

@@ -28,6 +28,7 @@ typedef struct
   GArray *in, *out;                  /* of guint64: ports by slot, or for folds by what passes */
   GArray *rows;                      /* (nullable) of SceneRow */
   guint n_inside[IR_N_SCENE_STATES]; /* of folds: nodes by state */
+  guint64 flops, bytes;              /* of its nodes, of the later model */
 } SceneItem;
 
 typedef struct
@@ -50,6 +51,7 @@ typedef struct
   const IrValue *va, *vb; /* (nullable) */
   IrSceneLineKind kind;
   IrSceneState state;
+  gboolean captured;
 } SceneLink;
 
 typedef struct

@@ -5,6 +5,7 @@
  * Everything is found from b first, so that the order is b's. */
 
 #include "core/layout/draft-private.h"
+#include "core/op/infer.h"
 #include "core/op/op.h"
 
 #include <string.h>
@@ -22,6 +23,7 @@ typedef struct
   GHashTable *items;  /* key of a pill or fold -> item + 1 */
   GHashTable *links;  /* LinkKey -> index + 1 */
   GHashTable *scopes; /* "graph/scope prefix" -> number of nodes */
+  GHashTable *fixed;  /* set of nodes that only constants lead to */
   GStringChunk *names;
 } Collect;
 
@@ -139,12 +141,81 @@ has_subgraphs (const IrNode *node)
   return FALSE;
 }
 
-/* A Constant, or ConstantOfShape of one, that is written in its consumers. */
+static gboolean
+is_fixed_value (const Collect *c, const IrValue *value)
+{
+  return value == NULL || ir_value_constant (value) != NULL ||
+         (value->producer != NULL && g_hash_table_contains (c->fixed, value->producer));
+}
+
+static gboolean
+is_fixed (const Collect *c, const IrNode *node)
+{
+  const guint varies = IR_OP_RANDOM | IR_OP_SUBGRAPHS;
+
+  if (ir_node_is_constant (node))
+    return TRUE;
+  if (node->op == NULL || (node->op->flags & varies) != 0 || node->n_inputs == 0)
+    return FALSE;
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (!is_fixed_value (c, node->inputs[i]))
+      return FALSE;
+  return TRUE;
+}
+
+/* Weights behind Identity, Transpose, DequantizeLinear ... say no more than the weights do. */
+static void
+find_fixed (Collect *c, const IrModel *model)
+{
+  for (guint id = 1; id < model->graphs->len; id++)
+    {
+      const IrGraph *graph = ir_model_graph (model, id);
+      guint n;
+
+      if (graph == NULL || graph->state != IR_STATE_LIVE || graph->kind == IR_GRAPH_FUNCTION)
+        continue;
+      IrNode *const *order = ir_graph_order (graph, &n);
+      for (guint i = 0; i < n; i++)
+        if (is_fixed (c, order[i]))
+          g_hash_table_add (c->fixed, order[i]);
+    }
+}
+
+/* What shows a value as a row of its own: operators without subgraphs. */
+static gboolean
+is_read_by_boxes (const IrNode *node)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      const IrValue *value = node->outputs[i];
+
+      if (value == NULL)
+        continue;
+      if (ir_value_is_graph_output (value))
+        return FALSE;
+      n += ir_value_n_node_uses (value);
+    }
+  return n > 0;
+}
+
+/* A node that only constants lead to and that did not change is written in its consumers. */
 static gboolean
 is_folded_constant (const Collect *c, const IrNode *node)
 {
-  return !c->options->show_constants && ir_node_is_constant (node) && node->n_outputs == 1 &&
-         node->outputs[0] != NULL && !ir_value_is_graph_output (node->outputs[0]);
+  const IrNode *a, *b;
+
+  if (c->options->show_constants || !g_hash_table_contains (c->fixed, node) ||
+      !is_read_by_boxes (node))
+    return FALSE;
+  if (ir_node_is_constant (node))
+    return node->n_outputs == 1 && node->outputs[0] != NULL;
+  if (c->options->marks != NULL &&
+      g_hash_table_contains (c->options->marks->states, GUINT_TO_POINTER (node->id)))
+    return FALSE;
+  return c->diff == NULL || scene_find_sides (c->diff, node, node->graph->model == c->diff->b, &a,
+                                              &b) == IR_SCENE_SAME;
 }
 
 static Place place_of_graph (Collect *c, const IrGraph *graph, gboolean later);
@@ -168,6 +239,17 @@ count_in_fold (Collect *c, gint32 fold, IrSceneState state)
   item->n_inside[state]++;
   if (state != IR_SCENE_SAME)
     item->state = IR_SCENE_CHANGED;
+}
+
+static void
+add_cost (Collect *c, gint32 end, const IrNode *node)
+{
+  gboolean partial;
+
+  if (node == NULL || end < 0)
+    return;
+  item_at (c, end)->flops += ir_cost_node_flops (node, &partial);
+  item_at (c, end)->bytes += ir_cost_node_bytes (node, &partial);
 }
 
 /* The end that stands for a node, made at first use. */
@@ -230,6 +312,8 @@ end_of_node (Collect *c, const IrNode *node, gboolean later)
                                     .group = place.group,
                                     .key = key,
                                     .title = g_strdup ((b ? b : a)->op_type) });
+  if (end != NO_END)
+    add_cost (c, end, b);
   if (a != NULL)
     g_hash_table_insert (c->ends, (gpointer) a, GINT_TO_POINTER (end));
   if (b != NULL)
@@ -521,7 +605,8 @@ add_link (Collect *c, SceneLink link, gboolean later)
 }
 
 static void
-link_value (Collect *c, const IrValue *value, gboolean later, gint32 to, guint slot)
+link_value (
+    Collect *c, const IrValue *value, const IrGraph *graph, gboolean later, gint32 to, guint slot)
 {
   guint64 port;
   gint32 from = end_of_value (c, value, later, &port);
@@ -532,7 +617,8 @@ link_value (Collect *c, const IrValue *value, gboolean later, gint32 to, guint s
                      .from_slot = value->output_slot,
                      .to_slot = slot,
                      .va = later ? NULL : value,
-                     .vb = later ? value : NULL };
+                     .vb = later ? value : NULL,
+                     .captured = graph != value->graph };
 
   if (from == NO_END || to == NO_END)
     return;
@@ -591,6 +677,19 @@ is_row (const Collect *c, const IrValue *value)
                                  : ir_value_constant (value) != NULL;
 }
 
+/* Its shape, and what made it of constants, if that moved or changed elements. */
+static char *
+computed_figure (const IrValue *value)
+{
+  const IrNode *node = value->producer;
+  g_autofree char *type = scene_type_text (value);
+
+  if (node == NULL || node->op == NULL || (node->op->flags & IR_OP_VIEW) != 0)
+    return g_steal_pointer (&type);
+  return g_strdup_printf ("%s %s", node->op->brief != NULL ? node->op->brief : node->op_type,
+                          type != NULL ? type : "");
+}
+
 /* The value itself if it is a few numbers, else its shape. */
 static char *
 constant_figure (const IrValue *value)
@@ -600,7 +699,7 @@ constant_figure (const IrValue *value)
   guint rank = tensor ? ir_tensor_rank (tensor) : 0;
 
   if (tensor == NULL)
-    return scene_type_text (value);
+    return computed_figure (value);
   if (ir_tensor_n_elements (tensor) == 1 && ir_dtype_is_float (ir_tensor_dtype (tensor)))
     return g_strdup_printf ("%.6g", ir_tensor_get_double (tensor, 0));
   if (ir_tensor_n_elements (tensor) <= 4 && rank <= 1 &&
@@ -653,7 +752,7 @@ collect_node (Collect *c, const IrNode *node, gboolean later)
             add_row (c, end, node, i, value);
         }
       else
-        link_value (c, value, later, end, i);
+        link_value (c, value, node->graph, later, end, i);
     }
   for (guint i = 0; node->controls != NULL && i < node->controls->n; i++)
     {
@@ -689,7 +788,7 @@ collect_pills (Collect *c, const IrGraph *graph, gboolean later, gboolean output
       const IrValue *value = ir_graph_output (graph, i);
       gint32 end = value ? pill (c, value, later, IR_SCENE_OUTPUT, graph) : NO_END;
       if (end != NO_END)
-        link_value (c, value, later, end, 0);
+        link_value (c, value, graph, later, end, 0);
     }
 }
 
@@ -821,6 +920,10 @@ scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *optio
   c.links = g_hash_table_new_full (hash_link, equal_links, g_free, NULL);
   c.scopes = g_hash_table_new (NULL, NULL);
   c.names = g_string_chunk_new (1024);
+  c.fixed = g_hash_table_new (NULL, NULL);
+  find_fixed (&c, model);
+  if (diff != NULL)
+    find_fixed (&c, diff->a);
 
   if (!options->flat)
     {
@@ -842,6 +945,7 @@ scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *optio
   g_hash_table_unref (c.items);
   g_hash_table_unref (c.links);
   g_hash_table_unref (c.scopes);
+  g_hash_table_unref (c.fixed);
   g_string_chunk_free (c.names);
   return draft;
 }

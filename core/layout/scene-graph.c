@@ -26,6 +26,7 @@
 #define MIN_WIDTH     80.0  /* px */
 #define MAX_WIDTH     256.0 /* px */
 #define BADGE         20.0  /* px kept free in the header for each badge */
+#define CHEVRON       14.0  /* px, the mark of what can be opened, before a title */
 #define PORT_GAP      24.0  /* px */
 #define MAX_DROP      64.0  /* px that a label may be away from its box */
 #define STACK         5.0   /* px, the sheets below a closed box */
@@ -60,6 +61,7 @@ typedef struct
   Look *looks;          /* per item */
   GHashTable *problems; /* node id -> first IrProblem of the worst severity */
   gint32 *box_of;       /* scene box per item */
+  guint64 most_flops;   /* of an item */
 } Build;
 
 static void
@@ -291,20 +293,47 @@ write_ghost (Look *look, const SceneItem *item)
     add_body (look, IR_SCENE_TEXT_SUBTITLE, g_strdup (item->ghost->detail), NULL);
 }
 
-static void
-write_fold (Look *look, const SceneItem *item)
+static guint
+n_inside (const SceneItem *item)
 {
   guint n = 0;
-  GString *text;
 
   for (int s = 0; s < IR_N_SCENE_STATES; s++)
     n += item->n_inside[s];
+  return n;
+}
+
+/* "1.2 G" */
+static char *
+short_amount (double amount)
+{
+  static const char *const prefixes[] = { "", " k", " M", " G", " T", " P" };
+  guint i = 0;
+
+  for (; amount >= 999.5 && i + 1 < G_N_ELEMENTS (prefixes); i++)
+    amount /= 1000;
+  return g_strdup_printf (amount < 9.95 && i > 0 ? "%.1f%s" : "%.0f%s", amount, prefixes[i]);
+}
+
+static void
+write_fold (Look *look, const SceneItem *item)
+{
+  const guint n = n_inside (item);
+  g_autofree char *flops = short_amount ((double) item->flops);
+  GString *text;
+
   text = g_string_new (NULL);
-  g_string_append_printf (text, n == 1 ? "%u node" : "%u nodes", n);
+  if (n > 0) /* else it is one node with branches or a body */
+    g_string_append_printf (text, n == 1 ? "%u node" : "%u nodes", n);
   for (int s = IR_SCENE_NEW; s < IR_N_SCENE_STATES; s++)
     if (item->n_inside[s] > 0)
       g_string_append_printf (text, "  %s%u", ir_scene_state_glyph (s), item->n_inside[s]);
+  if (item->flops > 0)
+    g_string_append_printf (text, "%s%s%s", text->len > 0 ? " \302\267 " : "", flops,
+                            item->flops >= 1000 ? "FLOP" : " FLOP");
   look->colour = item->a || item->b ? IR_FAMILY_CONTROL : IR_SCENE_COLOUR_FOLD;
+  if (text->len == 0)
+    g_string_append (text, "closed");
   add_body (look, IR_SCENE_TEXT_SUBTITLE, g_string_free (text, FALSE), NULL);
 }
 
@@ -341,7 +370,7 @@ measure_item (const Build *build, Look *look, const SceneItem *item)
   gboolean round = is_pill (item);
   double width = ir_scene_measure (scene, item->title,
                                    round ? IR_SCENE_TEXT_PILL : IR_SCENE_TEXT_TITLE) +
-                 BADGE * n_badges (look, item);
+                 (item->kind == IR_SCENE_FOLD ? CHEVRON : 0) + BADGE * n_badges (look, item);
 
   for (guint i = 0; i < look->body->len; i++)
     {
@@ -387,6 +416,7 @@ write_items (Build *build)
     {
       Look *look = &build->looks[i];
       const SceneItem *item = item_at (build, i);
+      build->most_flops = MAX (build->most_flops, item->flops);
       look->body = g_array_new (FALSE, FALSE, sizeof (Body));
       g_array_set_clear_func (look->body, clear_body);
       if (is_pill (item))
@@ -410,7 +440,8 @@ write_items (Build *build)
 static IrLayoutGroup
 frame_of (const Build *build, const SceneGroup *group)
 {
-  double title = ir_scene_measure (build->scene, group->title, IR_SCENE_TEXT_CLUSTER);
+  double title = ir_scene_measure (build->scene, group->title, IR_SCENE_TEXT_CLUSTER) +
+                 (group->fold != NULL ? CHEVRON : 0);
 
   return (IrLayoutGroup){ .key = group->key,
                           .parent = group->parent,
@@ -518,6 +549,13 @@ node_tip (const Build *build, const IrNode *a, const IrNode *b, IrSceneState sta
   return g_string_free (g_steal_pointer (&tip), FALSE);
 }
 
+/* What can be opened or closed says so. */
+static char *
+chevron (const char *title, gboolean open)
+{
+  return g_strdup_printf ("%s %s", open ? "\342\226\276" : "\342\226\270", title);
+}
+
 static void
 add_frames (Build *build)
 {
@@ -527,6 +565,8 @@ add_frames (Build *build)
       IrLayoutRect r = ir_layout_group (build->scene->layout, i);
       g_autofree char *id = g_strdup_printf ("g%u", i);
       const IrNode *node = group->b ? group->b : group->a;
+      g_autofree char *shown = group->fold != NULL ? chevron (group->title, TRUE)
+                                                   : g_strdup (group->title);
       g_autofree char *tip = node ? node_tip (build, group->a, group->b, group->state)
                                   : g_strdup (group->title);
       const IrProblem *problem = group->b ? g_hash_table_lookup (build->problems,
@@ -554,7 +594,7 @@ add_frames (Build *build)
                             .on_header = TRUE,
                             .x = r.x + PAD,
                             .y = r.y + 17,
-                            .text = group->title };
+                            .text = shown };
       ir_scene_add_text (build->scene, &title, r.width - 2 * PAD - BADGE);
     }
 }
@@ -586,12 +626,14 @@ add_node_texts (
     Build *build, gint32 index, const IrSceneBox *box, const SceneItem *item, const Look *look)
 {
   double inner = box->width - 2 * PAD;
+  g_autofree char *shown = item->kind == IR_SCENE_FOLD ? chevron (item->title, FALSE)
+                                                       : g_strdup (item->title);
   IrSceneText text = { .style = IR_SCENE_TEXT_TITLE,
                        .box = index,
                        .on_header = TRUE,
                        .x = box->x + PAD,
                        .y = box->y + look->header / 2 + 4.5,
-                       .text = item->title };
+                       .text = shown };
 
   if (look->body->len == 0 && n_badges (look, item) == 0)
     {
@@ -671,6 +713,7 @@ add_items (Build *build)
     {
       const SceneItem *item = item_at (build, i);
       const Look *look = &build->looks[i];
+      const IrNode *node = item->b ? item->b : item->a;
       IrLayoutRect r = ir_layout_box (build->scene->layout, i);
       g_autofree char *id = item_id (item, i);
       g_autofree char *tip = item_tip (build, item);
@@ -686,6 +729,13 @@ add_items (Build *build)
                          .header = look->header,
                          .has_tint = look->has_tint,
                          .tint = look->tint,
+                         .heat = build->most_flops > 0
+                                     ? sqrt ((double) item->flops / (double) build->most_flops)
+                                     : 0,
+                         .flops = item->flops,
+                         .bytes = item->bytes,
+                         .n_nodes = n_inside (item),
+                         .brief = node != NULL && node->op != NULL ? node->op->brief : NULL,
                          .node = item->b ? item->b->id : 0,
                          .before = item->a ? item->a->id : 0,
                          .value = item->vb ? item->vb->id : 0,
@@ -729,6 +779,7 @@ add_lines (Build *build)
                                      : NULL;
         IrSceneLine line = { .kind = link->kind,
                              .state = link->state,
+                             .captured = link->captured,
                              .from = box_of_end (build, link->from),
                              .to = box_of_end (build, link->to),
                              .from_slot = link->from_slot,
@@ -809,6 +860,7 @@ build_scene (IrModel *model,
   build.scene->is_diff = diff != NULL || o->marks != NULL;
   build.problems = index_problems (o->problems);
   write_items (&build);
+  build.scene->has_heat = build.most_flops > 0 && o->overlay == NULL;
   if (!lay_out (&build, cancellable, error))
     return NULL;
   add_frames (&build);

@@ -16,6 +16,7 @@ struct _IrScene
   IrLayout *layout; /* (nullable) */
   gboolean is_diff;
   gboolean finished;
+  gboolean has_heat;
   IrSceneMeasure measure;
   gpointer measure_data;
 

@@ -319,6 +319,9 @@ ir_scene_add_box (IrScene *scene, const IrSceneBox *box)
   copy.id = keep (scene, box->id ? box->id : id);
   copy.tip = keep (scene, box->tip ? box->tip : "");
   copy.fold = keep (scene, box->fold);
+  copy.brief = keep (scene, box->brief);
+  copy.brief_width = box->brief != NULL ? ir_scene_measure (scene, box->brief, IR_SCENE_TEXT_TITLE)
+                                        : 0;
   copy.first_text = scene->texts->len;
   copy.n_texts = 0;
   g_array_append_val (scene->boxes, copy);

@@ -97,6 +97,11 @@ typedef struct
   double header;     /* px, height of the coloured strip; == height: all of the box */
   gboolean has_tint; /* @tint is meant */
   double tint;       /* overlay, 0 … 1 */
+  guint64 flops, bytes; /* of its nodes: arithmetic; read and written */
+  guint n_nodes;        /* of a closed scope */
+  double heat;          /* part of the picture's arithmetic, its root: 0 … 1 of the largest */
+  const char *brief;    /* (nullable) a short name: "BN" */
+  double brief_width;   /* px, as a title */
   IrNodeId node;     /* in the later model, or 0 */
   IrNodeId before;   /* in the earlier model of a diff, or 0 */
   IrValueId value;   /* of pills */
@@ -129,7 +134,8 @@ typedef struct
 {
   IrSceneLineKind kind;
   IrSceneState state;
-  gint32 from, to; /* boxes, or -1 */
+  gboolean captured; /* by a branch or body, from outside: dashed */
+  gint32 from, to;   /* boxes, or -1 */
   guint from_slot, to_slot;
   IrValueId value;  /* in the later model, or 0 */
   IrValueId before; /* in the earlier model, or 0 */
@@ -192,6 +198,25 @@ typedef struct
   gint32 line; /* or -1 */
 } IrSceneHit;
 
+/* How much a picture says. */
+typedef enum
+{
+  IR_SCENE_DETAIL_ALL,
+  IR_SCENE_DETAIL_NAMES,  /* of operators, and titles of groups */
+  IR_SCENE_DETAIL_GROUPS, /* titles of groups */
+  IR_SCENE_DETAIL_HEAT    /* these, and colours by cost */
+} IrSceneDetail;
+
+/* What a box says where its texts cannot be read. */
+typedef struct
+{
+  const char *text;
+  double size;        /* px on screen, of bold letters */
+  double width;       /* px on screen */
+  double x, y;        /* px: the middle of the text, its baseline */
+  IrLayoutRect patch; /* px: the box, grown as far as the text needs; of a frame, below its title */
+} IrSceneName;
+
 typedef void (*IrSceneFunc) (IrSceneHit hit, gpointer data);
 
 /* -- from a model -- */
@@ -238,6 +263,11 @@ void ir_scene_foreach_in_rect (const IrScene *scene,
                                IrSceneFunc func,
                                gpointer data);
 char *ir_scene_to_text (const IrScene *scene);
+
+/* -- at a scale -- */
+IrSceneDetail ir_scene_detail (double zoom);
+gboolean ir_scene_name (const IrScene *scene, gint32 index, double zoom, IrSceneName *name);
+gboolean ir_scene_shows_heat (const IrScene *scene, double zoom);
 
 const IrSceneTextLook *ir_scene_text_look (IrSceneTextStyle style);
 double ir_scene_average_width (const char *text, IrSceneTextStyle style, gpointer data);

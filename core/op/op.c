@@ -9,6 +9,7 @@
 /* clang-format off */
 static const IrOp ops[IR_N_OPS] = { [IR_OP_NONE] = { .id = IR_OP_NONE
 #define IR_OP(ID, NAME, ...) }, [IR_OP_##ID] = { .id = IR_OP_##ID, .name = NAME, __VA_ARGS__
+#define SHORT(name) , .brief = name
 #define INFER(function) , .infer = function
 #define COST(function) , .cost = function
 #define BYTES(function) , .bytes = function

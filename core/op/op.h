@@ -124,6 +124,7 @@ typedef struct
 struct _IrOp
 {
   IrOpId id;
+  const char *brief;         /* (nullable) what a small box says: "BN" */
   const char *name, *domain; /* domain NULL in rows = "" = ai.onnx */
   gint64 since, until;       /* opset versions: first, and (0 = none) the one that removed it */
   IrOpFamily family;

@@ -220,6 +220,7 @@ static void
 draw_text (IrPainter *painter, const IrSceneText *text, guint32 colour, guint32 halo)
 {
   CairoPainter *self = (CairoPainter *) painter;
+  const double scale = painter->text_scale > 0 ? painter->text_scale : 1;
   PangoLayout *layout;
   int width;
   double x = text->x;
@@ -233,6 +234,13 @@ draw_text (IrPainter *painter, const IrSceneText *text, guint32 colour, guint32 
     x -= (double) width / PANGO_SCALE / 2;
   else if (text->align == IR_SCENE_ALIGN_END)
     x -= (double) width / PANGO_SCALE;
+  cairo_save (self->cr);
+  if (scale != 1)
+    {
+      cairo_translate (self->cr, text->x, text->y);
+      cairo_scale (self->cr, scale, scale);
+      cairo_translate (self->cr, -text->x, -text->y);
+    }
   cairo_move_to (self->cr, x, text->y);
   if (halo != IR_NO_COLOUR)
     {
@@ -246,6 +254,7 @@ draw_text (IrPainter *painter, const IrSceneText *text, guint32 colour, guint32 
   set_colour (self->cr, colour);
   pango_cairo_show_layout_line (self->cr, pango_layout_get_line_readonly (layout, 0));
   cairo_new_path (self->cr);
+  cairo_restore (self->cr);
 }
 
 /**
@@ -253,6 +262,7 @@ draw_text (IrPainter *painter, const IrSceneText *text, guint32 colour, guint32 
  * @scene: a finished scene
  * @palette: colours
  * @clip: (nullable): px; only what meets it is painted
+ * @zoom: px on screen for one of the scene, which says what is written
  * @cr: where, in px of the scene; the background is the caller's
  *
  * May be called from any thread, for different @cr at once.
@@ -261,6 +271,7 @@ void
 ir_render_cairo (const IrScene *scene,
                  const IrPalette *palette,
                  const IrLayoutRect *clip,
+                 double zoom,
                  cairo_t *cr)
 {
   CairoPainter painter = {
@@ -271,7 +282,7 @@ ir_render_cairo (const IrScene *scene,
 
   cairo_save (cr);
   cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
-  ir_scene_paint (scene, palette, clip, &painter.base);
+  ir_scene_paint (scene, palette, clip, zoom, &painter.base);
   cairo_restore (cr);
   for (int i = 0; i < IR_N_SCENE_TEXT_STYLES; i++)
     g_clear_object (&painter.layouts[i]);
@@ -285,6 +296,12 @@ append_data (void *closure, const unsigned char *data, unsigned int length)
 {
   g_byte_array_append (closure, data, length);
   return CAIRO_STATUS_SUCCESS;
+}
+
+static double
+zoom_of (const IrRenderOptions *options)
+{
+  return options != NULL && options->zoom > 0 ? options->zoom : 1;
 }
 
 static void
@@ -304,7 +321,7 @@ draw_page (const IrScene *scene,
     }
   cairo_scale (cr, scale, scale);
   cairo_translate (cr, -r.x, -r.y);
-  ir_render_cairo (scene, palette, NULL, cr);
+  ir_render_cairo (scene, palette, NULL, zoom_of (options), cr);
   cairo_show_page (cr);
   cairo_destroy (cr);
 }
@@ -342,7 +359,8 @@ GBytes *
 ir_render_pdf (const IrScene *scene, IrRenderOptions *options, GError **error)
 {
   IrLayoutRect r = ir_scene_bounds (scene);
-  double side = MAX (MAX (r.width, r.height), 1), scale = MIN (0.75, IR_RENDER_MAX_POINTS / side);
+  const double asked = 0.75 * zoom_of (options);
+  double side = MAX (MAX (r.width, r.height), 1), scale = MIN (asked, IR_RENDER_MAX_POINTS / side);
   g_autoptr (GByteArray) data = g_byte_array_new ();
   cairo_surface_t *surface = cairo_pdf_surface_create_for_stream (
       append_data, data, MAX (1, r.width * scale), MAX (1, r.height * scale));
@@ -354,7 +372,7 @@ ir_render_pdf (const IrScene *scene, IrRenderOptions *options, GError **error)
   cairo_surface_destroy (surface);
   if (!check_status (status, error))
     return NULL;
-  take_note (options, 0.75, scale, "PDF pages end at 14,400 points");
+  take_note (options, asked, scale, "PDF pages end at 14,400 points");
   return g_byte_array_free_to_bytes (g_steal_pointer (&data));
 }
 
@@ -372,7 +390,8 @@ GBytes *
 ir_render_png (const IrScene *scene, IrRenderOptions *options, GError **error)
 {
   IrLayoutRect r = ir_scene_bounds (scene);
-  double asked = options && options->scale > 0 ? options->scale : 1, scale = asked;
+  double asked = (options && options->scale > 0 ? options->scale : 1) * zoom_of (options);
+  double scale = asked;
   double width = MAX (1, r.width), height = MAX (1, r.height);
   g_autoptr (GByteArray) data = g_byte_array_new ();
 

@@ -19,6 +19,9 @@ typedef struct
   IrPainter *painter;
   GArray *ops;           /* of IrPathOp, reused */
   GArray *boxes, *lines; /* of gint32: what meets the clip */
+  double zoom;           /* at which it is going to be seen */
+  double hair;           /* px, as wide as one on screen at most */
+  IrSceneDetail detail;
 } Paint;
 
 static void
@@ -120,13 +123,15 @@ paint_line (Paint *p, gint32 index)
                    : line->kind == IR_SCENE_LINE_DATA    ? p->palette->line
                    : line->kind == IR_SCENE_LINE_CONTROL ? p->palette->control
                                                          : p->palette->border;
-  IrPen pen = { .fill = IR_NO_COLOUR, .stroke = colour, .width = 1.5 };
+  IrPen pen = { .fill = IR_NO_COLOUR, .stroke = colour, .width = 1.5 * p->hair };
 
   if (ir_scene_is_diff (p->scene) && line->state == IR_SCENE_SAME)
     pen.stroke = colour = ir_colour_mix (colour, p->palette->background, 0.35);
   pen.dash = ir_scene_state_dash (line->state, &pen.n_dash);
   if (line->state != IR_SCENE_SAME)
-    pen.width = 2;
+    pen.width = 2 * p->hair;
+  if (line->captured && pen.n_dash == 0)
+    pen.dash = ir_scene_state_dash (IR_SCENE_REMOVED, &pen.n_dash);
   if (line->kind == IR_SCENE_LINE_CONTROL && pen.n_dash == 0)
     {
       pen.dash = dots;
@@ -202,7 +207,10 @@ is_faded (const IrSceneBox *b)
 static guint32
 header_colour (const Paint *p, const IrSceneBox *b)
 {
+  const gboolean heat = b->kind != IR_SCENE_CLUSTER && b->kind != IR_SCENE_PLAIN &&
+                        ir_scene_shows_heat (p->scene, p->zoom);
   guint32 colour = b->has_tint ? ir_palette_ramp (p->palette, b->tint)
+                   : heat      ? ir_palette_ramp (p->palette, b->heat)
                                : p->palette->header[b->colour % IR_N_SCENE_COLOURS];
 
   if (is_faded (b))
@@ -228,11 +236,37 @@ paint_texts (Paint *p, const IrSceneBox *b)
     }
 }
 
+/* In place of the texts where these cannot be read. */
+static void
+paint_name (Paint *p, gint32 index, const IrSceneBox *b)
+{
+  const guint32 header = header_colour (p, b);
+  const gboolean group = b->kind == IR_SCENE_CLUSTER;
+  IrSceneName name;
+  IrSceneText text = { .style = IR_SCENE_TEXT_TITLE, .align = IR_SCENE_ALIGN_MIDDLE, .box = -1 };
+
+  if (!ir_scene_name (p->scene, index, p->zoom, &name))
+    return;
+  text.text = name.text;
+  text.x = name.x;
+  text.y = name.y;
+  if (!group && (name.patch.width > b->width || name.patch.height > b->height))
+    p->painter->rect (p->painter, name.patch, IR_SCENE_RADIUS,
+                      &(IrPen){ .fill = header, .stroke = IR_NO_COLOUR });
+  p->painter->text_scale = name.size / ir_scene_text_look (text.style)->size / p->zoom;
+  p->painter->text (p->painter, &text,
+                    group                         ? p->palette->muted
+                    : is_faded (b) || b->has_tint ? ir_palette_on (p->palette, header)
+                                                  : p->palette->on_header,
+                    group ? p->palette->frame : IR_NO_COLOUR);
+  p->painter->text_scale = 0;
+}
+
 static void
 outline (const Paint *p, const IrSceneBox *b, IrPen *pen)
 {
   pen->stroke = p->palette->state[b->state];
-  pen->width = b->state == IR_SCENE_SAME ? 1 : 2;
+  pen->width = (b->state == IR_SCENE_SAME ? 1 : 2) * p->hair;
   if (b->state == IR_SCENE_SAME)
     pen->stroke = b->kind == IR_SCENE_CLUSTER ? p->palette->frame_border : p->palette->border;
   pen->dash = ir_scene_state_dash (b->state, &pen->n_dash);
@@ -263,11 +297,16 @@ paint_frame (Paint *p, const IrSceneBox *b, gint32 index)
 
 /* Titles of frames lie over the lines that enter there. */
 static void
-paint_frame_title (Paint *p, const IrSceneBox *b)
+paint_frame_title (Paint *p, const IrSceneBox *b, gint32 index)
 {
   guint n;
   const IrSceneText *texts = ir_scene_texts (p->scene, &n);
 
+  if (p->detail != IR_SCENE_DETAIL_ALL)
+    {
+      paint_name (p, index, b);
+      return;
+    }
   for (guint i = b->first_text; i < b->first_text + b->n_texts; i++)
     p->painter->text (p->painter, &texts[i], p->palette->muted, frame_colour (p, b));
   paint_badges (p, b);
@@ -310,7 +349,7 @@ paint_card (Paint *p, const IrSceneBox *b)
 
   if (is_faded (b))
     body.fill = ir_colour_mix (body.fill, p->palette->background, FADED);
-  if (b->header < b->height)
+  if (b->header < b->height && p->detail == IR_SCENE_DETAIL_ALL)
     {
       p->painter->rect (p->painter, r, IR_SCENE_RADIUS, &body);
       trace_header (p, b, IR_SCENE_RADIUS);
@@ -319,7 +358,7 @@ paint_card (Paint *p, const IrSceneBox *b)
   else
     p->painter->rect (p->painter, r, IR_SCENE_RADIUS, &header);
   outline (p, b, &rim);
-  if (b->state != IR_SCENE_SAME || b->header < b->height)
+  if (b->state != IR_SCENE_SAME || (b->header < b->height && p->detail == IR_SCENE_DETAIL_ALL))
     p->painter->rect (p->painter, r, IR_SCENE_RADIUS, &rim);
 }
 
@@ -343,8 +382,12 @@ paint_box (Paint *p, gint32 index)
         paint_stack (p, b);
       paint_card (p, b);
     }
-  paint_texts (p, b);
-  paint_badges (p, b);
+  if (p->detail == IR_SCENE_DETAIL_ALL || b->kind == IR_SCENE_PLAIN)
+    paint_texts (p, b);
+  else
+    paint_name (p, index, b);
+  if (p->zoom >= 0.25)
+    paint_badges (p, b);
   end (p);
 }
 
@@ -377,14 +420,20 @@ paint_loose_texts (Paint *p, const IrLayoutRect *clip)
     }
 }
 
-/* @clip: px; only what meets it */
+/* @clip: px; only what meets it. @zoom: px on screen for one of the scene: what can be read then */
 void
 ir_scene_paint (const IrScene *scene,
                 const IrPalette *palette,
                 const IrLayoutRect *clip,
+                double zoom,
                 IrPainter *painter)
 {
-  Paint p = { .scene = scene, .palette = palette, .painter = painter };
+  Paint p = { .scene = scene,
+              .palette = palette,
+              .painter = painter,
+              .zoom = zoom,
+              .hair = MAX (1, 1 / zoom),
+              .detail = ir_scene_detail (zoom) };
   IrLayoutRect all = clip ? *clip : ir_scene_bounds (scene);
   guint n;
   const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
@@ -401,10 +450,12 @@ ir_scene_paint (const IrScene *scene,
     }
   for (guint i = 0; i < p.lines->len; i++)
     paint_line (&p, g_array_index (p.lines, gint32, i));
-  paint_loose_texts (&p, &all);
+  if (p.detail == IR_SCENE_DETAIL_ALL)
+    paint_loose_texts (&p, &all);
   for (guint i = 0; i < p.boxes->len; i++)
     if (boxes[g_array_index (p.boxes, gint32, i)].kind == IR_SCENE_CLUSTER)
-      paint_frame_title (&p, &boxes[g_array_index (p.boxes, gint32, i)]);
+      paint_frame_title (&p, &boxes[g_array_index (p.boxes, gint32, i)],
+                         g_array_index (p.boxes, gint32, i));
   for (guint i = 0; i < p.boxes->len; i++)
     {
       gint32 index = g_array_index (p.boxes, gint32, i);

@@ -29,6 +29,7 @@ typedef struct _IrPainter IrPainter;
 
 struct _IrPainter
 {
+  double text_scale; /* of letters, against the size of their style; 0 = 1 */
   /* What follows belongs to one item; (nullable) in painters without structure. */
   void (*begin) (IrPainter *painter, const char *kind, const IrScene *scene, IrSceneHit item);
   void (*end) (IrPainter *painter);
@@ -41,6 +42,7 @@ struct _IrPainter
 void ir_scene_paint (const IrScene *scene,
                      const IrPalette *palette,
                      const IrLayoutRect *clip,
+                     double zoom,
                      IrPainter *painter);
 
 #define IR_RENDER_FONTS "Inter, Cantarell, Noto Sans, DejaVu Sans, sans-serif"

@@ -27,6 +27,8 @@ typedef struct
   gboolean dark;
   gboolean transparent; /* no background */
   double scale;         /* px of a PNG per px of the scene; 0 = 1 */
+  double zoom; /* the picture as it is seen at this scale: smaller, and with the names that can
+                         * be read then; 0 = 1 */
   char *note;           /* (out) (nullable) (transfer full): what could not be done as asked */
 } IrRenderOptions;
 
@@ -48,6 +50,7 @@ gboolean ir_render_file (const IrScene *scene,
 void ir_render_cairo (const IrScene *scene,
                       const IrPalette *palette,
                       const IrLayoutRect *clip,
+                      double zoom,
                       cairo_t *cr);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTextMeasure, ir_text_measure_free)

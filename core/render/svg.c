@@ -198,6 +198,12 @@ svg_text (IrPainter *painter, const IrSceneText *text, guint32 colour, guint32 h
   g_string_append_printf (out, "<text class=\"%s\"", ir_scene_text_look (text->style)->name);
   append_attribute (out, "x", text->x);
   append_attribute (out, "y", text->y);
+  if (painter->text_scale > 0)
+    {
+      g_string_append (out, " style=\"font-size:");
+      append_number (out, ir_scene_text_look (text->style)->size * painter->text_scale);
+      g_string_append (out, "px\"");
+    }
   if (text->align != IR_SCENE_ALIGN_START)
     g_string_append_printf (out, " text-anchor=\"%s\"", anchors[text->align]);
   g_string_append_printf (out, " fill=\"#%06x\"", colour);
@@ -240,21 +246,22 @@ ir_render_svg (const IrScene *scene, IrRenderOptions *options, GError **error)
   const IrPalette *palette = ir_palette (options != NULL && options->dark);
   IrLayoutRect r = ir_scene_bounds (scene);
   SvgPainter painter = {
-    .base = { svg_begin, svg_end, svg_rect, svg_path, svg_text },
+    .base = { 0, svg_begin, svg_end, svg_rect, svg_path, svg_text },
     .out = g_string_new ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"),
   };
   IrPen background = { .fill = palette->background, .stroke = IR_NO_COLOUR };
+  const double zoom = options != NULL && options->zoom > 0 ? options->zoom : 1;
 
   g_string_append (painter.out, "<svg xmlns=\"http://www.w3.org/2000/svg\"");
-  append_attribute (painter.out, "width", r.width);
-  append_attribute (painter.out, "height", r.height);
+  append_attribute (painter.out, "width", r.width * zoom);
+  append_attribute (painter.out, "height", r.height * zoom);
   g_string_append_printf (painter.out, " viewBox=\"%.0f %.0f %.0f %.0f\">\n", r.x, r.y, r.width,
                           r.height);
   append_styles (painter.out);
   if (options == NULL || !options->transparent)
     svg_rect (&painter.base, r, 0, &background);
   g_string_append_c (painter.out, '\n');
-  ir_scene_paint (scene, palette, NULL, &painter.base);
+  ir_scene_paint (scene, palette, NULL, zoom, &painter.base);
   g_string_append (painter.out, "</svg>\n");
   return g_string_free_to_bytes (painter.out);
 }

@@ -30,6 +30,7 @@ ROOMS = [
     ('core/ir', ['core/ir/']),
     ('core/op', ['core/op/']),
     ('core/diff', ['core/diff/']),
+    ('core/query', ['core/query/']),
     ('core/io', ['core/io/']),
     ('core/io/onnx', ['core/io/onnx/']),
     ('core/io/text', ['core/io/text/']),

@@ -23,6 +23,8 @@
 #define PICK_REACH     5.0 /* px around a line that still hit it */
 #define DRAG_THRESHOLD 6.0
 #define CAMERA_MS      220
+#define FLASH_MS       1200
+#define FLASH_WIDTH    14.0 /* px */
 #define FIT_MARGIN     0.96
 #define WHOLE_ZOOM     0.45 /* a pattern is rather shown whole, so far out */
 #define MAX_SELECTED   1000 /* rings that are drawn */
@@ -50,6 +52,10 @@ struct _IrCanvas
   /* camera flight */
   AdwAnimation *animation;
   IrCamera from, target;
+
+  /* what was chosen elsewhere is lit up for a moment */
+  AdwAnimation *flashing;
+  double flash; /* 1 … 0 */
 
   /* pointer */
   double pointer_x, pointer_y;
@@ -407,6 +413,38 @@ ir_canvas_show_box (IrCanvas *self, gint32 index)
     fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, READABLE_ZOOM));
 }
 
+/* The selected box in the middle, so that what floats at the edges does not hide it. */
+void
+ir_canvas_centre_selected (IrCanvas *self)
+{
+  const IrSceneBox *box = box_at (self, self->selected_box);
+  IrLayoutRect rect;
+
+  if (box == NULL)
+    return;
+  rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
+  fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, READABLE_ZOOM));
+}
+
+static void
+on_flash (double value, gpointer user_data)
+{
+  IR_CANVAS (user_data)->flash = value;
+  gtk_widget_queue_draw (GTK_WIDGET (user_data));
+}
+
+/* The ring of the selected box shrinks to its size, where motion is wanted. */
+void
+ir_canvas_flash (IrCanvas *self)
+{
+  if (self->flashing == NULL)
+    self->flashing = adw_timed_animation_new (
+        GTK_WIDGET (self), 1, 0, FLASH_MS,
+        adw_callback_animation_target_new (on_flash, self, NULL));
+  adw_animation_reset (self->flashing);
+  adw_animation_play (self->flashing);
+}
+
 /* Flies to all selected nodes, unless they are in sight; as far out as that takes. */
 void
 ir_canvas_show_selection (IrCanvas *self)
@@ -544,6 +582,38 @@ box_of_node (IrCanvas *self, IrNodeId node)
   return node != 0 ? ir_frame_find_box (self->frame, node) : -1;
 }
 
+static gint32
+box_of_fold (IrCanvas *self, const IrFrame *frame, const char *fold)
+{
+  guint n = 0;
+  const IrSceneBox *boxes = frame != NULL && frame->scene != NULL && fold != NULL
+                                ? ir_scene_boxes (frame->scene, &n)
+                                : NULL;
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].fold != NULL && strcmp (boxes[i].fold, fold) == 0)
+      return (gint32) i;
+  return -1;
+}
+
+/* A node that is written in the box of its consumer is shown by that. */
+static gint32
+box_of_consumer (IrCanvas *self, const IrNode *node, guint depth)
+{
+  for (guint i = 0; node != NULL && i < node->n_outputs; i++)
+    for (guint k = 0; node->outputs[i] != NULL && k < node->outputs[i]->n_uses; k++)
+      {
+        const IrNode *user = ir_value_use (node->outputs[i], k).node;
+        gint32 box = user != NULL ? box_of_node (self, user->id) : -1;
+
+        if (box < 0 && user != NULL && depth < 8)
+          box = box_of_consumer (self, user, depth + 1);
+        if (box >= 0)
+          return box;
+      }
+  return -1;
+}
+
 static void
 add_relatives (IrCanvas *self, GArray *ids)
 {
@@ -580,6 +650,12 @@ ir_canvas_selection_changed (IrCanvas *self)
   if (scene (self) == NULL)
     return;
   self->selected_box = box_of_node (self, ir_session_get_selected_node (self->session));
+  if (self->selected_box < 0)
+    self->selected_box = box_of_fold (self, self->frame,
+                                      ir_session_get_selected_fold (self->session));
+  if (self->selected_box < 0)
+    self->selected_box = box_of_consumer (
+        self, ir_frame_node (self->frame, ir_session_get_selected_node (self->session)), 0);
   collect_selected_lines (self);
   collect_relatives (self);
   queue_sync (self);
@@ -594,6 +670,11 @@ select_box (IrCanvas *self, gint32 index, gboolean toggle)
 
   if (toggle && node != 0)
     ir_session_toggle_node (self->session, node);
+  else if (box != NULL && node == 0 && box->fold != NULL)
+    {
+      ir_session_select_fold (self->session, box->fold);
+      self->selected_box = index;
+    }
   else
     {
       ir_session_select_node (self->session, node);
@@ -695,7 +776,7 @@ activate_selected (IrCanvas *self)
 
   if (box == NULL)
     return;
-  if (box->kind == IR_SCENE_FOLD && box->fold != NULL)
+  if ((box->kind == IR_SCENE_FOLD || box->kind == IR_SCENE_CLUSTER) && box->fold != NULL)
     {
       ir_session_toggle_fold (self->session, box->fold);
       return;
@@ -900,6 +981,33 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, gpointer user_dat
   gtk_adjustment_set_value (self->vadjustment, self->drag_y - dy);
 }
 
+/* px on screen: the mark before the title of a group */
+#define CHEVRON 26.0
+
+/* Whether the mark that opens and closes is there. */
+static gboolean
+is_chevron (IrCanvas *self, const IrSceneBox *box, double x, double y)
+{
+  const IrCamera now = camera (self);
+  graphene_rect_t r;
+
+  if (box == NULL || box->fold == NULL || now.zoom < 0.45)
+    return FALSE;
+  r = ir_camera_rect (&now, box);
+  return x < r.origin.x + CHEVRON * now.zoom && y < r.origin.y + box->header * now.zoom;
+}
+
+/* Whether it is the title of an open group, not what lies in it. */
+static gboolean
+is_title (IrCanvas *self, const IrSceneBox *box, double y)
+{
+  const IrCamera now = camera (self);
+  const graphene_rect_t r = ir_camera_rect (&now, box);
+
+  return box->kind == IR_SCENE_CLUSTER && box->fold != NULL &&
+         y < r.origin.y + box->header * now.zoom;
+}
+
 static void
 click (IrCanvas *self, double x, double y, gboolean toggle)
 {
@@ -908,7 +1016,11 @@ click (IrCanvas *self, double x, double y, gboolean toggle)
 
   self->clicked_line = hit.box < 0 || box_at (self, hit.box)->kind == IR_SCENE_CLUSTER ? hit.line
                                                                                        : -1;
-  if (hit.box >= 0 && box_at (self, hit.box)->kind != IR_SCENE_CLUSTER)
+  if (!toggle && is_chevron (self, box_at (self, hit.box), x, y))
+    ir_session_toggle_fold (self->session, box_at (self, hit.box)->fold);
+  else if (hit.box >= 0 && is_title (self, box_at (self, hit.box), y))
+    select_box (self, hit.box, toggle);
+  else if (hit.box >= 0 && box_at (self, hit.box)->kind != IR_SCENE_CLUSTER)
     select_box (self, hit.box, toggle);
   else if (hit.line >= 0)
     {
@@ -963,12 +1075,16 @@ static void
 on_menu_click (GtkGestureClick *gesture, int n_press, double x, double y, gpointer user_data)
 {
   IrCanvas *self = IR_CANVAS (user_data);
-  const IrSceneBox *box = box_at (self, pick (self, x, y).box);
+  const gint32 index = pick (self, x, y).box;
+  const IrSceneBox *box = box_at (self, index);
   const IrNodeId node = box != NULL ? ir_frame_box_node (self->frame, box) : 0;
 
   gtk_widget_grab_focus (GTK_WIDGET (self));
-  if (node == 0 || !gtk_bitset_contains (ir_session_get_selection (self->session), node))
-    click (self, x, y, FALSE); /* what is meant, not what was selected before */
+  /* What is meant, not what was selected before. */
+  if (box != NULL && box->kind == IR_SCENE_CLUSTER && is_title (self, box, y))
+    select_box (self, index, FALSE);
+  else if (node == 0 || !gtk_bitset_contains (ir_session_get_selection (self->session), node))
+    click (self, x, y, FALSE);
   g_signal_emit (self, signals[MENU], 0, x, y);
 }
 
@@ -1195,6 +1311,9 @@ ir_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       for (gboolean more = gtk_bitset_iter_init_first (&iter, selection, &node);
            more && n < MAX_SELECTED; more = gtk_bitset_iter_next (&iter, &node), n++)
         ir_node_painter_outline (self->painter, snapshot, &now, box_of_node (self, node), 2, 1);
+      if (self->flash > 0)
+        ir_node_painter_outline (self->painter, snapshot, &now, self->selected_box,
+                                 2 + FLASH_WIDTH * self->flash, 0.5 * self->flash);
       ir_node_painter_outline (self->painter, snapshot, &now, self->selected_box,
                                gtk_widget_get_focus_child (widget) != NULL ? 3 : 2, 1);
       ir_drag_snapshot (self->drag, snapshot);
@@ -1226,6 +1345,40 @@ on_dark_changed (IrCanvas *self)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
+static gboolean
+is_shown (IrCanvas *self, const IrSceneBox *box)
+{
+  const IrCamera now = camera (self);
+  const graphene_rect_t r = ir_camera_rect (&now, box);
+
+  return r.origin.x < now.width && r.origin.y < now.height && r.origin.x + r.size.width > 0 &&
+         r.origin.y + r.size.height > 0;
+}
+
+/* Where a group was opened or closed its upper left corner stays where it was on the screen. */
+static void
+keep_toggled_place (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
+{
+  const IrCamera now = camera (self);
+  guint n_old, n;
+  const IrSceneBox *before = ir_scene_boxes (old->scene, &n_old), *after;
+
+  after = ir_scene_boxes (frame->scene, &n);
+  for (guint i = 0; i < n_old; i++)
+    {
+      gint32 found;
+
+      if (before[i].fold == NULL || !is_shown (self, &before[i]))
+        continue;
+      found = box_of_fold (self, frame, before[i].fold);
+      if (found < 0 || after[found].kind == before[i].kind)
+        continue;
+      set_camera (self, now.zoom, now.x + (after[found].x - before[i].x) * now.zoom,
+                  now.y + (after[found].y - before[i].y) * now.zoom);
+      return;
+    }
+}
+
 /* Follows the session's frame. The camera stays where it is unless another graph was opened. */
 void
 ir_canvas_frame_changed (IrCanvas *self)
@@ -1235,6 +1388,9 @@ ir_canvas_frame_changed (IrCanvas *self)
 
   if (frame == NULL || old == NULL || old->context != frame->model->context)
     self->moved = FALSE;
+  if (self->moved && frame != NULL && frame->scene != NULL && self->frame != NULL &&
+      self->frame->scene != NULL && frame->shape != self->frame->shape)
+    keep_toggled_place (self, self->frame, frame);
   ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
   self->frame = frame != NULL ? ir_frame_ref (frame) : NULL;
   self->hover_box = -1;
@@ -1328,6 +1484,9 @@ ir_canvas_dispose (GObject *object)
   if (self->animation != NULL)
     adw_animation_pause (self->animation);
   g_clear_object (&self->animation);
+  if (self->flashing != NULL)
+    adw_animation_pause (self->flashing);
+  g_clear_object (&self->flashing);
   set_adjustment (self, &self->hadjustment, NULL);
   set_adjustment (self, &self->vadjustment, NULL);
   g_clear_handle_id (&self->sync_timeout, g_source_remove);

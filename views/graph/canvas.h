@@ -21,6 +21,8 @@ void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);
 void ir_canvas_set_inset (IrCanvas *self, double px); /* something floats over so much below */
 void ir_canvas_show_box (IrCanvas *self, gint32 box); /* moves only if it is not in sight */
+void ir_canvas_centre_selected (IrCanvas *self);
+void ir_canvas_flash (IrCanvas *self); /* the selected box, as soon as there is one */
 void ir_canvas_show_selection (IrCanvas *self);
 void ir_canvas_show_changes (IrCanvas *self);   /* of the frame's diff */
 gint32 ir_canvas_selected_box (IrCanvas *self); /* -1 = none */

@@ -7,7 +7,8 @@
 #include "views/count.h"
 #include "views/graph/building.h"
 #include "views/graph/canvas.h"
-#include "views/graph/search.h"
+#include "views/graph/reach.h"
+#include "views/graph/search-panel.h"
 #include "views/overlay.h"
 #include "views/session/debug.h"
 #include "views/session/frame.h"
@@ -16,6 +17,7 @@
 #include "views/view.h"
 
 #include <adwaita.h>
+#include <string.h>
 
 struct _IrGraphView
 {
@@ -24,9 +26,7 @@ struct _IrGraphView
   GtkStack *stack;
   IrCanvas *canvas;
   IrBuilding *building;
-  GtkSearchBar *search_bar;
-  GtkSearchEntry *search_entry;
-  GtkLabel *search_label;
+  IrSearchPanel *search;
   GtkLabel *zoom_label;
   GtkWidget *legend, *zoom_bar;
   GtkLabel *legend_labels[IR_N_SCENE_STATES];
@@ -34,10 +34,6 @@ struct _IrGraphView
   GtkLabel *caption_title, *caption_text;
   GtkPopoverMenu *menu;
   GSimpleActionGroup *options;
-  GArray *hits; /* of gint32 */
-  guint hit;
-  char *searched;             /* (nullable) what the hits are of */
-  char *wanted;               /* (nullable) to be found in the frame that is on its way */
   guint shown_from, shown_to; /* the steps whose changes were flown to */
   guint shown_serial;         /* of the picture that was flown to */
   gconstpointer shown_before; /* the other side that was flown to; may be gone */
@@ -56,130 +52,42 @@ session (IrGraphView *self)
 /* -- search -- */
 
 static void
-update_search_label (IrGraphView *self)
-{
-  g_autofree char *text = NULL;
-
-  if (self->hits->len > 0)
-    {
-      g_autofree char *hit = ir_count_text (self->hit + 1), *n = ir_count_text (self->hits->len);
-
-      text = g_strdup_printf ("%s of %s", hit, n);
-    }
-  else if (gtk_editable_get_text (GTK_EDITABLE (self->search_entry))[0] != '\0')
-    text = g_strdup ("Nothing found");
-  gtk_label_set_text (self->search_label, text != NULL ? text : "");
-}
-
-static void
-show_hit (IrGraphView *self)
-{
-  const IrFrame *frame = ir_session_get_frame (session (self));
-  guint n;
-  const IrSceneBox *box;
-
-  update_search_label (self);
-  if (self->hits->len == 0 || frame == NULL || frame->scene == NULL)
-    return;
-  box = &ir_scene_boxes (frame->scene, &n)[g_array_index (self->hits, gint32, self->hit)];
-  ir_session_select_node (session (self), ir_frame_box_node (frame, box));
-  if (box->node == 0 && box->before == 0)
-    ir_session_select_value (session (self), box->value);
-  ir_canvas_show_box (self->canvas, g_array_index (self->hits, gint32, self->hit));
-}
-
-static const char *
-search_text (IrGraphView *self)
-{
-  return gtk_editable_get_text (GTK_EDITABLE (self->search_entry));
-}
-
-static void
-find_hits (IrGraphView *self, const char *text)
-{
-  const IrFrame *frame = ir_session_get_frame (session (self));
-
-  g_array_unref (self->hits);
-  self->hits = frame != NULL ? ir_search_frame (frame, text)
-                             : g_array_new (FALSE, FALSE, sizeof (gint32));
-  self->hit = 0;
-  g_free (self->searched);
-  self->searched = g_strdup (text);
-}
-
-static void
-on_search_changed (IrGraphView *self)
-{
-  find_hits (self, search_text (self));
-  show_hit (self);
-}
-
-/* Where the frame followed the cursor only after the search was over. */
-static void
-find_wanted (IrGraphView *self)
-{
-  const IrFrame *frame = ir_session_get_frame (session (self));
-  g_autofree char *wanted = NULL;
-
-  if (self->wanted == NULL || frame == NULL || frame->to != ir_session_get_cursor (session (self)))
-    return;
-  wanted = g_steal_pointer (&self->wanted);
-  find_hits (self, wanted);
-  show_hit (self);
-}
-
-static void
 activate_search (GtkWidget *widget, const char *name, GVariant *parameter)
 {
   IrGraphView *self = IR_GRAPH_VIEW (widget);
 
-  g_clear_pointer (&self->wanted, g_free);
-  gtk_search_bar_set_search_mode (self->search_bar, TRUE);
-  gtk_widget_grab_focus (GTK_WIDGET (self->search_entry));
-}
-
-static void
-move_hit (IrGraphView *self, int by)
-{
-  if (self->hits->len == 0)
-    return;
-  self->hit = (self->hit + self->hits->len + (guint) by) % self->hits->len;
-  show_hit (self);
+  ir_search_panel_open (self->search);
+  gtk_widget_set_visible (self->caption, FALSE);
 }
 
 static void
 activate_next_hit (GtkWidget *widget, const char *name, GVariant *parameter)
 {
-  move_hit (IR_GRAPH_VIEW (widget), 1);
+  ir_search_panel_move (IR_GRAPH_VIEW (widget)->search, 1);
 }
 
 static void
 activate_previous_hit (GtkWidget *widget, const char *name, GVariant *parameter)
 {
-  move_hit (IR_GRAPH_VIEW (widget), -1);
+  ir_search_panel_move (IR_GRAPH_VIEW (widget)->search, -1);
 }
+
+static void update_caption (IrGraphView *self);
 
 static void
 on_search_stopped (IrGraphView *self)
 {
-  gtk_search_bar_set_search_mode (self->search_bar, FALSE);
+  update_caption (self);
   gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
 }
 
-/* At once: the entry tells only after a while what was typed, and is empty when it is closed. */
+/* What was chosen is lit up for a moment, as soon as it is drawn. */
 static void
-on_search_activated (IrGraphView *self)
+on_search_chosen (IrGraphView *self, gboolean chosen)
 {
-  const IrFrame *frame = ir_session_get_frame (session (self));
-
-  if (frame != NULL && frame->to != ir_session_get_cursor (session (self)))
-    {
-      g_free (self->wanted);
-      self->wanted = g_strdup (search_text (self));
-    }
-  else if (g_strcmp0 (self->searched, search_text (self)) != 0)
-    on_search_changed (self);
-  on_search_stopped (self);
+  ir_canvas_centre_selected (self->canvas);
+  if (chosen)
+    ir_canvas_flash (self->canvas);
 }
 
 /* -- zoom -- */
@@ -286,6 +194,70 @@ activate_why (GtkWidget *widget, const char *name, GVariant *parameter)
   ir_session_show_view (session (IR_GRAPH_VIEW (widget)), "why");
 }
 
+/* -- groups -- */
+
+/* The group that is selected, or that the selected node owns. (nullable) */
+static const IrSceneBox *
+selected_group (IrGraphView *self)
+{
+  const IrFrame *frame = ir_session_get_frame (session (self));
+  const gint32 index = ir_canvas_selected_box (self->canvas);
+  guint n;
+
+  if (frame == NULL || frame->scene == NULL || index < 0)
+    return NULL;
+  return ir_scene_boxes (frame->scene, &n)[index].fold != NULL
+             ? &ir_scene_boxes (frame->scene, &n)[index]
+             : NULL;
+}
+
+static void
+activate_toggle_group (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  const IrSceneBox *box = selected_group (IR_GRAPH_VIEW (widget));
+
+  if (box != NULL)
+    ir_session_toggle_fold (session (IR_GRAPH_VIEW (widget)), box->fold);
+}
+
+static void
+activate_open_groups (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_session_set_folds (session (IR_GRAPH_VIEW (widget)), FALSE);
+}
+
+static void
+activate_close_groups (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_session_set_folds (session (IR_GRAPH_VIEW (widget)), TRUE);
+}
+
+/* -- what reaches what -- */
+
+static void
+activate_grow (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  const gboolean inputs = strcmp (name, "view.grow-inputs") == 0;
+
+  ir_reach_select (session (IR_GRAPH_VIEW (widget)), inputs ? IR_REACH_INPUTS : IR_REACH_OUTPUTS,
+                   1);
+}
+
+static void
+activate_select_all_reached (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  const gboolean reaching = strcmp (name, "view.select-reaching") == 0;
+
+  ir_reach_select (session (IR_GRAPH_VIEW (widget)), reaching ? IR_REACH_INPUTS : IR_REACH_OUTPUTS,
+                   G_MAXUINT);
+}
+
+static void
+activate_select_between (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_reach_select_between (session (IR_GRAPH_VIEW (widget)));
+}
+
 /* Ends what the caption tells of: a pattern on the graph, or a comparison with another file. */
 static void
 activate_close_caption (GtkWidget *widget, const char *name, GVariant *parameter)
@@ -298,30 +270,45 @@ activate_close_caption (GtkWidget *widget, const char *name, GVariant *parameter
     ir_session_set_compare (about, IR_COMPARE_STEP);
 }
 
+/* What means nothing now is left out. */
+static void
+append_item (GMenu *menu, const char *title, const char *action)
+{
+  g_autoptr (GMenuItem) item = g_menu_item_new (title, action);
+
+  g_menu_item_set_attribute (item, "hidden-when", "s", "action-disabled");
+  g_menu_append_item (menu, item);
+}
+
 /* What can be done with what was clicked; nothing that cannot. */
 static GMenuModel *
 context_menu (IrGraphView *self)
 {
   GMenu *menu = g_menu_new ();
-  g_autoptr (GMenu) node = g_menu_new (), view = g_menu_new ();
-  g_autoptr (GArray) steps = NULL;
+  g_autoptr (GMenu) node = g_menu_new (), reach = g_menu_new (), groups = g_menu_new ();
+  g_autoptr (GMenu) view = g_menu_new ();
 
-  if (selected_node (self) != NULL)
-    {
-      steps = ir_session_steps_of (session (self), ir_session_get_selected_node (session (self)));
-      g_menu_append (node, "Open Value", "view.open-value");
-      if (steps != NULL && steps->len > 0)
-        {
-          g_menu_append (node, "Go to the Step That Made It", "view.goto-step");
-          g_menu_append (node, "Show Where It Comes From", "view.show-lineage");
-        }
-      g_menu_append (node, "Why Not…", "view.why");
-      g_menu_append (node, "Copy Name", "view.copy-name");
-      g_menu_append (view, "Bring into Sight", "view.show-selected");
-      g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
-    }
-  g_menu_append (view, "Fit the Graph", "view.fit");
+  append_item (node, "Open Value", "view.open-value");
+  append_item (node, "Go to the Step That Made It", "view.goto-step");
+  append_item (node, "Show Where It Comes From", "view.show-lineage");
+  append_item (node, "Why Not…", "view.why");
+  append_item (node, "Copy Name", "view.copy-name");
+  append_item (reach, "Inputs of the Selection", "view.grow-inputs");
+  append_item (reach, "Outputs of the Selection", "view.grow-outputs");
+  append_item (reach, "All That Reaches It", "view.select-reaching");
+  append_item (reach, "All That It Reaches", "view.select-reached");
+  append_item (reach, "Paths Between the Two", "view.select-between");
+  append_item (groups, "Open Group", "view.open-group");
+  append_item (groups, "Close Group", "view.close-group");
+  append_item (groups, "Open All Groups", "view.open-groups");
+  append_item (groups, "Close All Groups", "view.close-groups");
+  append_item (view, "Bring into Sight", "view.show-selected");
+  append_item (view, "Fit the Graph", "view.fit");
+  if (!gtk_bitset_is_empty (ir_session_get_selection (session (self))))
+    g_menu_append_submenu (node, "Select", G_MENU_MODEL (reach));
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
   ir_building_append_menu (self->building, menu);
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (groups));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (view));
   return G_MENU_MODEL (menu);
 }
@@ -341,8 +328,23 @@ static void
 update_node_actions (IrGraphView *self)
 {
   const IrNode *node = selected_node (self);
+  const IrSceneBox *group = selected_group (self);
+  const guint n_selected = gtk_bitset_get_size (ir_session_get_selection (session (self)));
   g_autoptr (GArray) steps = NULL;
 
+  for (const char **name = (const char *[]){ "view.grow-inputs", "view.grow-outputs",
+                                             "view.select-reaching", "view.select-reached", NULL };
+       *name != NULL; name++)
+    gtk_widget_action_set_enabled (GTK_WIDGET (self), *name, n_selected > 0);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.select-between", n_selected == 2);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.open-group",
+                                 group != NULL && group->kind == IR_SCENE_FOLD);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.close-group",
+                                 group != NULL && group->kind == IR_SCENE_CLUSTER);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.open-groups",
+                                 ir_session_has_folds (session (self), TRUE));
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.close-groups",
+                                 ir_session_has_folds (session (self), FALSE));
   if (node != NULL)
     steps = ir_session_steps_of (session (self), ir_session_get_selected_node (session (self)));
   gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.open-value",
@@ -424,7 +426,7 @@ show_caption (IrGraphView *self, const char *title, const char *text)
   gtk_label_set_text (self->caption_title, title);
   gtk_label_set_text (self->caption_text, has_text ? text : "");
   gtk_widget_set_visible (GTK_WIDGET (self->caption_text), has_text);
-  gtk_widget_set_visible (self->caption, TRUE);
+  gtk_widget_set_visible (self->caption, !gtk_widget_get_visible (GTK_WIDGET (self->search)));
 }
 
 static void
@@ -507,11 +509,6 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
         ir_canvas_show_selection (self->canvas); /* its scopes were opened for it */
       update_legend (self);
       update_caption (self);
-      if (gtk_search_bar_get_search_mode (self->search_bar))
-        {
-          find_hits (self, search_text (self));
-          update_search_label (self);
-        }
       if (frame != NULL && (frame->from != self->shown_from || frame->to != self->shown_to ||
                             (frame->marks != NULL && frame->serial != self->shown_serial) ||
                             (frame->foreign && frame->before != self->shown_before)))
@@ -522,7 +519,8 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
           self->shown_before = frame->foreign ? frame->before : NULL;
           show_place (self);
         }
-      find_wanted (self);
+      ir_search_panel_frame_changed (self->search);
+      update_node_actions (self);
     }
   if (changes & IR_CHANGED_SELECTION)
     {
@@ -658,40 +656,6 @@ icon_button (const char *icon, const char *label, const char *action)
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
                                   -1);
   return button;
-}
-
-static GtkWidget *
-build_search (IrGraphView *self)
-{
-  GtkWidget *bar = gtk_search_bar_new ();
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *entry = gtk_search_entry_new ();
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_widget_set_size_request (entry, 280, -1);
-  g_object_set (entry, "placeholder-text", "Name, operator or element type", NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Find a node", -1);
-  gtk_label_set_width_chars (GTK_LABEL (label), 14);
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_widget_add_css_class (label, "dim-label");
-  gtk_widget_add_css_class (label, "numeric");
-  gtk_box_append (GTK_BOX (box), entry);
-  gtk_box_append (GTK_BOX (box), icon_button ("go-up-symbolic", "Previous hit (Ctrl+Shift+G)",
-                                              "view.previous-hit"));
-  gtk_box_append (GTK_BOX (box),
-                  icon_button ("go-down-symbolic", "Next hit (Ctrl+G)", "view.next-hit"));
-  gtk_box_append (GTK_BOX (box), label);
-  gtk_search_bar_set_child (GTK_SEARCH_BAR (bar), box);
-  gtk_search_bar_connect_entry (GTK_SEARCH_BAR (bar), GTK_EDITABLE (entry));
-  g_signal_connect_object (entry, "search-changed", G_CALLBACK (on_search_changed), self,
-                           G_CONNECT_SWAPPED);
-  g_signal_connect_swapped (entry, "activate", G_CALLBACK (on_search_activated), self);
-  g_signal_connect_swapped (entry, "stop-search", G_CALLBACK (on_search_stopped), self);
-  self->search_bar = GTK_SEARCH_BAR (bar);
-  self->search_entry = GTK_SEARCH_ENTRY (entry);
-  self->search_label = GTK_LABEL (label);
-  return bar;
 }
 
 static GtkWidget *
@@ -890,8 +854,13 @@ ir_graph_view_constructed (GObject *object)
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_legend (self));
   self->zoom_bar = build_zoom (self);
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), self->zoom_bar);
+  self->search = IR_SEARCH_PANEL (ir_search_panel_new (session (self)));
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), GTK_WIDGET (self->search));
+  g_signal_connect_object (self->search, "chosen", G_CALLBACK (on_search_chosen), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->search, "stopped", G_CALLBACK (on_search_stopped), self,
+                           G_CONNECT_SWAPPED);
   g_signal_connect (overlay, "get-child-position", G_CALLBACK (place_note), self);
-  gtk_box_append (GTK_BOX (column), build_search (self));
   gtk_box_append (GTK_BOX (column), overlay);
   self->stack = GTK_STACK (gtk_stack_new ());
   gtk_stack_add_named (self->stack, build_empty_page (), "empty");
@@ -915,9 +884,6 @@ ir_graph_view_dispose (GObject *object)
           g_action_map_lookup_action (G_ACTION_MAP (self->options), show_options[i].name), self);
   g_clear_object (&self->options);
   g_clear_pointer (&self->building, ir_building_free);
-  g_clear_pointer (&self->hits, g_array_unref);
-  g_clear_pointer (&self->searched, g_free);
-  g_clear_pointer (&self->wanted, g_free);
   G_OBJECT_CLASS (ir_graph_view_parent_class)->dispose (object);
 }
 
@@ -943,6 +909,15 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
     { "view.show-lineage", activate_show_lineage },
     { "view.why", activate_why },
     { "view.close-caption", activate_close_caption },
+    { "view.open-group", activate_toggle_group },
+    { "view.close-group", activate_toggle_group },
+    { "view.open-groups", activate_open_groups },
+    { "view.close-groups", activate_close_groups },
+    { "view.grow-inputs", activate_grow },
+    { "view.grow-outputs", activate_grow },
+    { "view.select-reaching", activate_select_all_reached },
+    { "view.select-reached", activate_select_all_reached },
+    { "view.select-between", activate_select_between },
   };
 
   G_OBJECT_CLASS (klass)->constructed = ir_graph_view_constructed;
@@ -959,7 +934,6 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
 static void
 ir_graph_view_init (IrGraphView *self)
 {
-  self->hits = g_array_new (FALSE, FALSE, sizeof (gint32));
 }
 
 const IrViewInfo ir_view_graph = {

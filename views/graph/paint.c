@@ -3,10 +3,10 @@
 #include "views/graph/paint.h"
 
 #include "core/render/palette.h"
+#include "views/graph/letters.h"
 
 #include <math.h>
 
-#define TEXT_MIN_ZOOM    0.42 /* below, letters are not readable any more */
 #define DETAIL_MIN_ZOOM  0.15 /* below, boxes are flat and lines straight */
 #define MAX_DETAIL_BOXES 2000 /* more boxes in sight are painted flat, in one cairo node */
 #define MAX_TEXT_NODES   20000
@@ -27,6 +27,8 @@ struct _IrPainter
 {
   IrScene *scene; /* (nullable) */
   gboolean dark;
+  gboolean heat; /* colours by cost, in the frame that is painted */
+  IrLetters *letters;
   GHashTable *texts;  /* text index + 1 -> GskRenderNode */
   GHashTable *arrows; /* direction and colour -> GskRenderNode */
   GHashTable *badges; /* glyph -> GskRenderNode */
@@ -91,6 +93,7 @@ header_colour (const IrNodePainter *self, const IrSceneBox *box)
 {
   const IrPalette *p = palette (self);
   const guint32 colour = box->has_tint ? ir_palette_ramp (p, box->tint)
+                         : self->heat  ? ir_palette_ramp (p, box->heat)
                                        : p->header[box->colour % IR_N_SCENE_COLOURS];
 
   return is_faded (box) ? ir_colour_mix (colour, p->background, FADED) : colour;
@@ -104,6 +107,7 @@ ir_node_painter_new (void)
   IrNodePainter *self = g_new0 (IrNodePainter, 1);
 
   self->texts = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
+  self->letters = ir_letters_new ();
   self->arrows = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
   self->badges = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
   return self;
@@ -120,6 +124,7 @@ forget_nodes (IrNodePainter *self)
 void
 ir_node_painter_free (IrNodePainter *self)
 {
+  g_clear_pointer (&self->letters, ir_letters_free);
   g_clear_pointer (&self->texts, g_hash_table_unref);
   g_clear_pointer (&self->arrows, g_hash_table_unref);
   g_clear_pointer (&self->badges, g_hash_table_unref);
@@ -144,17 +149,6 @@ ir_node_painter_set_dark (IrNodePainter *self, gboolean dark)
 
 /* -- texts -- */
 
-static PangoFontDescription *
-text_font (const IrSceneTextLook *look)
-{
-  PangoFontDescription *font = pango_font_description_new ();
-
-  pango_font_description_set_family_static (font, "sans-serif");
-  pango_font_description_set_absolute_size (font, look->size * PANGO_SCALE);
-  pango_font_description_set_weight (font, look->bold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
-  return font;
-}
-
 static GdkRGBA
 text_colour (const IrNodePainter *self, const IrSceneText *text)
 {
@@ -175,8 +169,8 @@ text_colour (const IrNodePainter *self, const IrSceneText *text)
 static GskRenderNode *
 make_text (IrNodePainter *self, PangoContext *pango, const IrSceneText *text)
 {
-  g_autoptr (PangoLayout) layout = pango_layout_new (pango);
-  PangoFontDescription *font = text_font (ir_scene_text_look (text->style));
+  g_autoptr (PangoLayout) layout = pango_layout_new (ir_letters_context (self->letters, pango));
+  PangoFontDescription *font = ir_letters_font (ir_scene_text_look (text->style));
   GtkSnapshot *snapshot = gtk_snapshot_new ();
   const GdkRGBA colour = text_colour (self, text);
   int width;
@@ -224,6 +218,36 @@ paint_text (IrNodePainter *self,
     gtk_snapshot_scale (snapshot, camera->zoom, camera->zoom);
   gtk_snapshot_append_node (snapshot, node);
   gtk_snapshot_restore (snapshot);
+}
+
+/* Many boxes have one name, and it is drawn at its size on screen. */
+static void
+draw_name (IrNodePainter *self,
+           GtkSnapshot *snapshot,
+           PangoContext *pango,
+           const IrCamera *camera,
+           const IrSceneName *name,
+           guint32 colour)
+{
+  GskRenderNode *node = ir_letters_dup_name (self->letters, pango, name, colour);
+
+  if (node == NULL)
+    return;
+  gtk_snapshot_save (snapshot);
+  gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT ((float) screen_x (camera, name->x),
+                                                          (float) screen_y (camera, name->y)));
+  gtk_snapshot_append_node (snapshot, node);
+  gtk_snapshot_restore (snapshot);
+  gsk_render_node_unref (node);
+}
+
+static graphene_rect_t
+patch_rect (const IrCamera *camera, const IrLayoutRect *r)
+{
+  const double x0 = screen_x (camera, r->x), x1 = screen_x (camera, r->x + r->width);
+  const double y0 = screen_y (camera, r->y), y1 = screen_y (camera, r->y + r->height);
+
+  return GRAPHENE_RECT_INIT (x0, y0, MAX (x1 - x0, 1), MAX (y1 - y0, 1));
 }
 
 /* -- lines -- */
@@ -416,7 +440,7 @@ draw_line (IrNodePainter *self,
   if (n < 2)
     return;
   pen.dash = ir_scene_state_dash (line->state, &pen.n_dash);
-  if (line->kind == IR_SCENE_LINE_CONTROL && pen.n_dash == 0)
+  if ((line->kind == IR_SCENE_LINE_CONTROL || line->captured) && pen.n_dash == 0)
     pen.dash = ir_scene_state_dash (IR_SCENE_REMOVED, &pen.n_dash);
   draw_polyline (&pen, p, n, round (IR_SCENE_BEND * camera->zoom));
   if (line->kind != IR_SCENE_LINE_PLAIN && camera->zoom >= DETAIL_MIN_ZOOM)
@@ -548,7 +572,9 @@ draw_stack (IrNodePainter *self,
 static void
 draw_box (IrNodePainter *self, GtkSnapshot *snapshot, const IrCamera *camera, const IrSceneBox *box)
 {
-  const gboolean all_header = box->kind != IR_SCENE_CLUSTER && box->header >= box->height;
+  const gboolean all_header = box->kind != IR_SCENE_CLUSTER &&
+                              (box->header >= box->height ||
+                               ir_scene_detail (camera->zoom) != IR_SCENE_DETAIL_ALL);
   const GdkRGBA body = rgba (body_colour (self, box), 1);
   const GdkRGBA header = rgba (header_colour (self, box), 1);
   const gboolean rounded = camera->zoom >= 0.3;
@@ -577,7 +603,7 @@ static GskRenderNode *
 make_badge (IrNodePainter *self, PangoContext *pango, const char *glyph, guint32 colour)
 {
   g_autoptr (PangoLayout) layout = pango_layout_new (pango);
-  PangoFontDescription *font = text_font (ir_scene_text_look (IR_SCENE_TEXT_PILL));
+  PangoFontDescription *font = ir_letters_font (ir_scene_text_look (IR_SCENE_TEXT_PILL));
   const GdkRGBA fill = rgba (colour, 1), rim = rgba (palette (self)->box, 1);
   const GdkRGBA text = rgba (ir_palette_on (palette (self), colour), 1);
   const float radius = BADGE_RADIUS + 1;
@@ -673,6 +699,43 @@ collect (IrSceneHit hit, gpointer data)
     g_array_append_val (visible->lines, hit.line);
 }
 
+/* What stands in place of the texts, on the box or over a frame. */
+static void
+paint_name (IrNodePainter *self,
+            GtkSnapshot *snapshot,
+            PangoContext *pango,
+            const IrCamera *camera,
+            const IrSceneBox *box)
+{
+  guint n;
+  const gint32 index = (gint32) (box - ir_scene_boxes (self->scene, &n));
+  const gboolean group = box->kind == IR_SCENE_CLUSTER;
+  const IrPalette *p = palette (self);
+  const guint32 fill = group ? body_colour (self, box) : header_colour (self, box);
+  GskRoundedRect outline;
+  graphene_rect_t patch;
+  IrSceneName name;
+  GdkRGBA colour;
+
+  if (!ir_scene_name (self->scene, index, camera->zoom, &name))
+    return;
+  patch = patch_rect (camera, &name.patch);
+  colour = rgba (fill, group ? 0.85 : 1);
+  if (group)
+    gtk_snapshot_append_color (snapshot, &colour, &patch);
+  else if (name.patch.width > box->width || name.patch.height > box->height)
+    {
+      gsk_rounded_rect_init_from_rect (&outline, &patch, 2);
+      gtk_snapshot_push_rounded_clip (snapshot, &outline);
+      gtk_snapshot_append_color (snapshot, &colour, &patch);
+      gtk_snapshot_pop (snapshot);
+    }
+  draw_name (self, snapshot, pango, camera, &name,
+             group                                           ? p->muted
+             : is_faded (box) || box->has_tint || self->heat ? ir_palette_on (p, fill)
+                                                             : p->on_header);
+}
+
 static void
 paint_box_texts (IrNodePainter *self,
                  GtkSnapshot *snapshot,
@@ -680,8 +743,11 @@ paint_box_texts (IrNodePainter *self,
                  const IrCamera *camera,
                  const IrSceneBox *box)
 {
-  for (guint t = 0; camera->zoom >= TEXT_MIN_ZOOM && t < box->n_texts; t++)
-    paint_text (self, snapshot, pango, camera, box->first_text + t);
+  if (ir_scene_detail (camera->zoom) != IR_SCENE_DETAIL_ALL)
+    paint_name (self, snapshot, pango, camera, box);
+  else
+    for (guint t = 0; t < box->n_texts; t++)
+      paint_text (self, snapshot, pango, camera, box->first_text + t);
   if (camera->zoom >= 0.25)
     draw_badges (self, snapshot, pango, camera, box);
 }
@@ -730,7 +796,8 @@ paint_detailed (IrNodePainter *self,
       if (box->kind != IR_SCENE_CLUSTER)
         continue;
       draw_box (self, snapshot, camera, box);
-      paint_box_texts (self, snapshot, pango, camera, box);
+      if (ir_scene_detail (camera->zoom) == IR_SCENE_DETAIL_ALL)
+        paint_box_texts (self, snapshot, pango, camera, box);
     }
   for (guint i = 0; i < visible->lines->len; i++)
     {
@@ -739,7 +806,7 @@ paint_detailed (IrNodePainter *self,
 
       draw_line (self, snapshot, camera, line, &colour, line_width (camera, line));
     }
-  for (guint t = 0; camera->zoom >= TEXT_MIN_ZOOM && t < n_texts; t++)
+  for (guint t = 0; ir_scene_detail (camera->zoom) == IR_SCENE_DETAIL_ALL && t < n_texts; t++)
     if (texts[t].box < 0 && texts[t].x - texts[t].width < world.x + world.width &&
         texts[t].x + texts[t].width > world.x && texts[t].y > world.y &&
         texts[t].y < world.y + world.height + 20)
@@ -752,6 +819,26 @@ paint_detailed (IrNodePainter *self,
         continue;
       draw_box (self, snapshot, camera, box);
       paint_box_texts (self, snapshot, pango, camera, box);
+    }
+}
+
+/* Titles of groups, and names where there is room, over all that is drawn. */
+static void
+paint_group_names (IrNodePainter *self,
+                   GtkSnapshot *snapshot,
+                   PangoContext *pango,
+                   const IrCamera *camera,
+                   const Visible *visible)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
+
+  for (guint i = 0; i < visible->boxes->len; i++)
+    {
+      const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
+
+      if (box->kind == IR_SCENE_CLUSTER || box->kind == IR_SCENE_FOLD)
+        paint_name (self, snapshot, pango, camera, box);
     }
 }
 
@@ -825,10 +912,13 @@ ir_node_painter_paint (IrNodePainter *self, PangoContext *pango, const IrCamera 
   visible.boxes = g_array_new (FALSE, FALSE, sizeof (gint32));
   visible.lines = g_array_new (FALSE, FALSE, sizeof (gint32));
   ir_scene_foreach_in_rect (self->scene, &grown, collect, &visible);
+  self->heat = ir_scene_shows_heat (self->scene, camera->zoom);
   if (camera->zoom < DETAIL_MIN_ZOOM || visible.boxes->len > MAX_DETAIL_BOXES)
     paint_flat (self, snapshot, camera, &visible);
   else
     paint_detailed (self, snapshot, pango, camera, &visible);
+  if (ir_scene_detail (camera->zoom) != IR_SCENE_DETAIL_ALL)
+    paint_group_names (self, snapshot, pango, camera, &visible);
   g_array_unref (visible.boxes);
   g_array_unref (visible.lines);
   return gtk_snapshot_free_to_node (snapshot);

@@ -2,128 +2,171 @@
 
 #include "views/graph/search.h"
 
+#include "core/exec/exec.h"
 #include "core/layout/scene.h"
-#include "views/session/frame.h"
+#include "views/session/runs.h"
 
-#include <string.h>
+#define MAX_LOOKED_AT (64u << 20) /* elements of values, of what is looked for by contents */
+
+G_DEFINE_FINAL_TYPE (IrFound, ir_found, G_TYPE_OBJECT)
 
 static void
-append_node (GString *text, const IrNode *node)
+ir_found_finalize (GObject *object)
 {
-  g_string_append_printf (text, "%s %s %s ", node->op_type, node->name, node->scope);
-  for (guint i = 0; i < node->n_outputs; i++)
-    if (node->outputs[i] != NULL)
-      g_string_append_printf (text, "%s %s ", node->outputs[i]->name,
-                              ir_dtype_name (ir_value_dtype (node->outputs[i])));
+  IrFound *self = IR_FOUND (object);
+
+  g_free (self->title);
+  g_free (self->name);
+  g_free (self->scope);
+  g_free (self->shape);
+  G_OBJECT_CLASS (ir_found_parent_class)->finalize (object);
 }
 
-/* All that a box can be found by, in small letters. */
 static void
-describe (GString *text, const IrFrame *frame, const IrSceneBox *box)
+ir_found_class_init (IrFoundClass *klass)
 {
-  const IrNode *node = ir_frame_node (frame, ir_frame_box_node (frame, box));
-  const IrValue *value = box->value != 0 ? ir_model_value (frame->model, box->value) : NULL;
-  g_autofree char *lower = NULL;
-
-  g_string_truncate (text, 0);
-  if (node != NULL)
-    append_node (text, node);
-  if (value != NULL)
-    g_string_append_printf (text, "%s %s ", value->name, ir_dtype_name (ir_value_dtype (value)));
-  if (box->state != IR_SCENE_SAME)
-    g_string_append (text, ir_scene_state_name (box->state));
-  if (node == NULL && value == NULL && box->tip != NULL)
-    g_string_append (text, box->tip);
-  lower = g_utf8_strdown (text->str, (gssize) text->len);
-  g_string_assign (text, lower);
+  G_OBJECT_CLASS (klass)->finalize = ir_found_finalize;
 }
 
+static void
+ir_found_init (IrFound *self)
+{
+}
+
+typedef struct
+{
+  IrSession *session;
+  const IrFrame *frame;
+  const IrQuery *query;
+  GListStore *found;
+  guint64 left; /* elements that may still be looked at */
+} Search;
+
+static char *
+shape_of (const IrValue *value)
+{
+  const IrType *type = value != NULL ? ir_value_shown_type (value) : NULL;
+
+  return type != NULL ? ir_type_to_string (value->graph->model->context, type) : g_strdup ("");
+}
+
+/* What constants hold, and what the last run gave. */
 static gboolean
-matches (const GString *text, GStrv words)
+holds (const IrValue *value, IrQueryContent content, gpointer data)
 {
-  for (guint i = 0; words[i] != NULL; i++)
-    if (words[i][0] != '\0' && strstr (text->str, words[i]) == NULL)
-      return FALSE;
-  return TRUE;
+  Search *search = data;
+  const IrTensor *constant = ir_value_constant (value);
+  g_autoptr (IrTensor) tensor = NULL;
+  IrTensorStats stats;
+
+  if (!ir_dtype_is_float (ir_value_dtype (value)))
+    return FALSE;
+  if (constant == NULL && value->graph->model == search->frame->model)
+    tensor = ir_session_dup_tensor (search->session, value->id, IR_SIDE_AFTER, NULL);
+  if (constant == NULL)
+    constant = tensor;
+  if (constant == NULL || (guint64) ir_tensor_n_elements (constant) > search->left)
+    return FALSE;
+  search->left -= (guint64) ir_tensor_n_elements (constant);
+  ir_tensor_stats (constant, 1, &stats);
+  return content == IR_QUERY_NAN ? stats.n_nan > 0 : stats.n_pos_inf + stats.n_neg_inf > 0;
 }
 
-/* The closed box that @node lies in, or -1: the outermost of those around it, as no other is drawn.
- * @folds: key -> index + 1 */
-static gint32
-fold_around (const IrFrame *frame, GHashTable *folds, const IrNode *node)
+static const char *
+state_name (const Search *search, const IrNode *node, gboolean later)
 {
-  g_autoptr (GPtrArray) keys = ir_scene_fold_keys (frame->diff, node);
-  gint32 around = -1;
+  static const IrSceneState states[IR_N_DIFF_KINDS] = {
+    [IR_DIFF_ADDED] = IR_SCENE_NEW,
+    [IR_DIFF_REMOVED] = IR_SCENE_REMOVED,
+    [IR_DIFF_CHANGED] = IR_SCENE_CHANGED,
+  };
+  const IrNodeDiff *row = later ? ir_diff_of_b (search->frame->diff, node->id)
+                                : ir_diff_of_a (search->frame->diff, node->id);
 
-  for (guint i = 0; i < keys->len; i++)
-    {
-      const guint found = GPOINTER_TO_UINT (g_hash_table_lookup (folds, keys->pdata[i]));
-
-      around = found > 0 ? (gint32) found - 1 : around;
-    }
-  return around;
+  return row != NULL && row->kind != IR_DIFF_SAME ? ir_scene_state_name (states[row->kind]) : NULL;
 }
 
-/* Closed boxes that hold a node that is found. */
 static void
-search_folds (const IrFrame *frame, GStrv words, GString *about, GArray *hits)
+add_node (Search *search, const IrNode *node, IrNodeId id)
 {
-  guint n;
-  const IrSceneBox *boxes = ir_scene_boxes (frame->scene, &n);
-  g_autoptr (GHashTable) folds = g_hash_table_new (g_str_hash, g_str_equal);
+  IrFound *found = g_object_new (IR_TYPE_FOUND, NULL);
 
-  for (guint i = 0; i < n; i++)
-    if (boxes[i].kind == IR_SCENE_FOLD && boxes[i].fold != NULL)
-      g_hash_table_insert (folds, (gpointer) boxes[i].fold, GUINT_TO_POINTER (i + 1));
-  for (guint i = 0; i < hits->len; i++) /* found by what it says itself */
-    if (boxes[g_array_index (hits, gint32, i)].kind == IR_SCENE_FOLD)
-      g_hash_table_remove (folds, boxes[g_array_index (hits, gint32, i)].fold);
-  for (guint id = 1; id < frame->model->nodes->len && g_hash_table_size (folds) > 0; id++)
+  found->node = id;
+  found->title = g_strdup (node->op_type);
+  found->name = g_strdup (node->name);
+  found->scope = g_strdup (node->scope != NULL ? node->scope : "");
+  found->shape = shape_of (ir_node_output (node, 0));
+  g_list_store_append (search->found, found);
+  g_object_unref (found);
+}
+
+static void
+search_nodes (Search *search, const IrModel *model, gboolean later)
+{
+  const IrNodeId other = later || !search->frame->foreign ? 0 : IR_OTHER_SIDE;
+
+  for (guint id = 1; id < model->nodes->len; id++)
     {
-      const IrNode *node = ir_model_live_node (frame->model, id);
-      g_autofree char *lower = NULL;
-      gint32 fold;
+      const IrNode *node = ir_model_live_node (model, id);
+      IrQueryFacts facts = { .holds = holds, .data = search };
 
-      if (node == NULL)
+      if (node == NULL || node->graph->kind == IR_GRAPH_FUNCTION)
         continue;
-      g_string_truncate (about, 0);
-      append_node (about, node);
-      lower = g_utf8_strdown (about->str, (gssize) about->len);
-      g_string_assign (about, lower);
-      if (!matches (about, words) || ir_frame_find_box (frame, id) >= 0 ||
-          (fold = fold_around (frame, folds, node)) < 0)
-        continue;
-      g_array_append_val (hits, fold);
-      g_hash_table_remove (folds, boxes[fold].fold);
+      facts.also = state_name (search, node, later);
+      if (!later && (facts.also == NULL || ir_diff_of_a (search->frame->diff, id)->b != 0))
+        continue; /* on the other side as well */
+      if (ir_query_matches_node (search->query, node, &facts))
+        add_node (search, node, id | other);
     }
 }
 
-/* The boxes found, of gint32; then the closed ones that hold such a node, at any depth. @text:
- * words; each must occur in the operator, a name, the scope, the element type of an output, or
- * the state in the diff ("new", "changed"). */
-GArray *
-ir_search_frame (const IrFrame *frame, const char *text)
+static void
+search_inputs (Search *search)
 {
-  GArray *hits = g_array_new (FALSE, FALSE, sizeof (gint32));
-  g_autofree char *lower = g_utf8_strdown (text, -1);
-  g_auto (GStrv) words = g_strsplit (g_strstrip (lower), " ", -1);
-  g_autoptr (GString) about = g_string_new (NULL);
-  guint n = 0;
-  const IrSceneBox *boxes = frame->scene != NULL ? ir_scene_boxes (frame->scene, &n) : NULL;
+  const IrModel *model = search->frame->model;
+  const IrQueryFacts facts = { .holds = holds, .data = search, .also = "input" };
 
-  if (words[0] == NULL || lower[0] == '\0')
-    return hits;
-  for (guint i = 0; i < n; i++)
+  for (guint id = 1; id < model->graphs->len; id++)
     {
-      const gint32 index = (gint32) i;
+      const IrGraph *graph = ir_model_graph (model, id);
 
-      if (boxes[i].kind == IR_SCENE_CLUSTER || boxes[i].kind == IR_SCENE_PLAIN)
+      if (graph == NULL || graph->state != IR_STATE_LIVE || graph->kind == IR_GRAPH_FUNCTION)
         continue;
-      describe (about, frame, &boxes[i]);
-      if (matches (about, words))
-        g_array_append_val (hits, index);
+      for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+        {
+          const IrValue *value = ir_graph_input (graph, i);
+          IrFound *found;
+
+          if (value == NULL || ir_value_constant (value) != NULL ||
+              !ir_query_matches_value (search->query, value, &facts))
+            continue;
+          found = g_object_new (IR_TYPE_FOUND, NULL);
+          found->value = value->id;
+          found->title = g_strdup ("Input");
+          found->name = g_strdup (value->name);
+          found->scope = g_strdup ("");
+          found->shape = shape_of (value);
+          g_list_store_append (search->found, found);
+          g_object_unref (found);
+        }
     }
-  if (frame->scene != NULL)
-    search_folds (frame, words, about, hits);
-  return hits;
+}
+
+GListStore *
+ir_search_frame (IrSession *session, const IrFrame *frame, const char *text, GError **error)
+{
+  g_autoptr (IrQuery) query = ir_query_new (text, error);
+  g_autoptr (GListStore) found = g_list_store_new (IR_TYPE_FOUND);
+  Search search = { session, frame, query, found, MAX_LOOKED_AT };
+
+  if (query == NULL)
+    return NULL;
+  if (!ir_query_is_empty (query))
+    {
+      search_nodes (&search, frame->model, TRUE);
+      if (frame->from != frame->to || frame->foreign)
+        search_nodes (&search, frame->before, FALSE);
+      search_inputs (&search);
+    }
+  return g_steal_pointer (&found);
 }

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "views/session/frame-private.h"
+#include "views/session/selection.h"
 
 typedef struct
 {
@@ -147,6 +148,78 @@ ir_session_toggle_fold (IrSession *self, const char *fold)
   if (is_drawn_open (self, fold) || (!was_closed && !was_automatic))
     g_hash_table_add (own (self)->folded, g_strdup (fold));
   ir_session_picture_changed (self);
+}
+
+static const IrSceneBox *
+boxes_on_screen (IrSession *self, guint *n)
+{
+  const IrFrame *frame = ir_session_get_frame (self);
+
+  *n = 0;
+  return frame != NULL && frame->scene != NULL ? ir_scene_boxes (frame->scene, n) : NULL;
+}
+
+/**
+ * ir_session_has_folds:
+ * @closed: which ones are asked for
+ *
+ * Returns: whether groups on screen are closed, or open
+ */
+gboolean
+ir_session_has_folds (IrSession *self, gboolean closed)
+{
+  guint n;
+  const IrSceneBox *boxes = boxes_on_screen (self, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].fold != NULL && (boxes[i].kind == IR_SCENE_FOLD) == closed)
+      return TRUE;
+  return FALSE;
+}
+
+/**
+ * ir_session_set_folds:
+ * @closed: what they shall be
+ *
+ * Closes all groups on screen, or opens all.
+ */
+void
+ir_session_set_folds (IrSession *self, gboolean closed)
+{
+  guint n;
+  const IrSceneBox *boxes = boxes_on_screen (self, &n);
+
+  if (!closed)
+    {
+      g_hash_table_remove_all (own (self)->folded);
+      g_hash_table_remove_all (own (self)->automatic);
+    }
+  for (guint i = 0; closed && i < n; i++)
+    if (boxes[i].fold != NULL)
+      g_hash_table_add (own (self)->folded, g_strdup (boxes[i].fold));
+  ir_session_picture_changed (self);
+}
+
+/**
+ * ir_session_show_node:
+ * @node: as it is selected
+ *
+ * Selects @node, and opens what it lies in, whoever closed that.
+ */
+void
+ir_session_show_node (IrSession *self, IrNodeId node)
+{
+  const IrFrame *frame = ir_session_get_frame (self);
+  const IrNode *found = frame != NULL ? ir_frame_node (frame, node) : NULL;
+  gboolean any;
+
+  if (found == NULL)
+    return;
+  any = ir_picture_reveal (own (self)->folded, frame->diff, found);
+  any |= ir_picture_reveal (own (self)->automatic, frame->diff, found);
+  ir_session_select_node (self, node);
+  if (any)
+    ir_session_picture_changed (self);
 }
 
 void

@@ -7,18 +7,72 @@
 #include "views/session/replace.h"
 #include "views/session/runs-private.h"
 
+#define MAX_SEEN 16
+
 typedef struct
 {
-  IrJob *job; /* (nullable) */
+  IrJob *job;      /* (nullable) */
+  GPtrArray *seen; /* of IrFrame: those of one position with other folds, to which one goes back */
 } Drawing;
+
+static void
+init (gpointer state)
+{
+  ((Drawing *) state)->seen = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_frame_unref);
+}
 
 static void
 clear (gpointer state)
 {
   ir_session_drop_job (&((Drawing *) state)->job);
+  g_ptr_array_unref (((Drawing *) state)->seen);
 }
 
-IR_SESSION_NOUN (Drawing, NULL, clear)
+IR_SESSION_NOUN (Drawing, init, clear)
+
+static gboolean
+is_position_of (const IrFrame *frame, const IrFrame *other)
+{
+  return frame->from == other->from && frame->to == other->to &&
+         frame->model->context == other->model->context && frame->foreign == other->foreign;
+}
+
+/* A group that is closed again leaves the picture as it was before it was opened: what was seen
+ * before with the same folds is the one whose places are kept. */
+static void
+remember_frame (IrSession *self, IrFrame *frame)
+{
+  GPtrArray *seen = own (self)->seen;
+
+  if (seen->len > 0 && !is_position_of (seen->pdata[0], frame))
+    g_ptr_array_set_size (seen, 0);
+  for (guint i = 0; i < seen->len; i++)
+    if (((IrFrame *) seen->pdata[i])->shape == frame->shape)
+      {
+        g_ptr_array_remove_index (seen, i);
+        break;
+      }
+  if (seen->len >= MAX_SEEN)
+    g_ptr_array_remove_index (seen, 0);
+  g_ptr_array_add (seen, ir_frame_ref (frame));
+}
+
+static IrFrame *
+find_seen (IrSession *self, const IrFrame *now, guint from, guint to, guint64 shape)
+{
+  GPtrArray *seen = own (self)->seen;
+
+  if (now->from != from || now->to != to || now->shape == shape)
+    return NULL;
+  for (guint i = 0; i < seen->len; i++)
+    {
+      IrFrame *frame = seen->pdata[i];
+
+      if (frame->shape == shape && is_position_of (frame, now))
+        return frame;
+    }
+  return NULL;
+}
 
 IrFrame *
 ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **error)
@@ -39,6 +93,7 @@ ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **erro
     frame->marks = ir_scene_marks_ref (settings->marks);
   frame->diff = ir_diff_new (frame->before, frame->model, !frame->foreign);
   frame->serial = settings->serial;
+  frame->shape = ir_picture_shape (settings);
   frame->scene = ir_picture_new (frame, settings, spec->previous, cancellable, error);
   return frame;
 }
@@ -98,6 +153,7 @@ on_frame (gpointer owner, gpointer result, const GError *error, gpointer data)
   g_clear_pointer (&own (self)->job, ir_job_unref);
   if (frame != NULL && ir_request_is_current (data, self))
     {
+      remember_frame (self, frame);
       ir_session_set_frame (self, g_steal_pointer (&frame));
       /* other values belong to another pair of graphs */
       ir_session_changed (self, IR_CHANGED_FRAME |
@@ -120,6 +176,7 @@ ir_session_request_frame (IrSession *self)
   const IrFrame *frame = ir_session_get_frame (self);
   const guint cursor = ir_session_get_cursor (self);
   FrameRequest *request;
+  IrFrame *seen;
   guint from;
 
   if (frame == NULL || own (self)->job != NULL)
@@ -133,6 +190,14 @@ ir_session_request_frame (IrSession *self)
   request->to = cursor;
   request->settings = ir_session_picture_settings (self, ir_session_get_run (self, IR_SIDE_AFTER),
                                                    ir_session_problems_at (self, cursor));
+  if (own (self)->seen->len == 0)
+    remember_frame (self, ir_session_get_frame (self));
+  seen = find_seen (self, frame, from, cursor, ir_picture_shape (request->settings));
+  if (seen != NULL)
+    {
+      ir_frame_unref (request->base.frame);
+      request->base.frame = ir_frame_ref (seen);
+    }
   if (!ir_session_has_marks (self))
     {
       request->other = ir_session_other_model (self);

@@ -22,6 +22,7 @@ typedef struct
   IrDiff *diff;        /* @before to @model */
   IrScene *scene;      /* (nullable) laid out union of both; NULL if the layout failed */
   guint serial;        /* of the picture's settings that it was made with */
+  guint64 shape;       /* of what decides the places in it beside the graph: folds, direction ... */
 } IrFrame;
 
 IrFrame *ir_frame_ref (IrFrame *frame);
@@ -72,6 +73,9 @@ void ir_session_set_show (IrSession *self, IrShow show);
 const char *ir_session_get_overlay (IrSession *self); /* (nullable) id of a row of overlay.h */
 void ir_session_set_overlay (IrSession *self, const char *id);
 void ir_session_toggle_fold (IrSession *self, const char *fold); /* key of a box of the scene */
+void ir_session_set_folds (IrSession *self, gboolean closed);    /* all that are on screen */
+gboolean ir_session_has_folds (IrSession *self, gboolean closed); /* some of them are so */
+void ir_session_show_node (IrSession *self, IrNodeId node); /* opens what is around, selects */
 guint ir_session_get_picture_serial (IrSession *self);  /* that IrFrame.serial is going to have */
 const char *ir_session_get_shown_why (IrSession *self); /* (nullable) the rule that is drawn */
 const char *ir_session_get_shown_why_text (IrSession *self); /* (nullable) the reason */

@@ -9,6 +9,7 @@ typedef struct
   GtkBitset *nodes;
   IrNodeId node;
   IrValueId value;
+  const char *fold; /* (nullable) interned: a group instead of nodes */
   IrNodeId hover;
   double start_ms, end_ms;
 } Selection;
@@ -79,7 +80,7 @@ reveal_selection (IrSession *self)
 void
 ir_session_select_node (IrSession *self, IrNodeId node)
 {
-  if (own (self)->node == node && own (self)->value == 0 &&
+  if (own (self)->node == node && own (self)->value == 0 && own (self)->fold == NULL &&
       gtk_bitset_get_size (own (self)->nodes) == (node != 0))
     return;
   gtk_bitset_remove_all (own (self)->nodes);
@@ -87,6 +88,7 @@ ir_session_select_node (IrSession *self, IrNodeId node)
     gtk_bitset_add (own (self)->nodes, node);
   own (self)->node = node;
   own (self)->value = 0;
+  own (self)->fold = NULL;
   ir_session_changed (self, IR_CHANGED_SELECTION);
   reveal_selection (self);
 }
@@ -101,6 +103,7 @@ ir_session_toggle_node (IrSession *self, IrNodeId node)
 {
   if (node == 0)
     return;
+  own (self)->fold = NULL;
   if (gtk_bitset_contains (own (self)->nodes, node))
     {
       gtk_bitset_remove (own (self)->nodes, node);
@@ -128,10 +131,36 @@ ir_session_set_selection (IrSession *self, const GtkBitset *nodes)
     return;
   gtk_bitset_unref (own (self)->nodes);
   own (self)->nodes = gtk_bitset_copy (nodes);
+  own (self)->fold = NULL;
   if (!gtk_bitset_contains (nodes, own (self)->node))
     own (self)->node = gtk_bitset_is_empty (nodes) ? 0 : gtk_bitset_get_minimum (nodes);
   ir_session_changed (self, IR_CHANGED_SELECTION);
   reveal_selection (self);
+}
+
+/**
+ * ir_session_select_fold:
+ * @fold: (nullable): the key of a box of the scene
+ *
+ * Selects a group, and no node.
+ */
+void
+ir_session_select_fold (IrSession *self, const char *fold)
+{
+  fold = g_intern_string (fold);
+  if (own (self)->fold == fold)
+    return;
+  gtk_bitset_remove_all (own (self)->nodes);
+  own (self)->node = 0;
+  own (self)->value = 0;
+  own (self)->fold = fold;
+  ir_session_changed (self, IR_CHANGED_SELECTION);
+}
+
+const char *
+ir_session_get_selected_fold (IrSession *self)
+{
+  return own (self)->fold;
 }
 
 void
@@ -186,6 +215,7 @@ ir_session_forget_selection (IrSession *self)
   gtk_bitset_remove_all (own (self)->nodes);
   own (self)->node = 0;
   own (self)->value = 0;
+  own (self)->fold = NULL;
   own (self)->hover = 0;
 }
 

@@ -13,6 +13,8 @@ void ir_session_select_node (IrSession *self, IrNodeId node); /* 0 = nothing; cl
 void ir_session_toggle_node (IrSession *self, IrNodeId node); /* adds or takes away */
 void ir_session_set_selection (IrSession *self, const GtkBitset *nodes);
 void ir_session_select_value (IrSession *self, IrValueId value); /* keeps the nodes */
+void ir_session_select_fold (IrSession *self, const char *fold); /* (nullable) and no node */
+const char *ir_session_get_selected_fold (IrSession *self);      /* (nullable) key of a box */
 IrNodeId ir_session_get_hover (IrSession *self);
 void ir_session_set_hover (IrSession *self, IrNodeId node);
 void ir_session_get_time_span (IrSession *self, double *start_ms, double *end_ms); /* 0, 0 = all */

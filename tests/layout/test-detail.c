@@ -1,0 +1,241 @@
+#include "config.h"
+
+/* What a picture says far out, and what is left out of it because nobody reads it. */
+
+#include "core/io/io.h"
+#include "core/ir/problem.h"
+#include "core/layout/scene.h"
+#include "core/render/render.h"
+
+#include <string.h>
+
+static IrModel *
+read_model (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  IrModel *model = ir_text_read (text, -1, problems, &error);
+
+  g_assert_no_error (error);
+  return model;
+}
+
+static IrScene *
+draw_model (IrModel *model, const IrSceneOptions *options)
+{
+  g_autoptr (GError) error = NULL;
+  IrScene *scene = ir_scene_new_for_model (model, options, NULL, &error);
+
+  g_assert_no_error (error);
+  return scene;
+}
+
+static IrScene *
+draw (const char *text, const IrSceneOptions *options)
+{
+  g_autoptr (IrModel) model = read_model (text);
+
+  return draw_model (model, options);
+}
+
+static IrScene *
+draw_example (const char *name)
+{
+  g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", name, NULL);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = ir_model_load (path, problems, NULL, &error);
+
+  g_assert_no_error (error);
+  return draw_model (model, NULL);
+}
+
+static gboolean
+meet (const IrLayoutRect *a, const IrLayoutRect *b)
+{
+  const double eps = 1e-6;
+
+  return a->x + eps < b->x + b->width && b->x + eps < a->x + a->width &&
+         a->y + eps < b->y + b->height && b->y + eps < a->y + a->height;
+}
+
+/* Names are as large as letters must be, lie on their box, and touch no other box and name. */
+static void
+check_names (const IrScene *scene, double zoom, guint *n_named)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+  g_autofree IrSceneName *names = g_new0 (IrSceneName, n);
+
+  *n_named = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      if (!ir_scene_name (scene, (gint32) i, zoom, &names[i]))
+        continue;
+      *n_named += boxes[i].kind == IR_SCENE_NODE;
+      g_assert_cmpfloat (names[i].size, >=, 9);
+      g_assert_cmpfloat (names[i].width / zoom, <=, names[i].patch.width + 1e-6);
+    }
+  for (guint i = 0; i < n; i++)
+    for (guint k = 0; k < n && names[i].text != NULL; k++)
+      {
+        const IrLayoutRect box = { boxes[k].x, boxes[k].y, boxes[k].width, boxes[k].height };
+
+        if (k == i || boxes[k].kind == IR_SCENE_CLUSTER)
+          continue;
+        g_assert_false (boxes[i].kind != IR_SCENE_CLUSTER && meet (&names[i].patch, &box));
+        g_assert_false (boxes[i].kind != IR_SCENE_CLUSTER && names[k].text != NULL &&
+                        meet (&names[i].patch, &names[k].patch));
+        g_assert_false (boxes[i].kind == IR_SCENE_CLUSTER && meet (&names[i].patch, &box));
+      }
+}
+
+static void
+test_names (void)
+{
+  static const char *const examples[] = { "digits.onnx", "transformer-block.onnx",
+                                          "if-branch.onnx" };
+  static const double zooms[] = { 0.2, 0.25, 0.3, 0.4, 0.57 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (examples); i++)
+    {
+      g_autoptr (IrScene) scene = draw_example (examples[i]);
+      guint n_named, n_before = 0;
+
+      for (guint k = 0; k < G_N_ELEMENTS (zooms); k++)
+        {
+          check_names (scene, zooms[k], &n_named);
+          g_assert_cmpuint (n_named, >=, n_before); /* nearer, more is said */
+          n_before = n_named;
+        }
+      g_assert_cmpuint (n_named, >, 0);
+    }
+}
+
+static const char *const wide =
+    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+    "demo (float[1, 2, 4] x) => (float[1, 2, 4] y)\n"
+    "<float[2] s = {1, 1}, float[2] b = {0, 0}, float[2] m = {0, 0}, float[2] v = {1, 1}>\n"
+    "{\n  h = BatchNormalization (x, s, b, m, v)\n  y = Relu (h)\n}\n";
+
+static const IrSceneBox *
+box_titled (const IrScene *scene, const char *title)
+{
+  guint n, n_texts;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+  const IrSceneText *texts = ir_scene_texts (scene, &n_texts);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].n_texts > 0 && strcmp (texts[boxes[i].first_text].text, title) == 0)
+      return &boxes[i];
+  return NULL;
+}
+
+static const char *
+name_at (const IrScene *scene, const char *title, double zoom)
+{
+  guint n;
+  const IrSceneBox *box = box_titled (scene, title);
+  IrSceneName name;
+
+  g_assert_nonnull (box);
+  return ir_scene_name (scene, (gint32) (box - ir_scene_boxes (scene, &n)), zoom, &name) ? name.text
+                                                                                         : NULL;
+}
+
+static void
+test_short (void)
+{
+  g_autoptr (IrScene) scene = draw (wide, NULL);
+
+  g_assert_cmpstr (name_at (scene, "BatchNormalization", 0.57), ==, "BatchNormalization");
+  g_assert_cmpstr (name_at (scene, "BatchNormalization", 0.25), ==, "BN");
+  g_assert_cmpstr (name_at (scene, "BatchNormalization", 0.15), ==, NULL);
+  g_assert_cmpint (ir_scene_detail (0.58), ==, IR_SCENE_DETAIL_ALL);
+  g_assert_cmpint (ir_scene_detail (0.2), ==, IR_SCENE_DETAIL_NAMES);
+  g_assert_false (ir_scene_shows_heat (scene, 0.2));
+  g_assert_true (ir_scene_shows_heat (scene, 0.05));
+}
+
+static void
+test_zoomed_file (void)
+{
+  g_autoptr (IrScene) scene = draw (wide, NULL);
+  IrRenderOptions options = { .zoom = 0.25 };
+  g_autoptr (GBytes) bytes = ir_render_svg (scene, &options, NULL);
+  g_autoptr (GBytes) again = ir_render_svg (scene, &options, NULL);
+  g_autofree char *text = g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
+
+  g_assert_true (g_bytes_equal (bytes, again));
+  g_assert_nonnull (strstr (text, ">BN</text>"));
+  g_assert_null (strstr (text, "input_mean"));
+  g_assert_nonnull (strstr (text, "font-size:36px")); /* nine on screen */
+}
+
+/* -- what only constants lead to -- */
+
+static const char *const tied = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                "demo (float[N, 2] x) => (float[N, 2] y, float[2, 2] out)\n"
+                                "<float[2, 2] w = {0, 1, 2, 3}>\n"
+                                "{\n"
+                                "  v = Identity (w)\n"
+                                "  t = Transpose (v)\n"
+                                "  h = MatMul (x, t)\n"
+                                "  out = Neg (w)\n"  /* an output of the graph stays */
+                                "  lone = Exp (w)\n" /* nothing reads it: dead code is to be seen */
+                                "  noise = RandomNormalLike (v)\n"
+                                "  y = Add (h, noise)\n"
+                                "}\n";
+
+static void
+test_constants (void)
+{
+  IrSceneOptions all = { .show_constants = TRUE };
+  g_autoptr (IrScene) scene = draw (tied, NULL), shown = draw (tied, &all);
+  g_autofree char *text = ir_scene_to_text (scene);
+
+  g_assert_null (box_titled (scene, "Identity"));
+  g_assert_null (box_titled (scene, "Transpose"));
+  g_assert_nonnull (box_titled (scene, "Neg"));
+  g_assert_nonnull (box_titled (scene, "Exp"));
+  g_assert_nonnull (box_titled (scene, "RandomNormalLike"));
+  g_assert_nonnull (strstr (text, "number: T "));
+  g_assert_nonnull (box_titled (shown, "Identity"));
+  g_assert_nonnull (box_titled (shown, "Transpose"));
+}
+
+static const char *const captured = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                    "demo (float[N, 4] a, bool flag) => (float[N, 4] y)\n"
+                                    "{\n"
+                                    "  b = Exp (a)\n"
+                                    "  t = If (flag) <\n"
+                                    "    then_branch = yes () => (float[N, 4] r) { r = Neg (b) },\n"
+                                    "    else_branch = no () => (float[N, 4] s) { s = Tanh (b) }\n"
+                                    "  >\n"
+                                    "  y = Abs (t)\n"
+                                    "}\n";
+
+static void
+test_captured (void)
+{
+  g_autoptr (IrScene) scene = draw (captured, NULL);
+  guint n, n_captured = 0;
+  const IrSceneLine *lines = ir_scene_lines (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    n_captured += lines[i].captured;
+  g_assert_cmpuint (n_captured, ==, 2);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/detail/names can be read and touch nothing", test_names);
+  g_test_add_func ("/detail/full, short, none", test_short);
+  g_test_add_func ("/detail/files are as seen at a zoom", test_zoomed_file);
+  g_test_add_func ("/detail/what only constants lead to is written in its consumer",
+                   test_constants);
+  g_test_add_func ("/detail/captured values are told apart", test_captured);
+  return g_test_run ();
+}

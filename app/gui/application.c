@@ -47,6 +47,7 @@ static const struct
   { "win.show-end", { "<Control><Shift>F9" } },
   { "win.show-bottom", { "<Control>j" } },
   { "win.graph-alone", { "F4" } },
+  { "win.palette", { "<Control><Shift>p" } },
   { "win.next-pane", { "F6" } },
   { "win.show('graph')", { "<Alt>1" } },
   { "win.show('text')", { "<Alt>2" } },

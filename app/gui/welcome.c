@@ -87,6 +87,16 @@ home_relative (const char *path)
   return g_steal_pointer (&dir);
 }
 
+/* The toolkit's dialogs remember every file that was chosen in them: inputs, pictures. Graphs alone
+ * are in the group of them. */
+gboolean
+ir_recent_is_graph (GtkRecentInfo *info, const char *path)
+{
+  return path != NULL && gtk_recent_info_has_application (info, g_get_application_name ()) &&
+         gtk_recent_info_has_group (info, IR_RECENT_GROUP) &&
+         g_file_test (path, G_FILE_TEST_EXISTS);
+}
+
 static GtkWidget *
 recent_group (void)
 {
@@ -100,8 +110,7 @@ recent_group (void)
       g_autofree char *path = g_filename_from_uri (gtk_recent_info_get_uri (l->data), NULL, NULL);
       g_autofree char *base = NULL, *where = NULL;
 
-      if (path == NULL || !gtk_recent_info_has_application (l->data, g_get_application_name ()) ||
-          !g_file_test (path, G_FILE_TEST_EXISTS))
+      if (!ir_recent_is_graph (l->data, path))
         continue;
       base = g_path_get_basename (path);
       where = home_relative (path);

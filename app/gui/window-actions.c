@@ -1,6 +1,7 @@
 /* The verbs of menus and keys, each an action of the window, and when they mean something. */
 #include "config.h"
 
+#include "app/gui/palette.h"
 #include "app/gui/bisect.h"
 #include "app/gui/inputs.h"
 #include "app/gui/run-options.h"
@@ -233,7 +234,14 @@ activate_close_graph (GSimpleAction *action, GVariant *parameter, gpointer user_
   gtk_window_close (GTK_WINDOW (user_data));
 }
 
+static void
+activate_palette (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_palette_present (GTK_WINDOW (user_data));
+}
+
 static const IrWindowAction actions[] = {
+  { { "palette", activate_palette }, NEEDS_NOTHING },
   { { "compare-values", activate_compare_values }, NEEDS_PAIR | NEEDS_IDLE },
   { { "close-graph", activate_close_graph }, NEEDS_NOTHING },
   { { "undo", activate_undo }, NEEDS_UNDO | NEEDS_IDLE },

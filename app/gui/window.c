@@ -189,8 +189,7 @@ update_recent (IrWindow *self)
       g_autofree char *base = path != NULL ? g_path_get_basename (path) : NULL;
       g_autoptr (GMenuItem) item = NULL;
 
-      if (path == NULL || !gtk_recent_info_has_application (l->data, g_get_application_name ()) ||
-          !g_file_test (path, G_FILE_TEST_EXISTS))
+      if (!ir_recent_is_graph (l->data, path))
         continue;
       item = g_menu_item_new (base, NULL);
       g_menu_item_set_action_and_target (item, "win.open-file", "s", path);
@@ -230,6 +229,7 @@ remember_file (IrWindow *self)
   if (uri != NULL)
     gtk_recent_manager_add_full (gtk_recent_manager_get_default (), uri,
                                  &(GtkRecentData){ .mime_type = "application/x-onnx",
+                                                   .groups = (char *[]){ IR_RECENT_GROUP, NULL },
                                                    .app_name = (char *) g_get_application_name (),
                                                    .app_exec = "irscope-gtk %u" });
 }

@@ -13,6 +13,10 @@
 
 #include "passes/debug/breakpoint.h"
 
+#include "core/op/op.h"
+#include "passes/pass.h"
+#include "passes/rule/rule.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -246,6 +250,102 @@ ir_breakpoint_parse (const char *text, GError **error)
 
   self->text = g_strstrip (g_strdup (text));
   return read_breakpoint (self, error) ? g_steal_pointer (&self) : NULL;
+}
+
+/* -- whether there is what it names -- */
+
+static gboolean node_matches (const IrBreakpoint *self, const IrModel *model, IrNodeId id);
+
+static gboolean
+has_rule (const IrBreakpoint *self, const IrRule *rules)
+{
+  for (const IrRule *rule = rules; rule != NULL && rule->name != NULL; rule++)
+    if (g_pattern_spec_match_string (self->pattern, rule->name))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_rule_or_pass (const IrBreakpoint *self)
+{
+  guint n;
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      if (self->kind == KIND_PASS ? g_pattern_spec_match_string (self->pattern, passes[i]->name)
+                                  : has_rule (self, passes[i]->rules) ||
+                                        has_rule (self, passes[i]->documented_rules))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* What steps there are may have other names: of edits, and of passes that are no rules. */
+static gboolean
+is_in_history (const IrBreakpoint *self, const IrModel *model)
+{
+  for (guint step = 1; step <= ir_history_n_steps (model); step++)
+    if (g_pattern_spec_match_string (self->pattern, self->kind == KIND_RULE
+                                                        ? ir_history_step (model, step)->rule
+                                                        : ir_history_pass_of (model, step)))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_op (const IrBreakpoint *self)
+{
+  for (guint id = 1; id < ir_op_n (); id++)
+    if (g_pattern_spec_match_string (self->pattern, ir_op_by_id (id)->name))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_in_model (const IrBreakpoint *self, const IrModel *model)
+{
+  for (IrNodeId id = 1; id < model->nodes->len; id++)
+    if (node_matches (self, model, id))
+      return TRUE;
+  return FALSE;
+}
+
+/**
+ * ir_breakpoint_check:
+ * @breakpoint: a breakpoint
+ * @model: a model with a history
+ * @error: return location for %IR_BREAKPOINT_ERROR
+ *
+ * A name that nothing has would never stop, and is most likely misspelled.
+ *
+ * Returns: whether there is a rule, pass, operator or node that @breakpoint names
+ */
+gboolean
+ir_breakpoint_check (const IrBreakpoint *breakpoint, const IrModel *model, GError **error)
+{
+  const char *name = strchr (breakpoint->text, '=');
+
+  name = name != NULL ? name + 1 : "";
+  switch (breakpoint->kind)
+    {
+    case KIND_RULE:
+      return is_rule_or_pass (breakpoint) || is_in_history (breakpoint, model) ||
+             refuse (error, "there is no rule “%s”; “irscope rules” lists them", name);
+    case KIND_PASS:
+      return is_rule_or_pass (breakpoint) || is_in_history (breakpoint, model) ||
+             refuse (error, "there is no pass “%s”; “irscope passes” lists them", name);
+    case KIND_OP:
+      return is_op (breakpoint) || is_in_model (breakpoint, model) ||
+             refuse (error, "there is no operator “%s”", name);
+    case KIND_NODE:
+      return is_in_model (breakpoint, model) ||
+             refuse (error, "no node of this graph is called “%s”", name);
+    case KIND_VERDICT:
+    case KIND_SCORE:
+    default:
+      return TRUE;
+    }
 }
 
 /**

@@ -17,6 +17,10 @@ typedef enum
 typedef struct _IrBreakpoint IrBreakpoint;
 
 IrBreakpoint *ir_breakpoint_parse (const char *text, GError **error);
+/* FALSE: it names a rule, pass, operator or node that there is not, so that it never stops */
+gboolean ir_breakpoint_check (const IrBreakpoint *breakpoint,
+                              const IrModel *model,
+                              GError **error);
 void ir_breakpoint_free (IrBreakpoint *breakpoint);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrBreakpoint, ir_breakpoint_free)
 const char *ir_breakpoint_text (const IrBreakpoint *breakpoint);

@@ -52,6 +52,15 @@ draw (const char *text, const IrSceneOptions *options)
   return scene;
 }
 
+/* Without the mark of what can be opened or closed. */
+static const char *
+plain_title (const char *text)
+{
+  return g_str_has_prefix (text, "\342\226\276 ") || g_str_has_prefix (text, "\342\226\270 ")
+             ? text + 4
+             : text;
+}
+
 static const IrSceneBox *
 find_box (const IrScene *scene, const char *title)
 {
@@ -60,7 +69,7 @@ find_box (const IrScene *scene, const char *title)
   const IrSceneText *texts = ir_scene_texts (scene, &n_texts);
 
   for (guint i = 0; i < n; i++)
-    if (boxes[i].n_texts > 0 && strcmp (texts[boxes[i].first_text].text, title) == 0)
+    if (boxes[i].n_texts > 0 && strcmp (plain_title (texts[boxes[i].first_text].text), title) == 0)
       return &boxes[i];
   return NULL;
 }
@@ -72,7 +81,8 @@ has_text (const IrScene *scene, const IrSceneBox *box, const char *text)
   const IrSceneText *texts = ir_scene_texts (scene, &n);
 
   for (guint i = box->first_text; i < box->first_text + box->n_texts; i++)
-    if (strcmp (texts[i].text, text) == 0)
+    if (strcmp (texts[i].text, text) == 0 ||
+        (g_str_has_prefix (texts[i].text, text) && texts[i].text[strlen (text)] == ' '))
       return TRUE;
   return FALSE;
 }

@@ -24,6 +24,33 @@ on_remove (GtkButton *button, IrBreakpointsView *self)
   ir_session_remove_breakpoint (ir_view_get_session (IR_VIEW (self)), index);
 }
 
+static void
+on_switched (GtkCheckButton *check, IrBreakpointsView *self)
+{
+  const guint index = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (check), "index"));
+
+  ir_session_switch_breakpoint (ir_view_get_session (IR_VIEW (self)), index,
+                                gtk_check_button_get_active (check));
+}
+
+/* "stopped twice", and a mark where the steps stopped last. */
+static GtkWidget *
+make_hits (IrBreakpointsView *self, guint index)
+{
+  gboolean last;
+  const guint n = ir_session_breakpoint_hits (ir_view_get_session (IR_VIEW (self)), index, &last);
+  g_autofree char *text = n == 0   ? g_strdup ("")
+                          : n == 1 ? g_strdup ("stopped once")
+                                   : g_strdup_printf ("stopped %u times", n);
+  g_autofree char *shown = g_strconcat (last ? "● " : "", text, NULL);
+  GtkWidget *label = gtk_label_new (shown);
+
+  gtk_widget_add_css_class (label, "caption");
+  gtk_widget_add_css_class (label, last ? "accent" : "dim-label");
+  gtk_widget_set_tooltip_text (label, last ? "Where the steps stopped last" : NULL);
+  return label;
+}
+
 static GtkWidget *
 make_row (IrBreakpointsView *self, const IrBreakpoint *breakpoint, guint index)
 {
@@ -32,6 +59,8 @@ make_row (IrBreakpointsView *self, const IrBreakpoint *breakpoint, guint index)
   GtkWidget *label = gtk_label_new (text);
   GtkWidget *remove = gtk_button_new_from_icon_name ("user-trash-symbolic");
   g_autofree char *name = g_strdup_printf ("Remove %s", text);
+  g_autofree char *stops = g_strdup_printf ("Stop at %s", text);
+  GtkWidget *check = gtk_check_button_new ();
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
@@ -42,7 +71,17 @@ make_row (IrBreakpointsView *self, const IrBreakpoint *breakpoint, guint index)
   gtk_accessible_update_property (GTK_ACCESSIBLE (remove), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
   g_object_set_data (G_OBJECT (remove), "index", GUINT_TO_POINTER (index));
   g_signal_connect (remove, "clicked", G_CALLBACK (on_remove), self);
+  gtk_check_button_set_active (GTK_CHECK_BUTTON (check),
+                               ir_session_breakpoint_is_on (
+                                   ir_view_get_session (IR_VIEW (self)), index));
+  gtk_widget_set_tooltip_text (check, "Whether the steps stop here");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (check), GTK_ACCESSIBLE_PROPERTY_LABEL, stops, -1);
+  g_object_set_data (G_OBJECT (check), "index", GUINT_TO_POINTER (index));
+  g_signal_connect (check, "toggled", G_CALLBACK (on_switched), self);
+  gtk_widget_set_sensitive (label, gtk_check_button_get_active (GTK_CHECK_BUTTON (check)));
+  gtk_box_append (GTK_BOX (row), check);
   gtk_box_append (GTK_BOX (row), label);
+  gtk_box_append (GTK_BOX (row), make_hits (self, index));
   gtk_box_append (GTK_BOX (row), remove);
   return row;
 }

@@ -20,6 +20,9 @@ double ir_session_get_time (IrSession *self, guint step, double *spread); /* ms,
 GPtrArray *ir_session_get_breakpoints (IrSession *self); /* of IrBreakpoint */
 gboolean ir_session_add_breakpoint (IrSession *self, const char *text, GError **error);
 void ir_session_remove_breakpoint (IrSession *self, guint index);
+void ir_session_switch_breakpoint (IrSession *self, guint index, gboolean on);
+gboolean ir_session_breakpoint_is_on (IrSession *self, guint index);
+guint ir_session_breakpoint_hits (IrSession *self, guint index, gboolean *last); /* how often */
 void ir_session_run_to_breakpoint (IrSession *self, gboolean forward);
 
 /* -- what if: the pipeline again without an application (by its stable key), a rule or a pass;

@@ -1,0 +1,302 @@
+#include "config.h"
+
+#include "app/gui/palette.h"
+
+#include <adwaita.h>
+
+#define LIST_HEIGHT 380 /* px */
+#define WIDTH       520
+
+static const IrCommand commands[] = {
+  { "Open a Graph…", "win.open" },
+  { "New Graph", "win.new" },
+  { "New Window", "app.new-window" },
+  { "Close Graph", "win.close-graph" },
+  { "Compare with File…", "win.compare" },
+  { "Undo", "win.undo" },
+  { "Redo", "win.redo" },
+  { "Optimize: Run the Pipeline", "win.optimize" },
+  { "Run the Graph", "win.run" },
+  { "Inputs and Sizes of the Run…", "win.inputs" },
+  { "Run Options…", "win.run-options" },
+  { "Check Execution", "win.check-execution" },
+  { "Check Every Step by Running It", "win.prove" },
+  { "Measure the Kernels of the Selected Node", "win.measure-kernels" },
+  { "Compare Values of the Two Graphs", "win.compare-values" },
+  { "Cancel What Is Going On", "win.cancel" },
+  { "Next Step", "win.next-step" },
+  { "Previous Step", "win.previous-step" },
+  { "End of the Next Pass", "win.next-pass" },
+  { "End of the Previous Pass", "win.previous-pass" },
+  { "The Graph as It Was Opened", "win.first" },
+  { "The Last Step", "win.last" },
+  { "Run On to Breakpoint", "win.run-on" },
+  { "Run Back to Breakpoint", "win.run-back" },
+  { "Find the Step That Fails…", "win.bisect" },
+  { "End the What-If", "win.skip-nothing" },
+  { "Find a Node", "win.view('search')" },
+  { "Next Hit", "win.view('next-hit')" },
+  { "Previous Hit", "win.view('previous-hit')" },
+  { "Zoom In", "win.view('zoom-in')" },
+  { "Zoom Out", "win.view('zoom-out')" },
+  { "Actual Size", "win.view('zoom-normal')" },
+  { "Fit the Graph", "win.view('fit')" },
+  { "Bring the Selection into Sight", "win.view('show-selected')" },
+  { "Open All Groups", "win.view('open-groups')" },
+  { "Close All Groups", "win.view('close-groups')" },
+  { "Open the Selected Group", "win.view('open-group')" },
+  { "Close the Selected Group", "win.view('close-group')" },
+  { "Select the Inputs of the Selection", "win.view('grow-inputs')" },
+  { "Select the Outputs of the Selection", "win.view('grow-outputs')" },
+  { "Select All That Reaches the Selection", "win.view('select-reaching')" },
+  { "Select All That the Selection Reaches", "win.view('select-reached')" },
+  { "Select the Paths Between Two Nodes", "win.view('select-between')" },
+  { "Graph Alone", "win.graph-alone" },
+  { "Pane of Steps and Differences", "win.show-start" },
+  { "Pane of Properties", "win.show-end" },
+  { "Bottom Panel", "win.show-bottom" },
+  { "Next Pane", "win.next-pane" },
+  { "Show Graph", "win.show('graph')" },
+  { "Show Text", "win.show('text')" },
+  { "Show Steps", "win.show('steps')" },
+  { "Show Differences", "win.show('differences')" },
+  { "Show Properties", "win.show('properties')" },
+  { "Show Why Not", "win.show('why')" },
+  { "Show Tensor", "win.show('tensor')" },
+  { "Show Schedule", "win.show('schedule')" },
+  { "Show Memory", "win.show('memory')" },
+  { "Show Scoreboard", "win.show('scoreboard')" },
+  { "Show Breakpoints", "win.show('breakpoints')" },
+  { "Export as ONNX Model…", "win.export('onnx')" },
+  { "Export as ONNX Text…", "win.export('onnxtxt')" },
+  { "Export as Graphviz DOT…", "win.export('dot')" },
+  { "Export as JSON…", "win.export('json')" },
+  { "Export Picture as SVG…", "win.export('svg')" },
+  { "Export Picture as PDF…", "win.export('pdf')" },
+  { "Export Picture as PNG…", "win.export('png')" },
+  { "Colours of the System", "app.theme::system" },
+  { "Light Colours", "app.theme::light" },
+  { "Dark Colours", "app.theme::dark" },
+  { "Keyboard Shortcuts", "win.show-help-overlay" },
+  { "About irscope", "app.about" },
+  { "Quit", "app.quit" },
+};
+
+const IrCommand *
+ir_commands (guint *n)
+{
+  *n = G_N_ELEMENTS (commands);
+  return commands;
+}
+
+typedef struct
+{
+  GtkWindow *parent, *window;
+  GtkEditable *entry;
+  GtkListBox *list;
+} Palette;
+
+/* Each word that was typed occurs in the title. */
+static gboolean
+matches (const char *title, const char *typed)
+{
+  g_autofree char *lower = g_utf8_strdown (title, -1), *wanted = g_utf8_strdown (typed, -1);
+  g_auto (GStrv) words = g_strsplit (wanted, " ", -1);
+
+  for (guint i = 0; words[i] != NULL; i++)
+    if (strstr (lower, words[i]) == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+static const IrCommand *
+command_of (GtkListBoxRow *row)
+{
+  return g_object_get_data (G_OBJECT (row), "command");
+}
+
+static gboolean
+is_enabled (Palette *self, const IrCommand *command)
+{
+  g_autofree char *name = NULL;
+  g_autoptr (GVariant) target = NULL;
+  GtkApplication *application = gtk_window_get_application (self->parent);
+
+  g_action_parse_detailed_name (command->action, &name, &target, NULL);
+  if (g_str_has_prefix (name, "win."))
+    return g_action_group_get_action_enabled (G_ACTION_GROUP (self->parent), name + 4);
+  return application != NULL &&
+         g_action_group_get_action_enabled (G_ACTION_GROUP (application), name + 4);
+}
+
+static gboolean
+filter (GtkListBoxRow *row, gpointer data)
+{
+  Palette *self = data;
+
+  return matches (command_of (row)->title, gtk_editable_get_text (self->entry));
+}
+
+static GtkListBoxRow *
+first_shown (Palette *self)
+{
+  for (int i = 0; gtk_list_box_get_row_at_index (self->list, i) != NULL; i++)
+    {
+      GtkListBoxRow *row = gtk_list_box_get_row_at_index (self->list, i);
+
+      if (gtk_widget_get_child_visible (GTK_WIDGET (row)) && gtk_widget_get_sensitive (GTK_WIDGET (row)))
+        return row;
+    }
+  return NULL;
+}
+
+static void
+on_typed (Palette *self)
+{
+  gtk_list_box_invalidate_filter (self->list);
+  gtk_list_box_select_row (self->list, first_shown (self));
+}
+
+/* The list goes first: what is done may ask for a window of its own. */
+static void
+do_row (Palette *self, GtkListBoxRow *row)
+{
+  const IrCommand *command = row != NULL ? command_of (row) : NULL;
+  g_autofree char *name = NULL;
+  g_autoptr (GVariant) target = NULL;
+  GtkWindow *parent = self->parent;
+
+  if (command == NULL || !is_enabled (self, command))
+    return;
+  g_action_parse_detailed_name (command->action, &name, &target, NULL);
+  gtk_window_destroy (self->window);
+  gtk_widget_activate_action_variant (GTK_WIDGET (parent), name, target);
+}
+
+static void
+on_activate (Palette *self)
+{
+  do_row (self, gtk_list_box_get_selected_row (self->list));
+}
+
+static gboolean
+on_key (Palette *self, guint keyval, guint keycode, GdkModifierType state)
+{
+  GtkListBoxRow *row = gtk_list_box_get_selected_row (self->list);
+  const int by = keyval == GDK_KEY_Down ? 1 : keyval == GDK_KEY_Up ? -1 : 0;
+  int index = row != NULL ? gtk_list_box_row_get_index (row) : -1;
+
+  if (keyval == GDK_KEY_Escape)
+    {
+      gtk_window_destroy (self->window);
+      return GDK_EVENT_STOP;
+    }
+  if (by == 0)
+    return GDK_EVENT_PROPAGATE;
+  do
+    row = gtk_list_box_get_row_at_index (self->list, index += by);
+  while (row != NULL && (!gtk_widget_get_child_visible (GTK_WIDGET (row)) ||
+                         !gtk_widget_get_sensitive (GTK_WIDGET (row))));
+  if (row != NULL)
+    {
+      gtk_list_box_select_row (self->list, row);
+      gtk_widget_grab_focus (GTK_WIDGET (row)); /* brings it into sight */
+      gtk_widget_grab_focus (GTK_WIDGET (self->entry));
+      gtk_editable_set_position (self->entry, -1);
+    }
+  return GDK_EVENT_STOP;
+}
+
+static char *
+keys_of (Palette *self, const IrCommand *command)
+{
+  GtkApplication *application = gtk_window_get_application (self->parent);
+  g_auto (GStrv) accels = application != NULL ? gtk_application_get_accels_for_action (
+                                                    application, command->action)
+                                              : NULL;
+  guint key;
+  GdkModifierType modifiers;
+
+  if (accels == NULL || accels[0] == NULL || !gtk_accelerator_parse (accels[0], &key, &modifiers))
+    return g_strdup ("");
+  return gtk_accelerator_get_label (key, modifiers);
+}
+
+static GtkWidget *
+make_row (Palette *self, const IrCommand *command)
+{
+  GtkWidget *row = gtk_list_box_row_new ();
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  GtkWidget *title = gtk_label_new (command->title);
+  g_autofree char *text = keys_of (self, command);
+  GtkWidget *keys = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (title), 0);
+  gtk_widget_set_hexpand (title, TRUE);
+  gtk_widget_add_css_class (keys, "palette-key");
+  gtk_box_append (GTK_BOX (box), title);
+  gtk_box_append (GTK_BOX (box), keys);
+  gtk_widget_set_margin_start (box, 6);
+  gtk_widget_set_margin_end (box, 6);
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
+  gtk_widget_set_sensitive (row, is_enabled (self, command));
+  g_object_set_data (G_OBJECT (row), "command", (gpointer) command);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  command->title, -1);
+  return row;
+}
+
+static GtkWidget *
+build (Palette *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  GtkWidget *scrolled = gtk_scrolled_window_new (), *entry = gtk_search_entry_new ();
+  GtkEventController *keys = gtk_event_controller_key_new ();
+
+  g_object_set (entry, "placeholder-text", "What to do", NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "What to do", -1);
+  self->entry = GTK_EDITABLE (entry);
+  self->list = GTK_LIST_BOX (gtk_list_box_new ());
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Commands", -1);
+  gtk_widget_add_css_class (GTK_WIDGET (self->list), "found");
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    gtk_list_box_append (self->list, make_row (self, &commands[i]));
+  gtk_list_box_set_filter_func (self->list, filter, self, NULL);
+  g_signal_connect_swapped (entry, "changed", G_CALLBACK (on_typed), self);
+  g_signal_connect_swapped (entry, "activate", G_CALLBACK (on_activate), self);
+  g_signal_connect_swapped (self->list, "row-activated", G_CALLBACK (do_row), self);
+  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
+  g_signal_connect_swapped (keys, "key-pressed", G_CALLBACK (on_key), self);
+  gtk_widget_add_controller (GTK_WIDGET (self->window), keys);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), GTK_WIDGET (self->list));
+  gtk_widget_set_vexpand (scrolled, TRUE);
+  gtk_box_append (GTK_BOX (box), entry);
+  gtk_box_append (GTK_BOX (box), scrolled);
+  gtk_widget_add_css_class (box, "palette");
+  return box;
+}
+
+/* Over @parent; goes away with the choice, or with Escape */
+void
+ir_palette_present (GtkWindow *parent)
+{
+  GtkWidget *window = adw_window_new ();
+  Palette *self = g_new0 (Palette, 1);
+
+  self->parent = parent;
+  self->window = GTK_WINDOW (window);
+  g_object_set_data_full (G_OBJECT (window), "palette", self, g_free);
+  gtk_window_set_title (GTK_WINDOW (window), "Commands");
+  gtk_window_set_transient_for (GTK_WINDOW (window), parent);
+  gtk_window_set_destroy_with_parent (GTK_WINDOW (window), TRUE);
+  gtk_window_set_modal (GTK_WINDOW (window), TRUE);
+  gtk_window_set_default_size (GTK_WINDOW (window), WIDTH, LIST_HEIGHT);
+  adw_window_set_content (ADW_WINDOW (window), build (self));
+  on_typed (self);
+  gtk_window_present (GTK_WINDOW (window));
+  gtk_widget_grab_focus (GTK_WIDGET (self->entry));
+}

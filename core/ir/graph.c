@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-/* Nodes or values between two looks whether to stop: half a millisecond. */
 /* -- order: Kahn with a heap -- */
 
 typedef struct

@@ -9,7 +9,6 @@
 
 #define CURRENT_IR_VERSION 8
 
-/* Nodes or values copied between two looks whether to stop. */
 static void
 graph_facts_free (gpointer data)
 {

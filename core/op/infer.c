@@ -28,7 +28,6 @@
 #define MAX_DEMAND 256
 /* How often ir_infer_node() may come back to a node. */
 #define MAX_TIMES 64
-/* Nodes between two looks whether to stop. */
 /* Whether a body gives values back as it got them is tried: so often, so deep, for so many nodes. */
 #define MAX_TRIALS       4
 #define MAX_TRIAL_DEPTH  3

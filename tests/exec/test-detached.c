@@ -137,8 +137,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Chain, chain_clear)
 static void
 assert_free_soon (void)
 {
-  const double ms = (double) (g_get_monotonic_time () - gate.cancelled_us) / 1000;
+  const gint64 now_us = g_get_monotonic_time ();
 
+  pthread_mutex_lock (&gate.lock);
+  const double ms = (double) (now_us - gate.cancelled_us) / 1000;
+  pthread_mutex_unlock (&gate.lock);
   g_test_message ("free after %.1f ms", ms);
   g_assert_cmpfloat (ms, <, 20 * FREE_MS);
 }

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define MOST_LANES 16
-#define LONG_ROW   (64 * CPU_LOOK) /* additions of a row of a pooling: more take too long at once */
-#define LONG_PLANE (2 * CPU_LOOK)  /* pixels, likewise */
+#define LONG_ROW   (64 * CPU_POLL) /* additions of a row of a pooling: more take too long at once */
+#define LONG_PLANE (2 * CPU_POLL)  /* pixels, likewise */
 #define SHARING    4096            /* elements of a vector loop in the time that threads start */
 
 /* Sizes of operands as the graph has them. */
@@ -224,7 +224,7 @@ run_pool (IrCall *call, gboolean average, GError **error)
   /* Rows of large planes, as the convolutions before and after are shared, or whole planes. */
   gint64 cuts = n_threads > 1 && cpu_shares_pixels (in[1], in[2] * in[3]) ? n_threads : 1;
   double work = row_work (&pool.window, (guint) lanes) * (double) out[2];
-  cuts *= (gint64) (work / (double) cuts / (8 * CPU_LOOK)) + 1;
+  cuts *= (gint64) (work / (double) cuts / (8 * CPU_POLL)) + 1;
   CpuWatch watch = cpu_watch (call, (gint64) (work / (double) cuts));
 #pragma omp parallel num_threads(n_threads)
   for (gint64 part = cpu_share (n * cuts, 0), until = cpu_share (n * cuts, 1);
@@ -427,7 +427,7 @@ run_batch_norm (IrCall *call, GError **error)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (in[0] * in[1] * plane));
   gint64 n = in[0] * n_blocks, cuts = cpu_shares_pixels (in[1], plane) ? n_threads : 1;
-  cuts *= plane * lanes / cuts / (8 * CPU_LOOK) + 1;
+  cuts *= plane * lanes / cuts / (8 * CPU_POLL) + 1;
   CpuWatch watch = cpu_watch (call, plane * lanes / cuts);
 #pragma omp parallel num_threads(n_threads)
   for (gint64 part = cpu_share (n * cuts, 0), until = cpu_share (n * cuts, 1);
@@ -468,7 +468,7 @@ takes_gather (const IrNode *node, guint lanes)
       (ir_tensor_dtype (order) != IR_DTYPE_INT64 && ir_tensor_dtype (order) != IR_DTYPE_INT32) ||
       !cpu_planes_of (ir_node_input (node, 0), &in) ||
       !cpu_planes_of (ir_node_output (node, 0), &out) || in.batch != out.batch ||
-      in.plane != out.plane || in.plane > LONG_PLANE || out.channels > CPU_LOOK)
+      in.plane != out.plane || in.plane > LONG_PLANE || out.channels > CPU_POLL)
     return FALSE;
   ir_call_init (&call, node);
   axis = ir_call_int (&call, "axis", 0);

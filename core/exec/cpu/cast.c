@@ -185,8 +185,8 @@ run_cast (IrCall *call, GError **error)
     {
       gint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
 
-      for (gint64 at = first; at < end && (at == first || !ir_call_stopped (call)); at += CPU_LOOK)
-        loops[from][to](x + at * in_size, y + at * out_size, MIN (end - at, CPU_LOOK));
+      for (gint64 at = first; at < end && (at == first || !ir_call_stopped (call)); at += CPU_POLL)
+        loops[from][to](x + at * in_size, y + at * out_size, MIN (end - at, CPU_POLL));
     }
   return TRUE;
 }

@@ -32,11 +32,11 @@ cpu_library_threads (const IrCall *call, int n_threads)
 
 #define LEAST_PART 64 /* elements that take as long as finding out where a part is, or more */
 
-/* Looks come at the last of so many parts, so that small loops have none. */
+/* Polls come at the last of so many parts, so that small loops have none. */
 CpuWatch
 cpu_watch (const IrCall *call, gint64 part_elements)
 {
-  gint64 n = CPU_LOOK / MAX (part_elements, LEAST_PART), mask = 0;
+  gint64 n = CPU_POLL / MAX (part_elements, LEAST_PART), mask = 0;
 
   while (mask + 1 < n)
     mask = 2 * mask + 1;
@@ -226,8 +226,8 @@ static void
 epilogue_pieces (
     const IrCall *call, const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset)
 {
-  for (guint64 at = 0; at < n && (at == 0 || !ir_call_stopped (call)); at += CPU_LOOK)
-    cpu_epilogue (epilogue, y + at, MIN (n - at, CPU_LOOK), offset + at);
+  for (guint64 at = 0; at < n && (at == 0 || !ir_call_stopped (call)); at += CPU_POLL)
+    cpu_epilogue (epilogue, y + at, MIN (n - at, CPU_POLL), offset + at);
 }
 
 void

@@ -66,9 +66,9 @@ int cpu_n_threads (const IrCall *call, guint64 work); /* 1 where the work is too
 /* Into how many parts to cut work if that may show in the last bits: as many as threads, but by the
  * shape alone where results must be deterministic. */
 int cpu_n_parts (const IrCall *call, guint64 work);
-/* -- stopping: what takes long looks now and then whether the run goes on -- */
-/* Elements that are worked on between two looks: about a millisecond. */
-#define CPU_LOOK (1 << 20)
+/* -- polls: the loop that hands out work asks now and then whether the run goes on -- */
+/* Elements that are worked on between two of them: about a millisecond. */
+#define CPU_POLL (1 << 20)
 
 /* For a loop over parts, shared by its threads. */
 typedef struct

@@ -18,7 +18,7 @@
 #define MOST_PLACES  65536 /* taps of all pixels that a table is kept for */
 #define FEW_CHANNELS 4     /* of a picture, which is read plain */
 #define MOST_TAPS    65536 /* of a window: more take long for a single pixel */
-#define LONG_ROW     (1 << 20) /* pixels: more are not written without a look */
+#define LONG_ROW     (1 << 20) /* pixels: more are not written at once */
 
 /* Multiplications that take as long as an element of a loop over vectors. */
 #define PRODUCTS_PER_ELEMENT  16

@@ -35,8 +35,8 @@ typedef void (*UnaryLoop) (const float *in, float *out, guint64 n);
 static void
 run_pieces (const IrCall *call, UnaryLoop loop, const float *x, float *y, guint64 n)
 {
-  for (guint64 at = 0; at < n && (at == 0 || !ir_call_stopped (call)); at += CPU_LOOK)
-    loop (x + at, y + at, MIN (n - at, CPU_LOOK));
+  for (guint64 at = 0; at < n && (at == 0 || !ir_call_stopped (call)); at += CPU_POLL)
+    loop (x + at, y + at, MIN (n - at, CPU_POLL));
 }
 
 static gboolean
@@ -447,7 +447,7 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
   int n_threads = cpu_n_threads (call, (guint64) (rows * binary.n)),
       n_parts = cpu_n_parts (call, (guint64) (rows * binary.n));
   /* One long row is cut, so that all threads have work. */
-  binary.chunks = MAX (rows < n_parts ? n_parts : 1, (binary.n + CPU_LOOK - 1) / CPU_LOOK);
+  binary.chunks = MAX (rows < n_parts ? n_parts : 1, (binary.n + CPU_POLL - 1) / CPU_POLL);
   CpuWatch watch = cpu_watch (call, binary.n / binary.chunks);
   if (n_parts == 1)
     {

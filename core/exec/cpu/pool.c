@@ -67,7 +67,7 @@ static gboolean
 takes (const IrWindow *w)
 {
   if (w->n_axes != 2 ||
-      ir_mul_saturated ((guint64) w->kernel[0], (guint64) w->kernel[1]) > 8 * CPU_LOOK)
+      ir_mul_saturated ((guint64) w->kernel[0], (guint64) w->kernel[1]) > 8 * CPU_POLL)
     return FALSE;
   for (guint axis = 0; axis < 2; axis++)
     {

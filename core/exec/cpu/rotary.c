@@ -412,8 +412,8 @@ run_gate (IrCall *call, GError **error)
     {
       guint64 first = n * part / n_parts, end = n * (part + 1) / n_parts;
 
-      for (guint64 at = first; at < end && (at == first || !ir_call_stopped (call)); at += CPU_LOOK)
-        gate (x + at, b != NULL ? b + at : NULL, alpha, y + at, MIN (end - at, CPU_LOOK));
+      for (guint64 at = first; at < end && (at == first || !ir_call_stopped (call)); at += CPU_POLL)
+        gate (x + at, b != NULL ? b + at : NULL, alpha, y + at, MIN (end - at, CPU_POLL));
     }
   return TRUE;
 }

@@ -161,9 +161,9 @@ run (IrCall *call, GError **error)
   gint64 planes = (gint64) ir_tensor_n_elements (out) / (rows * columns);
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (out));
   /* A large plane is cut into bands of rows, and those of long rows into pieces. */
-  gint64 band = MAX (CPU_LOOK / MAX (columns, 1) / TILE * TILE, TILE),
+  gint64 band = MAX (CPU_POLL / MAX (columns, 1) / TILE * TILE, TILE),
          bands = (rows + band - 1) / band;
-  gint64 length = MIN (columns, CPU_LOOK / TILE), pieces = (columns + length - 1) / length;
+  gint64 length = MIN (columns, CPU_POLL / TILE), pieces = (columns + length - 1) / length;
   CpuWatch watch = cpu_watch (call, MIN (band, rows) * length);
 #pragma omp parallel num_threads(n_threads)
   for (gint64 part = cpu_share (planes * bands * pieces, 0),

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAX_CLOSURE  64  /* tasks looked at for the cost of computing one value again */
-#define LOOK_VALUES  256 /* between two looks whether to stop */
+#define POLL_VALUES  256 /* between two polls */
 #define MAX_ATTEMPTS 32  /* each keeps one more value that turned out not to be computable again */
 
 typedef struct
@@ -171,7 +171,7 @@ evict_one (Evictor *evictor, guint step)
       guint value = g_array_index (evictor->live, guint, i);
       guint64 size = evictor->problem->sizes[value];
       guint use = next_use (evictor, value, step);
-      if (i % LOOK_VALUES == LOOK_VALUES - 1 && ir_mem_stopped (evictor->options))
+      if (i % POLL_VALUES == POLL_VALUES - 1 && ir_mem_stopped (evictor->options))
         return FALSE;
       if (evictor->kept[value] || evictor->waiting[value] > 0 || size == 0)
         continue;

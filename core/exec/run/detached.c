@@ -120,13 +120,14 @@ reason (const IrDetached *detached)
 }
 
 /* The run as it was when its last node had ended; what is left behind gets another to write to,
- * with the times, which it may have under its hands. */
+ * with the times and the check of the plan, which it may have under its hands. */
 static IrRun *
 take (IrDetached *detached)
 {
   IrRunState *state = &detached->state;
   IrRun *run = state->run, *other = detached->new_run (detached);
   IrTrace *own = other->trace;
+  struct _IrPlanCheck *check = other->plan_check;
 
   ir_run_end (state);
   ir_run_adopt (state, state->n_done);
@@ -136,6 +137,8 @@ take (IrDetached *detached)
   own->arena_bytes = run->trace->arena_bytes;
   other->trace = run->trace;
   run->trace = own;
+  other->plan_check = run->plan_check;
+  run->plan_check = check;
   run->error = reason (detached);
   run->failed_node = state->node->id;
   state->run = other;

@@ -682,6 +682,7 @@ begin_state (IrDetached *self)
     .threads = executable->threads,
     .cancellable = self->cancellable,
     .run = run,
+    .plan_check = run->plan_check,
     .turn = self->waiter != NULL ? &self->turn : NULL,
     .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
     .ran = g_new0 (guint8, prepared->n_nodes + 1),

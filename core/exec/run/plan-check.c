@@ -207,7 +207,7 @@ look_at_call (const IrCall *call, gboolean blocks, gpointer data)
 void
 ir_plan_check_watch (const IrRunState *state, IrCall *call)
 {
-  IrPlanCheck *check = state->run->plan_check;
+  IrPlanCheck *check = state->plan_check;
 
   call->ready = check != NULL ? look_at_call : NULL;
   call->ready_data = check;
@@ -480,7 +480,7 @@ forget_dead (IrPlanCheck *check, guint now)
 void
 ir_plan_check_steps (IrRunState *state, guint first, guint end)
 {
-  IrPlanCheck *check = state->run->plan_check;
+  IrPlanCheck *check = state->plan_check;
 
   if (check->last == NULL)
     find_last (check, state);

@@ -296,7 +296,7 @@ run_span (IrRunState *state, const IrScheduleSpan *span, GError **error)
   GError *local = NULL;
 
   gboolean good = ir_parallel_run (state, span, trace, &done, &failed, &local);
-  if (state->run->plan_check != NULL)
+  if (state->plan_check != NULL)
     ir_plan_check_steps (state, span->first, done);
   for (guint step = span->first; step < done; step++)
     release_values (state, step);
@@ -370,7 +370,7 @@ ir_run_schedule (IrRunState *state, GError **error)
                                                      : !step->idle && step->call.by_ref;
       item->start_ns = start_ns;
       item->end_ns = start_ns = ir_run_elapsed_ns (state);
-      if (state->run->plan_check != NULL)
+      if (state->plan_check != NULL)
         ir_plan_check_steps (state, state->n_done, state->n_done + 1);
       release_values (state, state->n_done++);
       ir_run_tell (state, state->n_done, n_steps, step->node);

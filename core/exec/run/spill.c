@@ -19,8 +19,6 @@
 #include "core/ir/pages.h"
 #include "core/exec/memory/place/place.h"
 
-#define WRITE_BYTES ((gsize) 1 << 20)   /* between two looks; a disk may be slow */
-
 typedef struct
 {
   guint64 offset, bytes, room; /* in the file; the room is at least the bytes */
@@ -101,7 +99,7 @@ write_all (int fd, const guint8 *data, gsize size, guint64 offset)
 {
   while (size > 0)
     {
-      gssize written = pwrite (fd, data, MIN (size, WRITE_BYTES), (off_t) offset);
+      gssize written = pwrite (fd, data, size, (off_t) offset);
       if (written < 0 && errno == EINTR)
         continue;
       if (written == 0)
@@ -139,8 +137,6 @@ static gboolean
 lose (IrSpill *spill, guint32 key, int code)
 {
   g_hash_table_remove (spill->entries, GUINT_TO_POINTER (key));
-  if (code == ECANCELED)
-    return FALSE;
   spill->n_lost++;
   if (spill->problem == NULL)
     spill->problem = g_strdup_printf ("%s: %s", g_get_tmp_dir (),

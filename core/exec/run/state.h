@@ -55,6 +55,7 @@ struct _IrRunState
   guint64 live_bytes, peak_bytes, kept_bytes;
   guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
   gboolean diverged;    /* shapes are not what inference said: bindings hold no longer */
+  struct _IrPlanCheck *plan_check; /* (nullable) of the run; what is left behind keeps it */
   gboolean by_ref;      /* the kernel of the last node has left it to the reference kernel */
   gboolean concurrent;  /* several threads are at work: parallel.c */
   guint64 arena_bytes;  /* how far values have reached into the arena */

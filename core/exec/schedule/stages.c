@@ -22,7 +22,7 @@
 
 #include "core/exec/schedule/tasks.h"
 
-#define LOOK_ENDINGS  256             /* between two looks whether to stop */
+#define POLL_ENDINGS  256             /* between two polls */
 #define MAX_UNITS     64              /* bits of a set */
 #define NONE          G_MAXUINT       /* no task; no unit: not in the block */
 #define WAITING       (G_MAXUINT - 1) /* no unit yet */
@@ -244,7 +244,7 @@ try_endings (Search *search, guint64 set, guint64 candidates, guint64 ending, Be
   if (candidates != 0 || ending == 0)
     return;
   IrStageKind kind;
-  if (search->n_steps++ % LOOK_ENDINGS == 0)
+  if (search->n_steps++ % POLL_ENDINGS == 0)
     search->stopped = search->stopped || g_cancellable_is_cancelled (search->options.cancellable);
   double ms = stage_ms (search, ending, &kind);
   if (ms < 0 || ms >= best->ms)

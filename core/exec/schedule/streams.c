@@ -19,9 +19,9 @@
 #include "core/exec/schedule/tasks.h"
 
 #define NONE       G_MAXUINT
-#define LOOK_EDGES 4096 /* between two looks whether to stop */
+#define POLL_EDGES 4096 /* between two polls */
 
-/* Something that takes many small steps, and looks now and then whether it is to stop. */
+/* Something that takes many small steps, and polls now and then. */
 typedef struct
 {
   GCancellable *cancellable; /* (nullable) */
@@ -32,7 +32,7 @@ typedef struct
 static gboolean
 is_over (Watch *watch)
 {
-  if (watch->n++ % LOOK_EDGES == 0)
+  if (watch->n++ % POLL_EDGES == 0)
     watch->over = watch->over || g_cancellable_is_cancelled (watch->cancellable);
   return watch->over;
 }

@@ -123,7 +123,9 @@ report_value (const CliRunReport *report, const IrValue *value, gboolean is_outp
   g_autoptr (IrTensor) tensor = contents_of (report, value, &found);
   g_autofree char *path = NULL;
 
-  if (tensor == NULL && !is_output && !has_stats (report->run, value))
+  /* Which outputs are missing, and why, is said of the run. */
+  if (tensor == NULL && (!is_output || report->originals != NULL) &&
+      !has_stats (report->run, value))
     return TRUE;
   if (!save_value (report->options, value, tensor, report->taken, &path, error))
     return FALSE;

@@ -220,8 +220,9 @@ attend (IrCompose *c, const Attended *a)
   IrPart *q = scale < 0 ? ir_compose_times (c, a->q, -1) : a->q;
 
   ir_compose_set_float (c, "scale", fabs (scale));
-  return together (c, ir_compose (c, a->mask != NULL ? IR_OP_MASKED_ATTENTION : IR_OP_LATE_ATTENTION,
-                                  a->mask != NULL ? 4 : 3, q, a->k, a->v, a->mask));
+  return together (c,
+                   ir_compose (c, a->mask != NULL ? IR_OP_MASKED_ATTENTION : IR_OP_LATE_ATTENTION,
+                               a->mask != NULL ? 4 : 3, q, a->k, a->v, a->mask));
 }
 
 /* What the softmax is taken of. */
@@ -247,8 +248,8 @@ projected_sizes (IrCompose *c, IrPart *projected, gint64 sizes[3])
 
   for (guint i = 0; i < 3; i++)
     sizes[i] = given != NULL && n == 3 ? given[i] : all / 3;
-  if (!c->unknown && (sizes[0] != sizes[1] || sizes[0] < 1 || sizes[2] < 1 ||
-                      sizes[0] > all || sizes[2] > all || sizes[0] + sizes[1] + sizes[2] != all))
+  if (!c->unknown && (sizes[0] != sizes[1] || sizes[0] < 1 || sizes[2] < 1 || sizes[0] > all ||
+                      sizes[2] > all || sizes[0] + sizes[1] + sizes[2] != all))
     ir_compose_fail (c, IR_OP_ERROR_SHAPE,
                      "%" G_GINT64_FORMAT " columns are not those of queries, keys and values", all);
   return !c->failed && !c->unknown;
@@ -340,9 +341,8 @@ with_bias_apart (IrCompose *c, IrPart *x, IrPart *bias, gint64 start, gint64 end
 
   if (bias == NULL)
     return x;
-  return ir_compose (
-      c, IR_OP_ADD, 2, x,
-      ir_compose_reshape (c, ir_compose_slice (c, bias, 0, start, end), 3, dims));
+  return ir_compose (c, IR_OP_ADD, 2, x,
+                     ir_compose_reshape (c, ir_compose_slice (c, bias, 0, start, end), 3, dims));
 }
 
 /* Q, K and V of all the forms that they may have; a bias is that of all three, one behind the other.
@@ -501,7 +501,6 @@ ir_compose_rotary_embedding (IrCompose *c)
     ir_compose_set_int (c, "num_heads", MAX (heads, 1));
   ir_compose_set_int (c, "interleaved", ir_call_int (c->call, "interleaved", 0));
   ir_compose_set_int (c, "rotary_embedding_dim", dim);
-  IrPart *y = ir_compose (c, IR_OP_ROTARY_EMBEDDING, 4, x, cos, ir_compose_input (c, 3),
-                          positions);
+  IrPart *y = ir_compose (c, IR_OP_ROTARY_EMBEDDING, 4, x, cos, ir_compose_input (c, 3), positions);
   ir_compose_result (c, 0, y);
 }

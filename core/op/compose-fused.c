@@ -115,11 +115,11 @@ typedef struct
 } Activation;
 
 static const Activation activations[] = {
-  { "Relu", NULL, NULL },          { "Tanh", NULL, NULL },
-  { "Sigmoid", NULL, NULL },       { "LeakyRelu", "alpha", NULL },
-  { "Elu", "alpha", NULL },        { "HardSigmoid", "alpha", "beta" },
-  { "Selu", "alpha", "gamma" },    { "Softplus", NULL, NULL },
-  { "Softsign", NULL, NULL },      { "ThresholdedRelu", "alpha", NULL },
+  { "Relu", NULL, NULL },       { "Tanh", NULL, NULL },
+  { "Sigmoid", NULL, NULL },    { "LeakyRelu", "alpha", NULL },
+  { "Elu", "alpha", NULL },     { "HardSigmoid", "alpha", "beta" },
+  { "Selu", "alpha", "gamma" }, { "Softplus", NULL, NULL },
+  { "Softsign", NULL, NULL },   { "ThresholdedRelu", "alpha", NULL },
   { "HardSwish", NULL, NULL },
 };
 
@@ -280,9 +280,8 @@ ir_compose_grid_sample (IrCompose *c)
                          strcmp (mode, "bilinear") == 0  ? "linear"
                          : strcmp (mode, "bicubic") == 0 ? "cubic"
                                                          : mode);
-  ir_compose_result (c, 0,
-                     ir_compose (c, IR_OP_GRID_SAMPLE, 2, ir_compose_input (c, 0),
-                                 ir_compose_input (c, 1)));
+  ir_compose_result (
+      c, 0, ir_compose (c, IR_OP_GRID_SAMPLE, 2, ir_compose_input (c, 0), ir_compose_input (c, 1)));
 }
 
 /* Distances of the rows of A [M, K] and B [N, K]: the squares are |a|² + |b|² - 2 ab, but computed by

@@ -67,9 +67,8 @@ ir_compose_skip_layer_norm (IrCompose *c)
       !ir_compose_wants (c, 2))
     {
       ir_compose_set_float (c, "epsilon", ir_call_float (c->call, "epsilon", 1e-12f));
-      ir_compose_many (
-          c, with_sum ? IR_OP_ADD_LAYER_NORMALIZATION : IR_OP_SKIP_LAYER_NORMALIZATION, 4, inputs,
-          with_sum ? 2 : 1, outputs);
+      ir_compose_many (c, with_sum ? IR_OP_ADD_LAYER_NORMALIZATION : IR_OP_SKIP_LAYER_NORMALIZATION,
+                       4, inputs, with_sum ? 2 : 1, outputs);
       ir_compose_result (c, 0, outputs[0]);
       ir_compose_result (c, 3, with_sum ? outputs[1] : NULL);
       return;
@@ -91,8 +90,8 @@ ir_compose_skip_rms_norm (IrCompose *c)
   if (bias != NULL)
     sum = ir_compose (c, IR_OP_ADD, 2, sum, bias);
   ir_compose_set_float (c, "epsilon", ir_call_float (c->call, "epsilon", 1e-12f));
-  ir_compose_result (c, 0, ir_compose (c, IR_OP_LATE_RMS_NORMALIZATION, 2, sum,
-                                       ir_compose_input (c, 2)));
+  ir_compose_result (c, 0,
+                     ir_compose (c, IR_OP_LATE_RMS_NORMALIZATION, 2, sum, ir_compose_input (c, 2)));
   ir_compose_result (c, 3, sum);
 }
 

@@ -163,8 +163,7 @@ ir_compose_nhwc_max_pool (IrCompose *c)
   IrPart *x = ir_compose_channels_first (c, ir_compose_input (c, 0));
 
   ir_compose_pass_attrs (c, IR_OP_MAX_POOL);
-  ir_compose_result (c, 0,
-                     ir_compose_channels_last (c, ir_compose (c, IR_OP_MAX_POOL, 1, x)));
+  ir_compose_result (c, 0, ir_compose_channels_last (c, ir_compose (c, IR_OP_MAX_POOL, 1, x)));
 }
 
 /* QLinearConv of the standard, perhaps with the channels last; W has them second in any case. */
@@ -197,11 +196,10 @@ ir_compose_q_gemm (IrCompose *c)
     {
       ir_compose_set_int (c, "to", IR_DTYPE_FLOAT);
       addend = ir_compose (c, IR_OP_CAST, 1, ir_compose_input (c, 6));
-      addend = ir_compose (c, IR_OP_MUL, 2, addend,
-                           ir_compose (c, IR_OP_MUL, 2, ir_compose_input (c, 1),
-                                       ir_compose_input (c, 4)));
-      addend = ir_compose (c, IR_OP_MUL, 2, addend,
-                           ir_compose_number (c, IR_DTYPE_FLOAT, alpha));
+      addend = ir_compose (
+          c, IR_OP_MUL, 2, addend,
+          ir_compose (c, IR_OP_MUL, 2, ir_compose_input (c, 1), ir_compose_input (c, 4)));
+      addend = ir_compose (c, IR_OP_MUL, 2, addend, ir_compose_number (c, IR_DTYPE_FLOAT, alpha));
     }
   ir_compose_pass_attrs (c, IR_OP_GEMM);
   y = ir_compose (c, IR_OP_GEMM, 3, a, b, addend);
@@ -210,26 +208,11 @@ ir_compose_q_gemm (IrCompose *c)
   ir_compose_result (c, 0, y);
 }
 
-/**
- * ir_compose_scaled_product:
- * @c: a composition
- * @a: integers [.., M, K]
- * @b: integers [.., K, N]
- * @a_zero: (nullable): zero point of @a
- * @b_zero: (nullable): zero point of @b
- * @scale: what a product of 1 is worth, a number or [N]
- * @bias: (nullable): what is added
- *
- * Returns: (nullable): the product in float
- */
+/* @a [.., M, K] times @b [.., K, N], less their zero points, which may be absent, in float; @scale is
+ * what a product of 1 is worth, a number or [N]; @bias may be absent. */
 IrPart *
-ir_compose_scaled_product (IrCompose *c,
-                           IrPart *a,
-                           IrPart *b,
-                           IrPart *a_zero,
-                           IrPart *b_zero,
-                           IrPart *scale,
-                           IrPart *bias)
+ir_compose_scaled_product (
+    IrCompose *c, IrPart *a, IrPart *b, IrPart *a_zero, IrPart *b_zero, IrPart *scale, IrPart *bias)
 {
   IrPart *product = ir_compose (c, IR_OP_MATMUL_INTEGER, 4, a, b, a_zero, b_zero);
 

@@ -81,15 +81,39 @@ ir_compose_constant (IrCompose *c, IrTensor *tensor)
   return is_over (c) ? NULL : part;
 }
 
+/**
+ * ir_compose_ints:
+ * @c: a composition
+ * @n: how many
+ * @values: (array length=n): whole numbers
+ *
+ * Returns: (transfer none) (nullable): a constant int64 [n]
+ */
 IrPart *
 ir_compose_ints (IrCompose *c, guint n, const gint64 *values)
 {
   return ir_compose_constant (c, ir_tensor_new_int64s (values, n));
 }
 
+/**
+ * ir_compose_number:
+ * @c: a composition
+ * @dtype: element type; undefined: float
+ * @value: a number
+ *
+ * Fails the composition where @dtype has no such numbers.
+ *
+ * Returns: (transfer none) (nullable): a constant scalar
+ */
 IrPart *
 ir_compose_number (IrCompose *c, IrDtype dtype, double value)
 {
+  if (dtype == IR_DTYPE_STRING || ir_dtype_kind (dtype) == IR_DTYPE_KIND_COMPLEX)
+    {
+      ir_compose_fail (c, IR_OP_ERROR_DTYPE, "an input is %s, needed are real numbers",
+                       ir_dtype_name (dtype));
+      return NULL;
+    }
   return ir_compose_constant (
       c, ir_tensor_new_scalar (dtype != IR_DTYPE_UNDEFINED ? dtype : IR_DTYPE_FLOAT, value));
 }
@@ -136,34 +160,64 @@ ir_compose_dim (IrCompose *c, const IrPart *part, int axis)
   return 0;
 }
 
+/**
+ * ir_compose_dtype:
+ * @part: (nullable): a part
+ *
+ * Returns: its element type; undefined where it is not known
+ */
 IrDtype
 ir_compose_dtype (const IrPart *part)
 {
-  return part != NULL && part->type != NULL && ir_type_is_tensor (part->type)
-             ? part->type->dtype
-             : IR_DTYPE_UNDEFINED;
+  return part != NULL && part->type != NULL && ir_type_is_tensor (part->type) ? part->type->dtype
+                                                                              : IR_DTYPE_UNDEFINED;
 }
 
 /* -- attributes of the next inner call -- */
 
+/**
+ * ir_compose_set_int:
+ * @c: a composition
+ * @name: an attribute of the next inner call
+ * @value: what it is
+ */
 void
 ir_compose_set_int (IrCompose *c, const char *name, gint64 value)
 {
   g_ptr_array_add (c->attrs, (gpointer) ir_attr_int (c->call->context, name, value));
 }
 
+/**
+ * ir_compose_set_float:
+ * @c: a composition
+ * @name: an attribute of the next inner call
+ * @value: what it is
+ */
 void
 ir_compose_set_float (IrCompose *c, const char *name, double value)
 {
   g_ptr_array_add (c->attrs, (gpointer) ir_attr_float (c->call->context, name, (float) value));
 }
 
+/**
+ * ir_compose_set_ints:
+ * @c: a composition
+ * @name: an attribute of the next inner call
+ * @n: how many
+ * @values: (array length=n): what it is
+ */
 void
 ir_compose_set_ints (IrCompose *c, const char *name, guint n, const gint64 *values)
 {
   g_ptr_array_add (c->attrs, (gpointer) ir_attr_ints (c->call->context, name, values, n));
 }
 
+/**
+ * ir_compose_set_string:
+ * @c: a composition
+ * @name: an attribute of the next inner call
+ * @value: what it is
+ */
 void
 ir_compose_set_string (IrCompose *c, const char *name, const char *value)
 {
@@ -280,6 +334,12 @@ ir_compose (IrCompose *c, IrOpId op, guint n, ...)
   return output;
 }
 
+/**
+ * ir_compose_result:
+ * @c: a composition
+ * @slot: an output of its call; one that it does not have: nothing is done
+ * @part: (nullable): what it is
+ */
 void
 ir_compose_result (IrCompose *c, guint slot, IrPart *part)
 {
@@ -287,12 +347,26 @@ ir_compose_result (IrCompose *c, guint slot, IrPart *part)
     c->results[slot] = part;
 }
 
+/**
+ * ir_compose_wants:
+ * @c: a composition
+ * @slot: an output of its call
+ *
+ * Returns: whether somebody wants it
+ */
 gboolean
 ir_compose_wants (const IrCompose *c, guint slot)
 {
   return slot < c->call->n_outputs && c->call->outputs[slot].present;
 }
 
+/**
+ * ir_compose_fail:
+ * @c: a composition, which is over then
+ * @code: kind of error
+ * @format: what was found against what was needed
+ * @...: its arguments
+ */
 void
 ir_compose_fail (IrCompose *c, IrOpErrorCode code, const char *format, ...)
 {
@@ -329,6 +403,12 @@ ir_compose_init (IrCompose *c, IrCall *call)
   };
 }
 
+/**
+ * ir_compose_clear:
+ * @c: a composition
+ *
+ * Frees its parts.
+ */
 void
 ir_compose_clear (IrCompose *c)
 {
@@ -358,6 +438,16 @@ ir_compose_follow (IrCompose *c, GError **error)
 
 /* -- types -- */
 
+/**
+ * ir_compose_infer:
+ * @c: a composition
+ * @inner: an inner call
+ * @inputs: its inputs
+ * @outputs: (out caller-allocates): its outputs, with types and what is known of their contents
+ * @error: return location for an error
+ *
+ * Returns: whether the types of the inputs fit
+ */
 gboolean
 ir_compose_infer (
     IrCompose *c, IrCall *inner, IrPart *const *inputs, IrPart **outputs, GError **error)
@@ -380,7 +470,7 @@ ir_compose_infer (
 gboolean
 ir_infer_composed (IrCall *call, GError **error)
 {
-  g_auto (IrCompose) c;
+  g_auto (IrCompose) c = { 0 };
   g_autoptr (GError) local = NULL;
 
   ir_compose_init (&c, call);
@@ -420,7 +510,7 @@ add_cost (IrCompose *c, IrCall *inner, IrPart *const *inputs, IrPart **outputs, 
 guint64
 ir_cost_composed (const IrCall *call)
 {
-  g_auto (IrCompose) c;
+  g_auto (IrCompose) c = { 0 };
   guint64 sum = 0;
 
   ir_compose_init (&c, (IrCall *) call);

@@ -27,20 +27,17 @@ struct _IrCompose
 {
   IrCall *call; /* of the operator that is composed, after its adapters */
   /* What is done with an inner call, whose outputs become @outputs; FALSE: @error says why not. */
-  gboolean (*apply) (IrCompose *c,
-                     IrCall *inner,
-                     IrPart *const *inputs,
-                     IrPart **outputs,
-                     GError **error);
-  gpointer data;       /* of @apply */
-  gboolean failed;     /* @error is set */
-  gboolean unknown;    /* a type is not known that the composition depends on */
-  gboolean not_nodes;  /* it has what no node can have: it is not to be put in the graph's place */
+  gboolean (*apply) (
+      IrCompose *c, IrCall *inner, IrPart *const *inputs, IrPart **outputs, GError **error);
+  gpointer data;      /* of @apply */
+  gboolean failed;    /* @error is set */
+  gboolean unknown;   /* a type is not known that the composition depends on */
+  gboolean not_nodes; /* it has what no node can have: it is not to be put in the graph's place */
   GError *error;
-  GPtrArray *parts;    /* of IrPart */
-  GPtrArray *attrs;    /* of the next inner call */
-  IrPart **inputs;     /* (nullable entries) those of @call, as they are asked for */
-  IrPart **results;    /* (nullable entries) one per output of @call */
+  GPtrArray *parts; /* of IrPart */
+  GPtrArray *attrs; /* of the next inner call */
+  IrPart **inputs;  /* (nullable entries) those of @call, as they are asked for */
+  IrPart **results; /* (nullable entries) one per output of @call */
 };
 
 /* -- for compositions -- */
@@ -72,11 +69,8 @@ IrDtype ir_compose_dtype (const IrPart *part); /* UNDEFINED: not known */
 /* -- for those who follow them -- */
 void ir_compose_init (IrCompose *c, IrCall *call);
 /* What @apply is given: types of outputs by the row's inference. */
-gboolean ir_compose_infer (IrCompose *c,
-                           IrCall *inner,
-                           IrPart *const *inputs,
-                           IrPart **outputs,
-                           GError **error);
+gboolean ir_compose_infer (
+    IrCompose *c, IrCall *inner, IrPart *const *inputs, IrPart **outputs, GError **error);
 IrPart *ir_compose_part (IrCompose *c, const IrType *type);
 /* Runs the composition; FALSE + @error, or FALSE alone where something is not known. */
 gboolean ir_compose_follow (IrCompose *c, GError **error);

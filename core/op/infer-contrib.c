@@ -51,7 +51,7 @@ static gint64
 numbers_per_byte (const IrCall *call)
 {
   return ir_call_input_dtype (call, 0) == IR_DTYPE_UINT8 && ir_call_int (call, "bits", 4) == 4 ? 2
-                                                                                                : 1;
+                                                                                               : 1;
 }
 
 /* data, indices, scales. Sets the output to data's dims, where those of indices stand in place of the
@@ -95,7 +95,7 @@ ir_infer_gather_block_quantized (IrCall *call, GError **error)
         dims[at++] = i == rank - 1 && numbers_per_byte (call) == 2 && ir_dim_is_known (dim)
                          ? dim * 2
                      : i == rank - 1 && numbers_per_byte (call) == 2 ? IR_DIM_UNKNOWN
-                                                                      : dim;
+                                                                     : dim;
     }
   ir_call_set_output_tensor_type (call, 0, ir_call_input_dtype (call, 2), at, dims);
   return TRUE;
@@ -195,7 +195,8 @@ ir_infer_group_query_attention (IrCall *call, GError **error)
 guint64
 ir_cost_group_query_attention (const IrCall *call)
 {
-  guint64 past = ir_call_input_rank (call, 3) == 4 ? ir_type_count (ir_call_input_type (call, 3)) : 1;
+  guint64 past = ir_call_input_rank (call, 3) == 4 ? ir_type_count (ir_call_input_type (call, 3))
+                                                   : 1;
 
   return ir_mul_saturated (ir_type_count (ir_call_input_type (call, 0)), 4 + past);
 }
@@ -211,9 +212,10 @@ ir_infer_inverse (IrCall *call, GError **error)
   IrDim same;
 
   if (rank != IR_RANK_UNKNOWN && rank < 2)
-    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X has rank %d, needed is at least 2", rank);
-  if (dims != NULL && !ir_call_same_dim (call, dims[rank - 2], dims[rank - 1], "rows and columns",
-                                         &same, error))
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X has rank %d, needed is at least 2",
+                         rank);
+  if (dims != NULL &&
+      !ir_call_same_dim (call, dims[rank - 2], dims[rank - 1], "rows and columns", &same, error))
     return FALSE;
   ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
   return TRUE;
@@ -334,8 +336,7 @@ ir_infer_dynamic_time_warping (IrCall *call, GError **error)
 {
   int rank = ir_call_input_rank (call, 0);
 
-  if (rank != IR_RANK_UNKNOWN && rank != 2 &&
-      !(rank == 3 && ir_call_input_dims (call, 0)[0] == 1))
+  if (rank != IR_RANK_UNKNOWN && rank != 2 && !(rank == 3 && ir_call_input_dims (call, 0)[0] == 1))
     return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "input has rank %d, needed is 2", rank);
   ir_call_set_output_tensor_type (call, 0, IR_DTYPE_INT32, 2, (IrDim[]){ 2, IR_DIM_UNKNOWN });
   return TRUE;
@@ -378,8 +379,10 @@ ir_infer_moe (IrCall *call, GError **error)
       if (!ir_call_same_dim (call, fc1[0], fc2[0], "the experts", &same, error) ||
           !ir_call_same_dim (call, fc1[2], fc2[1], "the hidden size", &same, error) ||
           !ir_call_same_dim (call, fc1[1], inner, "the inner size", &same, error) ||
-          (x != NULL && !ir_call_same_dim (call, fc1[2], x[rank - 1], "the hidden size", &same, error)) ||
-          (logits != NULL && !ir_call_same_dim (call, logits[1], fc1[0], "the experts", &same, error)))
+          (x != NULL &&
+           !ir_call_same_dim (call, fc1[2], x[rank - 1], "the hidden size", &same, error)) ||
+          (logits != NULL &&
+           !ir_call_same_dim (call, logits[1], fc1[0], "the experts", &same, error)))
         return FALSE;
       for (guint i = 0; fc3 != NULL && i < 3; i++)
         if (!ir_call_same_dim (call, fc1[i], fc3[i], "fc1 and fc3", &same, error))
@@ -405,12 +408,13 @@ guint64
 ir_cost_moe (const IrCall *call)
 {
   const IrDim *fc1 = ir_call_input_dims (call, 2);
-  guint64 each = fc1 != NULL ? ir_type_count (ir_type_tensor (call->context, IR_DTYPE_FLOAT, 2, fc1 + 1))
-                             : 1;
+  guint64 each = fc1 != NULL
+                     ? ir_type_count (ir_type_tensor (call->context, IR_DTYPE_FLOAT, 2, fc1 + 1))
+                     : 1;
   guint64 rows = fc1 != NULL && ir_dim_is_known (fc1[2]) && fc1[2] > 0
                      ? ir_type_count (ir_call_input_type (call, 0)) / (guint64) fc1[2]
                      : 1;
 
-  return ir_mul_saturated (ir_mul_saturated (4 * (guint64) MAX (ir_call_int (call, "k", 1), 1), rows),
-                           each);
+  return ir_mul_saturated (
+      ir_mul_saturated (4 * (guint64) MAX (ir_call_int (call, "k", 1), 1), rows), each);
 }

@@ -139,9 +139,16 @@ split_padding (IrWindow *window, guint i, gint64 total, gboolean more_at_end)
   window->pad_end[i] = more_at_end ? more : less;
 }
 
+/* @hangs: one window may be larger than the padded input, by less than a step: poolings have it so in
+ * every runtime, since the division of the definition rounds to 0 there. */
 static gboolean
-slide (
-    IrWindow *window, const IrCall *call, guint i, PadMode mode, gboolean ceil_mode, GError **error)
+slide (IrWindow *window,
+       const IrCall *call,
+       guint i,
+       PadMode mode,
+       gboolean ceil_mode,
+       gboolean hangs,
+       GError **error)
 {
   IrContext *context = call->context;
   IrDim in = window->in[i], extent = reach (window, context, i);
@@ -167,7 +174,7 @@ slide (
     }
   gint64 room = in + pads - extent;
   gboolean up = ceil_mode && mode == PAD_EXPLICIT;
-  if (room < 0 && (!up || room <= -stride || in + window->pad_begin[i] <= 0))
+  if (room < 0 && ((!up && !hangs) || room <= -stride || in + window->pad_begin[i] <= 0))
     return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
                          "spatial axis %u: a window of %" G_GINT64_FORMAT
                          " does not fit into %" G_GINT64_FORMAT " elements and %" G_GINT64_FORMAT
@@ -193,8 +200,8 @@ slide (
  *
  * Computes the sizes of the output: floor ((in + pads - ((kernel - 1) · dilation + 1)) / stride) +
  * 1 with explicit padding, ceil instead of floor with ceil_mode (windows that would start in the
- * padding behind the data are left out, and one may be larger than the padded input), ceil (in /
- * stride) with auto_pad SAME_*.
+ * padding behind the data are left out), ceil (in / stride) with auto_pad SAME_*. One window may be
+ * larger than the padded input with ceil_mode, or where there is no weight: in poolings.
  *
  * Fails with %IR_OP_ERROR_ATTRIBUTE on attributes of a wrong length or out of range, with
  * %IR_OP_ERROR_SHAPE if the window is larger than the padded input.
@@ -217,7 +224,7 @@ ir_window_init (IrWindow *window,
   if (!read_attributes (window, call, n_axes, in, kernel, &mode, error))
     return FALSE;
   for (guint i = 0; i < n_axes; i++)
-    if (!slide (window, call, i, mode, ceil_mode, error))
+    if (!slide (window, call, i, mode, ceil_mode, kernel == NULL, error))
       return FALSE;
   return TRUE;
 }

@@ -58,7 +58,8 @@ compare (const IrValue *value, const IrTensor *found, const IrTensor *wanted, Ir
       double a = ir_tensor_get_double (found, i), b = ir_tensor_get_double (wanted, i);
       if (a == b || fabs (a - b) <= bound)
         continue;
-      g_test_message ("%s: element %u is %.9g, ONNX Runtime has %.9g", value->name, (guint) i, a, b);
+      g_test_message ("%s: element %u is %.9g, ONNX Runtime has %.9g", value->name, (guint) i, a,
+                      b);
       g_test_fail ();
     }
 }

@@ -111,6 +111,28 @@ test_integer_limits (void)
   assert_values (17, INTS ("a", "300, -1") "y = Cast <to = 2> (a)", "uint8[2]", "44 255");
 }
 
+/* A window that is larger than the data by less than a step is one window, and those beyond are
+ * refused; a convolution has none. */
+static void
+test_windows_that_hang_over (void)
+{
+#define IMAGE FLOATS ("v", "1.0, 2.0, 3.0, 4.0") INTS ("s", "1, 1, 1, 4") "x = Reshape (v, s)\n"
+  assert_values (17, IMAGE "y = AveragePool <kernel_shape = [2,2], strides = [2,2]> (x)",
+                 "float[1,1,1,2]", "1.5 3.5");
+  assert_values (17, IMAGE "y = MaxPool <kernel_shape = [3,2], strides = [3,2]> (x)",
+                 "float[1,1,1,2]", "2 4");
+  assert_values (17, IMAGE "y = LpPool <kernel_shape = [2,1], strides = [2,3], p = 1> (x)",
+                 "float[1,1,1,2]", "1 4");
+  assert_fails (17, IMAGE "y = MaxPool <kernel_shape = [2,2]> (x)", "does not fit into 1 elements");
+  assert_fails (17, IMAGE "y = AveragePool <kernel_shape = [4,2], strides = [3,1]> (x)",
+                "does not fit into 1 elements");
+  assert_fails (17,
+                IMAGE "w = ConstantOfShape <value = float[1] {1}> (k)\n"
+                      "y = Conv <strides = [2,2]> (x, w)\n" INTS ("k", "1, 1, 2, 2"),
+                "does not fit into 1 elements");
+#undef IMAGE
+}
+
 static void
 test_division_by_zero (void)
 {
@@ -238,7 +260,9 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-#define TEST(SENTENCE, FUNCTION) g_test_add_func ("/values/" SENTENCE, FUNCTION)
+#define TEST(SENTENCE, FUNCTION) g_test_add_func ("/values/one window may hang over the data",
+                   test_windows_that_hang_over);
+  g_test_add_func ("/values/" SENTENCE, FUNCTION)
   TEST ("NaN goes through", test_nan);
   TEST ("integers wrap around at their limits", test_integer_limits);
   TEST ("a division by zero is an error for integers", test_division_by_zero);

@@ -36,7 +36,7 @@ try_inner (IrCompose *c, IrCall *inner, IrPart *const *inputs, IrPart **outputs,
 static gboolean
 can_be_made (const IrNode *node)
 {
-  g_auto (IrCompose) c;
+  g_auto (IrCompose) c = { 0 };
   IrCall call;
 
   ir_call_init (&call, node);
@@ -145,7 +145,7 @@ make (IrEdit *edit, IrNode *node)
   g_autoptr (GPtrArray) made = g_ptr_array_new ();
   g_autofree IrValue **outputs = g_memdup2 (node->outputs, sizeof *outputs * node->n_outputs);
   Maker maker = { edit, node, made };
-  g_auto (IrCompose) c;
+  g_auto (IrCompose) c = { 0 };
   IrCall call;
 
   ir_call_init (&call, node);

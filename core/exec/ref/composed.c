@@ -28,6 +28,12 @@ static gboolean
 give_result (IrCompose *c, guint slot, GError **error)
 {
   const IrTensor *from = c->results[slot]->tensor;
+
+  if (ir_tensor_dtype (from) == IR_DTYPE_STRING)
+    {
+      ir_call_take_output (c->call, slot, ir_tensor_ref ((IrTensor *) from));
+      return TRUE;
+    }
   IrTensor *to = ir_call_new_output (c->call, slot, ir_tensor_dtype (from), ir_tensor_rank (from),
                                      ir_tensor_dims (from), error);
 
@@ -41,7 +47,7 @@ give_result (IrCompose *c, guint slot, GError **error)
 gboolean
 ir_ref_composed (IrCall *call, GError **error)
 {
-  g_auto (IrCompose) c;
+  g_auto (IrCompose) c = { 0 };
   g_autoptr (GError) local = NULL;
 
   if (!call->op->infer (call, error))

@@ -151,8 +151,8 @@ read_sizes (Grouped *g, GError **error)
   g->past = ir_call_has_input (call, 3) ? (guint64) ir_tensor_dims (ir_call_input (call, 3))[2] : 0;
   g->total = ir_tensor_get_int64 (ir_call_input (call, 6), 0);
   if (g->total < 1 || g->total > G_MAXINT32)
-    return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "total_sequence_length is %" G_GINT64_FORMAT,
-                         g->total);
+    return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
+                         "total_sequence_length is %" G_GINT64_FORMAT, g->total);
   g->present = MAX (g->past, (guint64) g->total);
   return ir_tensor_n_elements (ir_call_input (call, 5)) == g->batch ||
          ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "seqlens_k must have one entry a sample");

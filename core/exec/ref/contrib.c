@@ -89,7 +89,8 @@ crop_value (const double *plane, const gint64 *dims, double y, double x, gboolea
   if (nearest)
     return plane[(gint64) round (y) * dims[3] + (gint64) round (x)];
   gint64 top = (gint64) floor (y), left = (gint64) floor (x);
-  gint64 bottom = MIN ((gint64) ceil (y), dims[2] - 1), right = MIN ((gint64) ceil (x), dims[3] - 1);
+  gint64 bottom = MIN ((gint64) ceil (y), dims[2] - 1),
+         right = MIN ((gint64) ceil (x), dims[3] - 1);
   double down = y - (double) top, across = x - (double) left;
   double upper = plane[top * dims[3] + left] * (1 - across) + plane[top * dims[3] + right] * across;
   double lower = plane[bottom * dims[3] + left] * (1 - across) +
@@ -125,7 +126,8 @@ ir_ref_crop_and_resize (IrCall *call, GError **error)
         return FALSE;
       if (sample < 0 || sample >= dims[0])
         return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "box %u is of no sample", (guint) roi);
-      const double *box = boxes + 4 * roi, *plane = x + (sample * dims[1] + channel) * dims[2] * dims[3];
+      const double *box = boxes + 4 * roi,
+                   *plane = x + (sample * dims[1] + channel) * dims[2] * dims[3];
       double at_y = crop_place (box[0], box[2], row, out[2], dims[2]);
       double at_x = crop_place (box[1], box[3], column, out[3], dims[3]);
       gboolean inside = at_y >= 0 && at_y <= (double) (dims[2] - 1) && at_x >= 0 &&
@@ -210,7 +212,8 @@ ir_ref_unfold_tensor (IrCall *call, GError **error)
 
   if (!ir_ref_prepare (call, error) ||
       !ir_call_axis (call, ir_call_int (call, "dim", -1), (int) rank, &axis, error) ||
-      !ir_ref_reader_init (&reader, call, x, error) || !ir_ref_writer_init (&writer, call, 0, error))
+      !ir_ref_reader_init (&reader, call, x, error) ||
+      !ir_ref_writer_init (&writer, call, 0, error))
     return FALSE;
   ir_ref_layout_init (&layout, rank, ir_tensor_dims (x));
   gint64 stride = layout.strides[axis];
@@ -232,7 +235,8 @@ ir_ref_ngram_repeat_block (IrCall *call, GError **error)
     return FALSE;
   const IrTensor *ids = ir_call_input (call, 0);
   gint64 batch = ir_tensor_dims (ids)[0], length = ir_tensor_dims (ids)[1];
-  gint64 words = ir_tensor_dims (ir_call_input (call, 1))[1], n = ir_call_int (call, "ngram_size", 1);
+  gint64 words = ir_tensor_dims (ir_call_input (call, 1))[1],
+         n = ir_call_int (call, "ngram_size", 1);
   IrTensor *y = ir_block_new_output (call, 0, error);
   g_autofree double *scores = y != NULL ? ir_block_load_new (call, 1, error) : NULL;
   if (scores == NULL)
@@ -241,8 +245,9 @@ ir_ref_ngram_repeat_block (IrCall *call, GError **error)
     for (gint64 i = 0; i + n <= length; i++)
       {
         gint64 k = 0, word = ir_tensor_get_int64 (ids, (guint64) (b * length + i + n - 1));
-        while (k < n - 1 && ir_tensor_get_int64 (ids, (guint64) (b * length + i + k)) ==
-                                ir_tensor_get_int64 (ids, (guint64) (b * length + length - n + 1 + k)))
+        while (k < n - 1 &&
+               ir_tensor_get_int64 (ids, (guint64) (b * length + i + k)) ==
+                   ir_tensor_get_int64 (ids, (guint64) (b * length + length - n + 1 + k)))
           k++;
         if (i == 0 && ir_block_cancelled (call, error))
           return FALSE;
@@ -273,8 +278,7 @@ words_new (const IrCall *call, guint slot, guint64 *n)
 
 /* Where @n words stand in @from [n_from] at or behind @start; n_from: nowhere. */
 static guint64
-find_words (
-    const gint64 *from, guint64 n_from, guint64 start, const gint64 *words, guint64 n)
+find_words (const gint64 *from, guint64 n_from, guint64 start, const gint64 *words, guint64 n)
 {
   for (guint64 i = start; i + n <= n_from; i++)
     if (memcmp (from + i, words, n * sizeof *words) == 0)
@@ -323,7 +327,8 @@ ir_ref_bifurcation_detector (IrCall *call, GError **error)
       guint64 same = 0;
       if (start < 0 || (guint64) start > n_source || n_predicted != n_source + 1 - (guint64) start)
         return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
-                             "the predicted words are not those behind word %" G_GINT64_FORMAT, start);
+                             "the predicted words are not those behind word %" G_GINT64_FORMAT,
+                             start);
       while (same + 1 < n_predicted && predicted[same] == source[same + (guint64) start])
         same++;
       g_array_append_vals (tokens, predicted, (guint) same + 1);
@@ -369,8 +374,9 @@ ir_ref_dynamic_time_warping (IrCall *call, GError **error)
         if (j == 1 && ir_block_cancelled (call, error))
           return FALSE;
         from[i * (n + 1) + j] = how;
-        sums[i * (n + 1) + j] = (float) (costs[(i - 1) * n + j - 1] +
-                                         (how == 0 ? both : how == 1 ? up : left));
+        sums[i * (n + 1) + j] = (float) (costs[(i - 1) * n + j - 1] + (how == 0   ? both
+                                                                       : how == 1 ? up
+                                                                                  : left));
       }
   for (guint64 i = m, j = n; i > 0 || j > 0;)
     {
@@ -477,7 +483,13 @@ typedef struct
 } Mixture;
 
 static double
-dense (const Mixture *m, guint weights, guint bias, guint64 expert, guint64 n, guint64 row, const double *x,
+dense (const Mixture *m,
+       guint weights,
+       guint bias,
+       guint64 expert,
+       guint64 n,
+       guint64 row,
+       const double *x,
        guint64 width)
 {
   const IrTensor *w = ir_call_input (m->call, weights);
@@ -579,10 +591,12 @@ mixture_init (Mixture *m, IrCall *call, GError **error)
   if (!g_strv_contains (known, m->activation) || ir_call_int (call, "use_sparse_mixer", 0) != 0 ||
       (m->fused == 1 && strcmp (m->activation, "swiglu") == 0))
     return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
-                         "activation_type %s, or use_sparse_mixer, is not supported", m->activation);
+                         "activation_type %s, or use_sparse_mixer, is not supported",
+                         m->activation);
   return m->k >= 1 && m->k <= m->experts && m->k <= 64
              ? TRUE
-             : ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "k is none that the experts allow");
+             : ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                             "k is none that the experts allow");
 }
 
 /* Rows, the logits of the experts, and the weights and biases of fc1, fc2 and perhaps fc3. */

@@ -225,7 +225,7 @@ typedef struct
 {
   const IrTensor *data, *scales, *zeros; /* the last nullable */
   guint bits;
-  gint64 block, quantized;             /* the axis of the blocks */
+  gint64 block, quantized; /* the axis of the blocks */
   gint64 dims[IR_MAX_RANK], scale_dims[IR_MAX_RANK];
   guint rank;
 } Table;

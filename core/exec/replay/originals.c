@@ -184,6 +184,10 @@ ir_originals_new (IrModel *history, guint step, IrRun *run, GError **error)
   g_autoptr (IrModel) expanded = ir_exec_expand (originals->original, error);
   if (expanded == NULL)
     return NULL;
+  if (wanted->partial) /* what the run has left out */
+    {
+      g_autoptr (GArray) missing = ir_exec_omit (expanded, &originals->backend, NULL);
+    }
   originals->flat = ir_prepared_bind_shapes (expanded, originals->inputs, NULL);
   g_autoptr (IrSchedule)
       schedule = ir_schedule_new (originals->flat, &originals->backend, 1, error);

@@ -24,7 +24,7 @@ struct _IrBuilding
   double x, y; /* of the canvas: where a menu was opened */
   gboolean has_point;
   char *act;        /* what the palette is open for: "add" or "insert" */
-  char *at;         /* (nullable): "at=NODE:INPUT" */
+  char *at;         /* (nullable): "at=NODE:INPUT", or "in=NODE:ATTR" */
   GPtrArray *reads; /* of char *: what a new node reads if no value is typed */
 };
 
@@ -268,15 +268,44 @@ collect_reads (IrBuilding *self)
     }
 }
 
+/* The branch or body at the place of a menu or a drop, as "in=NODE:ATTR"; (transfer full) (nullable) */
+static char *
+graph_at_point (IrBuilding *self)
+{
+  const IrFrame *frame = ir_canvas_get_frame (self->canvas);
+  guint n;
+  const IrSceneBox *boxes;
+  gint32 index;
+
+  if (!self->has_point || frame == NULL || frame->scene == NULL)
+    return NULL;
+  boxes = ir_scene_boxes (frame->scene, &n);
+  for (index = ir_canvas_pick (self->canvas, self->x, self->y).box; index >= 0;
+       index = boxes[index].parent)
+    {
+      const gint32 around = boxes[index].parent;
+      const IrNode *owner = around >= 0 && boxes[index].node == 0
+                                ? ir_model_live_node (frame->model, boxes[around].node)
+                                : NULL;
+
+      if (owner != NULL && boxes[index].kind == IR_SCENE_CLUSTER && boxes[index].tip != NULL &&
+          ir_node_attr_graph (owner, boxes[index].tip) != NULL)
+        return g_strdup_printf ("in=#%u:%s", owner->id, boxes[index].tip);
+    }
+  return NULL;
+}
+
 static void
 activate_add_node (GtkWidget *widget, const char *name, GVariant *parameter)
 {
   IrBuilding *self = building (widget);
+  g_autofree char *in = NULL;
 
   if (model (self) == NULL)
     return;
   collect_reads (self);
-  open_palette (self, "add", NULL);
+  in = graph_at_point (self);
+  open_palette (self, "add", in);
 }
 
 static void
@@ -310,10 +339,13 @@ activate_insert_node (GtkWidget *widget, const char *name, GVariant *parameter)
 static void
 on_value_dropped (IrCanvas *canvas, guint value, double x, double y, IrBuilding *self)
 {
+  g_autofree char *in = NULL;
+
   g_ptr_array_set_size (self->reads, 0);
   g_ptr_array_add (self->reads, g_strdup_printf ("#%u", value));
   ir_building_point (self, x, y);
-  open_palette (self, "add", NULL);
+  in = graph_at_point (self);
+  open_palette (self, "add", in);
 }
 
 /* -- acts on what is selected -- */

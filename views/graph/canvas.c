@@ -1020,7 +1020,9 @@ click (IrCanvas *self, double x, double y, gboolean toggle)
     ir_session_toggle_fold (self->session, box_at (self, hit.box)->fold);
   else if (hit.box >= 0 && is_title (self, box_at (self, hit.box), y))
     select_box (self, hit.box, toggle);
-  else if (hit.box >= 0 && box_at (self, hit.box)->kind != IR_SCENE_CLUSTER)
+  else if (hit.box >= 0 &&
+           (box_at (self, hit.box)->kind != IR_SCENE_CLUSTER ||
+            (hit.line < 0 && ir_frame_box_node (self->frame, box_at (self, hit.box)) != 0)))
     select_box (self, hit.box, toggle);
   else if (hit.line >= 0)
     {
@@ -1047,7 +1049,8 @@ on_drag_end (GtkGestureDrag *gesture, double dx, double dy, gpointer user_data)
       self->panning = FALSE;
       return;
     }
-  gtk_gesture_drag_get_start_point (gesture, &x, &y);
+  if (ir_drag_is_going_on (self->drag) || !gtk_gesture_drag_get_start_point (gesture, &x, &y))
+    return; /* it was no click, but something that is dragged */
   if (gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (gesture)) == GDK_BUTTON_PRIMARY)
     click (self, x, y, (state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK)) != 0);
 }

@@ -91,7 +91,7 @@ n_given (IrDrag *self, const IrSceneBox *box)
   const IrFrame *frame = ir_canvas_get_frame (self->canvas);
   const IrNode *node = ir_model_live_node (frame->model, box->node);
 
-  if (box->kind == IR_SCENE_NODE && node != NULL)
+  if ((box->kind == IR_SCENE_NODE || box->kind == IR_SCENE_CLUSTER) && node != NULL)
     return node->n_outputs;
   return (box->kind == IR_SCENE_INPUT || box->kind == IR_SCENE_CONSTANT) && box->value != 0;
 }
@@ -531,6 +531,12 @@ ir_drag_snapshot (IrDrag *self, GtkSnapshot *snapshot)
     }
   else
     draw_ports (self, snapshot);
+}
+
+gboolean
+ir_drag_is_going_on (IrDrag *self)
+{
+  return self->claimed;
 }
 
 /* -- object -- */

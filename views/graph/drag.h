@@ -9,4 +9,5 @@ typedef struct _IrDrag IrDrag;
 
 IrDrag *ir_drag_new (IrCanvas *canvas);
 void ir_drag_free (IrDrag *self);
+gboolean ir_drag_is_going_on (IrDrag *self);
 void ir_drag_snapshot (IrDrag *self, GtkSnapshot *snapshot);

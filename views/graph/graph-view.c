@@ -317,10 +317,15 @@ static void
 on_menu (IrGraphView *self, double x, double y)
 {
   g_autoptr (GMenuModel) model = context_menu (self);
+  double view_x, view_y;
 
   ir_building_point (self->building, x, y);
   gtk_popover_menu_set_menu_model (self->menu, model);
-  gtk_popover_set_pointing_to (GTK_POPOVER (self->menu), &(GdkRectangle){ (int) x, (int) y, 1, 1 });
+  /* of the view, not of the canvas, which asks for its place again while it moves */
+  gtk_widget_translate_coordinates (GTK_WIDGET (self->canvas), GTK_WIDGET (self), x, y, &view_x,
+                                    &view_y);
+  gtk_popover_set_pointing_to (GTK_POPOVER (self->menu),
+                               &(GdkRectangle){ (int) view_x, (int) view_y, 1, 1 });
   gtk_popover_popup (GTK_POPOVER (self->menu));
 }
 
@@ -866,7 +871,7 @@ ir_graph_view_constructed (GObject *object)
   gtk_stack_add_named (self->stack, build_empty_page (), "empty");
   gtk_stack_add_named (self->stack, column, "canvas");
   ir_building_add_keys (GTK_WIDGET (self->stack));
-  gtk_widget_set_parent (build_menu (self), GTK_WIDGET (self->canvas));
+  gtk_widget_set_parent (build_menu (self), GTK_WIDGET (self));
   adw_bin_set_child (ADW_BIN (self), GTK_WIDGET (self->stack));
   g_signal_connect_object (self->canvas, "zoomed", G_CALLBACK (on_zoomed), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->canvas, "menu", G_CALLBACK (on_menu), self, G_CONNECT_SWAPPED);
@@ -884,6 +889,9 @@ ir_graph_view_dispose (GObject *object)
           g_action_map_lookup_action (G_ACTION_MAP (self->options), show_options[i].name), self);
   g_clear_object (&self->options);
   g_clear_pointer (&self->building, ir_building_free);
+  if (self->menu != NULL)
+    gtk_widget_unparent (GTK_WIDGET (self->menu));
+  self->menu = NULL;
   G_OBJECT_CLASS (ir_graph_view_parent_class)->dispose (object);
 }
 

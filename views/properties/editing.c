@@ -162,13 +162,18 @@ add_to (GtkWidget *group, GtkWidget *row)
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
 }
 
+/* As narrow as the pane: a row that does something. */
 static void
-add_button (GtkWidget *box, const char *label, const char *action)
+add_button (GtkWidget *group, const char *label, const char *action)
 {
-  GtkWidget *button = gtk_button_new_with_label (label);
+  GtkWidget *row = adw_action_row_new ();
 
-  gtk_actionable_set_detailed_action_name (GTK_ACTIONABLE (button), action);
-  gtk_box_append (GTK_BOX (box), button);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), label);
+  gtk_actionable_set_detailed_action_name (GTK_ACTIONABLE (row), action);
+  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), TRUE);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (row),
+                             gtk_image_new_from_icon_name ("go-next-symbolic"));
+  add_to (group, row);
 }
 
 static void
@@ -193,7 +198,7 @@ ir_editing_add_value (gpointer view, IrEditingGroup add, IrSession *session, con
   g_autofree char *word = g_strdup_printf ("#%u", value->id);
   g_autofree char *text = type != NULL ? ir_type_to_string (value->graph->model->context, type)
                                        : g_strdup ("");
-  GtkWidget *group = add (view, "Value"), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *group = add (view, "Value");
   const gboolean is_constant = ir_value_constant (value) != NULL;
 
   add_to (group, ir_editing_row (session, "Name", value->name,
@@ -203,14 +208,12 @@ ir_editing_add_value (gpointer view, IrEditingGroup add, IrSession *session, con
                      is_constant ? ir_dtype_name (ir_value_dtype (value)) : text,
                      (const char *const[]){ is_constant ? "dtype" : "type", word, NULL }, 2, NULL));
   add_contents (group, session, value, word);
-  gtk_widget_set_margin_top (box, 6);
   if (value->producer == NULL || is_constant)
-    add_button (box, is_constant ? "Replace…" : "Make Constant…", "win.view('set-constant')");
+    add_button (group, is_constant ? "Replace…" : "Make Constant…", "win.view('set-constant')");
   if (!ir_value_is_graph_output (value) && value->graph->kind == IR_GRAPH_MAIN)
-    add_button (box, "Make Output", "win.view('make-output')");
+    add_button (group, "Make Output", "win.view('make-output')");
   if (value->producer == NULL || ir_value_is_graph_output (value))
-    add_button (box, value->producer != NULL ? "No Output" : "Remove", "win.view('delete')");
-  add_to (group, box);
+    add_button (group, value->producer != NULL ? "No Output" : "Remove", "win.view('delete')");
 }
 
 /* -- free sizes -- */

@@ -1,0 +1,228 @@
+#!/usr/bin/python3
+"""Graphs built in the window from nothing, by keys and by the pointer; what is saved is run by the command line.
+Arguments and needs are those of end-to-end.py, from which the window comes; PART is one of
+
+    building    the worked example by keys alone: palette, names, output, undo, copies, Save As; an If by the pointer
+    digits      the trained digits network from an empty graph, with its weights from .npy files (long)"""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+PART = sys.argv[1]
+sys.argv[1] = 'none'
+spec = importlib.util.spec_from_file_location(
+    'end_to_end', os.path.join(os.path.dirname(os.path.abspath(__file__)), 'end-to-end.py'))
+common = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(common)
+check, key, type_text, shot = common.check, common.key, common.type_text, common.shot
+BORDER = 5  # px of the window's frame where there is no window manager
+
+
+def label(window, pattern):
+    return window.expect('label', pattern)
+
+
+def at_step(window, n):
+    label(window, f'Step {n} of {n}')
+    window.wait('the picture', lambda: window.boxes())
+
+
+class Builder:
+    """Counts the steps, and waits for each."""
+
+    def __init__(self):
+        self.window = common.Window()
+        self.step = 0
+        label(self.window, 'Look inside a computation graph')
+        key('ctrl+n')
+        label(self.window, 'The Graph Is Empty')
+
+    def did(self):
+        self.step += 1
+        at_step(self.window, self.step)
+
+    def ask(self, title, *texts):
+        """Types into the dialog that a key has opened."""
+        label(self.window, title)
+        time.sleep(0.3)
+        for number, text in enumerate(texts):
+            if number > 0:
+                key('Tab')
+            key('ctrl+a')
+            type_text(text)
+        key('Return')
+        self.did()
+
+    def input(self, name, type):
+        key('n')
+        self.ask('Add Input', name, type)
+
+    def constant(self, name, contents):
+        key('k')
+        label(self.window, 'Add Constant')
+        time.sleep(0.3)
+        key('ctrl+a')
+        type_text(name)
+        key('Tab')
+        key('ctrl+a')
+        type_text(contents)
+        key('Return')
+        self.did()
+
+    def add(self, words, opened=False):
+        if not opened:
+            key('a')
+        label(self.window, '(Add|Insert) Node.*')
+        time.sleep(0.3)
+        type_text(words)
+        time.sleep(0.2)
+        key('Return')
+        self.did()
+
+    def save(self, path):
+        key('ctrl+shift+s')
+        self.window.wait('the dialog', lambda: any(
+            n.get_name() == 'Save the Graph As' for n in
+            (self.window.application.get_child_at_index(i)
+             for i in range(self.window.application.get_child_count()))))
+        time.sleep(0.5)
+        key('ctrl+a')
+        type_text(path)
+        time.sleep(0.3)
+        key('Return')
+        self.window.expect('frame', re.escape(os.path.basename(path)) + ' — irscope')
+        self.window.wait('the file', lambda: os.path.exists(path))
+
+    def box(self, pattern):
+        """Where the box whose name begins so lies, on the screen: left, top, width, height."""
+        canvas = self.window.expect('list', 'Graph')
+
+        def find():
+            for i in range(canvas.get_child_count()):
+                child = canvas.get_child_at_index(i)
+                if child is not None and re.match(pattern, child.get_name() or ''):
+                    at = child.get_extents(self.window.atspi.CoordType.WINDOW)
+                    return at.x + BORDER, at.y + BORDER, at.width, at.height
+            return None
+
+        return self.window.wait(f'the box {pattern}', find)
+
+    def drag(self, start, end):
+        for words in (('mousemove', *map(str, start)), ('mousedown', '1'),
+                      ('mousemove', str((start[0] + end[0]) // 2), str((start[1] + end[1]) // 2)),
+                      ('mousemove', *map(str, end)), ('mouseup', '1')):
+            subprocess.run(['xdotool', *words], check=True)
+            time.sleep(0.15)
+
+    def port(self, pattern):
+        x, y, width, height = self.box(pattern)
+        return x + width // 2, y + height
+
+    def middles(self, start):
+        """Of all boxes whose name begins so, from the left."""
+        canvas = self.window.expect('list', 'Graph')
+        children = [canvas.get_child_at_index(i) for i in range(canvas.get_child_count())]
+        places = [c.get_extents(self.window.atspi.CoordType.WINDOW) for c in children
+                  if c is not None and (c.get_name() or '').startswith(start)]
+        return sorted((at.x + BORDER + at.width // 2, at.y + BORDER + at.height // 2) for at in places)
+
+
+def value_of(path, name, *options):
+    done = subprocess.run([common.CLI, 'run', path, *options], capture_output=True, text=True)
+    for line in done.stdout.splitlines():
+        if line.startswith(name + ' '):
+            return line.split(None, 2)[2]
+    return done.stderr
+
+
+def draws_by_keys():
+    """f = ln (x1) + x1 * x2 - sin (x2), which is 11.652 at (2, 5)."""
+    folder = tempfile.mkdtemp(prefix='irscope-building-')
+    builder = Builder()
+    for name in ('x1', 'x2'):
+        builder.input(name, 'float')
+    for words in ('Log x1 name=ln', 'Mul x1 x2 name=product', 'Sin x2 name=sine', 'Add ln product name=sum',
+                  'Sub sum sine name=difference'):
+        builder.add(words)
+    key('o')
+    builder.did()
+    key('F2')
+    builder.ask('Rename Value', 'f')
+    shot('building-worked')
+    builder.save(os.path.join(folder, 'worked.onnx'))
+    found = value_of(os.path.join(folder, 'worked.onnx'), 'f', '--value', 'x1=2', '--value', 'x2=5')
+    check('the worked example is drawn by keys, saved, and gives 11.652', found.startswith('11.652'), found)
+    check('what was saved is not marked as changed', not any(t.startswith('•') for t in builder.window.labels()),
+          builder.window.labels())
+
+    key('ctrl+a', 'ctrl+c', 'ctrl+v')
+    builder.did()
+    check('all is copied and pasted', builder.window.find('label', '0 → 10 nodes') is not None, builder.window.labels())
+    key('ctrl+z')
+    label(builder.window, f'Step {builder.step - 1} of {builder.step - 1}')
+    key('ctrl+shift+z')
+    at_step(builder.window, builder.step)
+    key('ctrl+a', 'Delete')
+    builder.did()
+    check('all that is selected is deleted', builder.window.find('label', '0 nodes') is not None, builder.window.labels())
+    key('ctrl+z')
+    label(builder.window, f'Step {builder.step - 1} of {builder.step - 1}')
+    common.is_quiet(builder.window)
+    builder.window.process.kill()
+
+
+def draws_by_pointer():
+    """If c: Relu (x), else x."""
+    folder = tempfile.mkdtemp(prefix='irscope-building-')
+    path = os.path.join(folder, 'if.onnx')
+    builder = Builder()
+    builder.input('x', 'float[2]')
+    builder.input('c', 'bool')
+    left, bottom = builder.port('c .*')
+    builder.drag((left, bottom), (left, bottom + 90))
+    builder.add('If name=choice', opened=True)
+    key('f')
+    time.sleep(1)
+    check('an If has a node in each of its branches', len(builder.middles('Identity')) == 2, builder.window.boxes())
+    for number in range(2):
+        builder.drag(builder.port('x .*'), builder.middles('Identity')[number])
+        builder.did()
+        time.sleep(1)
+    subprocess.run(['xdotool', 'mousemove', *map(str, builder.middles('Identity')[0]), 'click', '3'], check=True)
+    builder.window.click('menu item', 'Insert Node…')
+    builder.add('Relu', opened=True)
+    shot('building-if')
+    left, right = builder.middles('Identity')
+    between = (left[0] + right[0]) // 2, left[1]  # in the frame of the If, beside its branches
+    subprocess.run(['xdotool', 'mousemove', *map(str, between), 'click', '1'], check=True)
+    builder.window.expect('label', 'If')
+    time.sleep(0.5)
+    key('o')
+    builder.did()
+    builder.save(path)
+    name = common.irscope('info', path)['outputs'][0]['name']
+    found = {value_of(path, name, '--value', f'c={c}', '--value', 'x=-1,2') for c in (0, 1)}
+    check('an If is drawn by the pointer, saved, and both of its branches run', found == {'[-1, 2]', '[0, 2]'}, found)
+    common.is_quiet(builder.window)
+    builder.window.process.kill()
+
+
+PARTS = {'building': [draws_by_keys, draws_by_pointer], 'pointer': [draws_by_pointer]}
+
+
+def main():
+    for scene in PARTS[PART]:
+        began = time.monotonic()
+        common.in_a_process(scene)
+        print(f'# {scene.__name__.replace("_", " ")}: {time.monotonic() - began:.1f} s', file=common.TAP, flush=True)
+    print(f'1..{common.n_checks}', file=common.TAP, flush=True)
+    return 1 if common.failures else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

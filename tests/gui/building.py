@@ -212,7 +212,43 @@ def draws_by_pointer():
     builder.window.process.kill()
 
 
-PARTS = {'building': [draws_by_keys, draws_by_pointer], 'pointer': [draws_by_pointer]}
+def draws_the_digits():
+    """The trained network as its optimization leaves it, with its weights from files."""
+    folder = tempfile.mkdtemp(prefix='irscope-building-')
+    basic, path = os.path.join(folder, 'basic.onnx'), os.path.join(folder, 'drawn.onnx')
+    digits = os.path.join(common.DATA, 'examples', 'digits.onnx')
+    subprocess.run([common.CLI, 'optimize', digits, '--pipeline', 'basic', '-o', basic], check=True, capture_output=True)
+    builder = Builder()
+    builder.input('image', 'float[batch,1,8,8]')
+    for name, weights in (('w1', 'conv1.weight_1'), ('b1', 'bias_1'), ('w2', 'conv2.weight_1'), ('b2', 'bias_2'),
+                          ('w3', 'block.conv1.weight_1'), ('b3', 'bias_3'), ('w4', 'block.conv2.weight_2'),
+                          ('b4', 'bias_6'), ('wf', 'fc.weight'), ('bf', 'fc.bias')):
+        file = os.path.join(folder, name + '.npy')
+        subprocess.run([common.CLI, 'tensor', basic, weights, '-o', file], check=True, capture_output=True)
+        builder.constant(name, file)
+    builder.constant('shape', 'int64[2] {-1, 384}')
+    for words in ('Conv image w1 b1 pads=1,1,1,1 name=c1', 'Relu c1 name=r1', 'Conv r1 w2 b2 pads=1,1,1,1 name=c2',
+                  'Relu c2 name=r2', 'MaxPool r2 kernel_shape=2,2 strides=2,2 name=p',
+                  'Conv p w3 b3 pads=1,1,1,1 name=c3', 'Relu c3 name=r3', 'Conv r3 w4 b4 pads=1,1,1,1 name=c4',
+                  'Add c4 p name=sum', 'Relu sum name=r4', 'Reshape r4 shape name=flat',
+                  'Gemm flat wf bf transB=1 name=fc', 'Softmax fc axis=1 name=probabilities'):
+        builder.add(words)
+    key('o')
+    builder.did()
+    shot('building-digits')
+    builder.save(path)
+    name = common.irscope('info', path)['outputs'][0]['name']
+    for digit in (0, 7):
+        image = 'image=' + os.path.join(common.DATA, 'examples', f'digits-input-{digit}.npy')
+        found, wanted = ([float(n) for n in value_of(file, value, '--input', image).strip('[]').split(',')]
+                         for file, value in ((path, name), (digits, 'probabilities')))
+        check(f'the network that was drawn sees a {digit} as the trained one does',
+              len(found) == 10 and all(abs(a - b) < 1e-4 for a, b in zip(found, wanted)), (found, wanted))
+    common.is_quiet(builder.window)
+    builder.window.process.kill()
+
+
+PARTS = {'building': [draws_by_keys, draws_by_pointer], 'digits': [draws_the_digits]}
 
 
 def main():

@@ -286,12 +286,20 @@ choose_level (const Scopes *scopes)
   return keys;
 }
 
+/* Copies of one block, and arithmetic on shapes. */
+static gboolean
+nobody_reads (const IrSceneBox *box)
+{
+  return box->kind == IR_SCENE_CLUSTER && box->fold != NULL &&
+         (g_str_has_prefix (box->fold, "repeat:") || g_str_has_prefix (box->fold, "shape:"));
+}
+
 /**
  * ir_picture_choose_folds:
  * @scene: the picture of a graph with all scopes open
  *
  * Returns: (transfer full) (nullable): keys of the scopes to close so that the picture can be taken
- *   in at once: those of the deepest level that leaves few boxes, or few more than closing the
+ *   in at once: copies of one block, arithmetic on shapes, and those of the deepest level that leaves few boxes, or few more than closing the
  *   outermost ones does; %NULL if the picture is small, or has no scopes to speak of
  */
 GHashTable *
@@ -304,6 +312,13 @@ ir_picture_choose_folds (const IrScene *scene)
   find_scopes (&scopes, scene);
   if (scopes.n > MANY_BOXES && (bounds.height > SMALL_HEIGHT || bounds.width > SMALL_WIDTH))
     keys = choose_level (&scopes);
+  for (guint i = 0; i < scopes.n; i++)
+    if (nobody_reads (&scopes.boxes[i]))
+      {
+        if (keys == NULL)
+          keys = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+        g_hash_table_add (keys, g_strdup (scopes.boxes[i].fold));
+      }
   g_free (scopes.depths);
   g_free (scopes.has_more);
   return keys;

@@ -61,7 +61,9 @@ static const CliOption render_options[] = {
   { "horizontal", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, left_to_right),
     "From left to right", NULL },
   { "fold", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, fold),
-    "Draw this scope as one box", "SCOPE" },
+    "Draw this scope as one box; or all scopes, repeats (copies of one block), shapes (arithmetic on "
+    "shapes) or branches",
+    "SCOPE" },
   { "zoom", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, zoom),
     "The picture as the window shows it at this zoom, with the names that can be read there", "Z" },
   { "scale", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, scale),
@@ -69,14 +71,44 @@ static const CliOption render_options[] = {
   { 0 },
 };
 
-static GHashTable *
-folded_scopes (const Options *options)
+/* What --fold may name besides scopes: all groups whose keys begin so. */
+static const struct
 {
-  GHashTable *folded = g_hash_table_new (g_str_hash, g_str_equal);
+  const char *name, *prefix;
+} kinds_of_folds[] = {
+  { "scopes", "scope:" },
+  { "repeats", "repeat:" },
+  { "shapes", "shape:" },
+  { "branches", "node:" },
+};
 
-  for (guint i = 0; options->fold != NULL && options->fold[i] != NULL; i++)
-    g_hash_table_add (folded, options->fold[i]);
-  return folded;
+static void
+add_folds_of_kind (GHashTable *folded, const IrScene *open, const char *prefix)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (open, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].fold != NULL && g_str_has_prefix (boxes[i].fold, prefix))
+      g_hash_table_add (folded, g_strdup (boxes[i].fold));
+}
+
+/* @open: the picture with all open; adds what is to be one box */
+static void
+add_fold (GHashTable *folded, const IrScene *open, const char *text)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (kinds_of_folds); i++)
+    {
+      if (strcmp (text, kinds_of_folds[i].name) == 0)
+        add_folds_of_kind (folded, open, kinds_of_folds[i].prefix);
+      if (strcmp (text, kinds_of_folds[i].name) == 0 ||
+          g_str_has_prefix (text, kinds_of_folds[i].prefix))
+        {
+          g_hash_table_add (folded, g_strdup (text));
+          return;
+        }
+    }
+  g_hash_table_add (folded, g_strconcat ("scope:", text, NULL));
 }
 
 static gboolean
@@ -135,7 +167,7 @@ static IrScene *
 graph_scene (
     Cli *cli, const Options *options, CliModel *opened, IrTextMeasure *measure, GError **error)
 {
-  g_autoptr (GHashTable) folded = folded_scopes (options);
+  g_autoptr (GHashTable) folded = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   IrSceneOptions scene_options = {
     .measure = ir_text_measure_width,
     .measure_data = measure,
@@ -147,6 +179,16 @@ graph_scene (
   };
   guint from, to;
 
+  if (options->fold != NULL)
+    {
+      g_autoptr (IrScene) open = ir_scene_new_for_model (opened->model, &scene_options,
+                                                         cli->cancellable, error);
+
+      if (open == NULL)
+        return NULL;
+      for (guint i = 0; options->fold[i] != NULL; i++)
+        add_fold (folded, open, options->fold[i]);
+    }
   if (options->why != NULL)
     return why_scene (cli, options, opened, &scene_options, error);
   if (options->diff == NULL)

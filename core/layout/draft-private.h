@@ -24,6 +24,7 @@ typedef struct
   gint32 group;              /* or -1 */
   guint64 key;
   char *title;
+  char *note;                        /* (nullable) of folds: a second line */
   char *fold;                        /* (nullable) fold key */
   GArray *in, *out;                  /* of guint64: ports by slot, or for folds by what passes */
   GArray *rows;                      /* (nullable) of SceneRow */
@@ -68,7 +69,9 @@ guint scene_draft_port (const GArray *ports, guint64 port);
 char *scene_type_text (const IrValue *value);
 
 /* -- what folds are called (fold-keys.c) -- */
-#define SCENE_SCOPE_FOLD "scope:"
+#define SCENE_SCOPE_FOLD  "scope:"
+#define SCENE_REPEAT_FOLD "repeat:"
+#define SCENE_SHAPE_FOLD  "shape:"
 
 guint64 scene_hash_text (const char *text, guint64 seed);
 guint64 scene_node_key (const IrDiff *diff, const IrNode *a, const IrNode *b);
@@ -77,6 +80,18 @@ IrSceneState scene_find_sides (
 guint64 scene_graph_key (const IrDiff *diff, const IrGraph *graph, gboolean later);
 char *scene_scope_fold (guint64 graph, const char *scope, gsize length);
 char *scene_node_fold (guint64 key);
+
+/* -- copies of one block, and arithmetic on shapes (repeats.c) -- */
+typedef struct
+{
+  char *title;  /* "layers × 12" */
+  char *differ; /* (nullable) "differ: layers.0" */
+} SceneRepeat;
+
+char *scene_repeat_fold (guint64 graph, const char *scope, gsize length); /* (nullable) */
+GHashTable *scene_repeats_new (const IrDiff *diff, const IrModel *model);
+char *scene_shape_fold (IrNodeId root);
+GHashTable *scene_shapes_new (const IrDiff *diff, const IrModel *model);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SceneDraft, scene_draft_free)
 

@@ -1,6 +1,7 @@
 /* What folds are called: "node:7" is a node with subgraphs, "scope:a/b" a scope of the main graph,
  * "scope:123456789abcdef0:a/b" one of a subgraph, where the digits are the subgraph's place: the
- * node that owns it, and the attribute. Nodes that two models share have one name. */
+ * node that owns it, and the attribute. "repeat:a/layers." are its copies with numbers behind,
+ * "shape:7" the arithmetic on shapes around node 7. Nodes that two models share have one name. */
 #include "config.h"
 
 #include "core/layout/draft-private.h"
@@ -109,7 +110,30 @@ add_scopes (GPtrArray *keys, const IrDiff *diff, const IrNode *node, gboolean la
 
   for (gsize n = node->scope != NULL ? strlen (node->scope) : 0; n > 0; n--)
     if (node->scope[n] == '\0' || node->scope[n] == '/')
-      g_ptr_array_add (keys, scene_scope_fold (graph, node->scope, n));
+      {
+        char *repeat = scene_repeat_fold (graph, node->scope, n);
+
+        g_ptr_array_add (keys, scene_scope_fold (graph, node->scope, n));
+        if (repeat != NULL)
+          g_ptr_array_add (keys, repeat);
+      }
+}
+
+/* Where @node may be arithmetic on shapes: one look at the whole model. */
+static void
+add_shape (GPtrArray *keys, const IrDiff *diff, const IrNode *node)
+{
+  const IrDtype dtype = ir_value_dtype (ir_node_output (node, 0));
+  g_autoptr (GHashTable) shapes = NULL;
+  gpointer root;
+
+  if (ir_node_output (node, 0) == NULL || (dtype != IR_DTYPE_INT64 && dtype != IR_DTYPE_INT32 &&
+                                           dtype != IR_DTYPE_BOOL))
+    return;
+  shapes = scene_shapes_new (diff, node->graph->model);
+  root = g_hash_table_lookup (shapes, node);
+  if (root != NULL)
+    g_ptr_array_add (keys, scene_shape_fold (GPOINTER_TO_UINT (root)));
 }
 
 #define MAX_DEPTH 1000 /* of graphs in graphs; a broken model may hold one within itself */
@@ -138,6 +162,8 @@ ir_scene_fold_keys (const IrDiff *diff, const IrNode *node)
 
       scene_find_sides (diff, node, diff == NULL || node->graph->model == diff->b, &a, &b);
       node = b != NULL ? b : a;
+      if (depth == 0 && b != NULL)
+        add_shape (keys, diff, node);
       if (depth > 0)
         g_ptr_array_add (keys, scene_node_fold (scene_node_key (diff, a, b)));
       add_scopes (keys, diff, node, b != NULL);

@@ -24,6 +24,8 @@ typedef struct
   GHashTable *links;  /* LinkKey -> index + 1 */
   GHashTable *scopes; /* "graph/scope prefix" -> number of nodes */
   GHashTable *fixed;  /* set of nodes that only constants lead to */
+  GHashTable *repeats; /* key of a group of copies -> SceneRepeat */
+  GHashTable *shapes;  /* node -> id of the part of arithmetic on shapes that it belongs to */
   GStringChunk *names;
 } Collect;
 
@@ -75,6 +77,7 @@ clear_item (gpointer data)
   SceneItem *item = data;
 
   g_free (item->title);
+  g_free (item->note);
   g_free (item->fold);
   g_array_unref (item->in);
   g_array_unref (item->out);
@@ -220,6 +223,7 @@ is_folded_constant (const Collect *c, const IrNode *node)
 
 static Place place_of_graph (Collect *c, const IrGraph *graph, gboolean later);
 static Place place_in_scope (Collect *c, const IrNode *node, gboolean later);
+static Place place_in_shapes (Collect *c, const IrNode *node, Place place);
 
 static gint32
 new_fold (Collect *c, Place around, const char *fold, const char *title, guint64 key)
@@ -263,7 +267,7 @@ end_of_node (Collect *c, const IrNode *node, gboolean later)
   if (g_hash_table_lookup_extended (c->ends, node, NULL, &found))
     return GPOINTER_TO_INT (found);
   IrSceneState state = scene_find_sides (c->diff, node, later, &a, &b);
-  Place place = place_in_scope (c, b ? b : a, b != NULL);
+  Place place = place_in_shapes (c, b, place_in_scope (c, b ? b : a, b != NULL));
   guint64 key = scene_node_key (c->diff, a, b);
 
   if (place.hidden || is_folded_constant (c, node))
@@ -430,6 +434,53 @@ count_scopes (Collect *c, const IrModel *model, gboolean later)
       g_hash_table_insert (c->scopes, name, n);
 }
 
+/* A frame, or a closed box, called @name, in @place */
+static Place
+place_in_group (Collect *c, Place place, const char *name, const char *title, const char *note)
+{
+  Place *known = g_hash_table_lookup (c->places, name);
+
+  if (known != NULL)
+    return *known;
+  if (is_folded (c, name))
+    {
+      place.item = new_fold (c, place, name, title, 0);
+      item_at (c, place.item)->note = g_strdup (note);
+    }
+  else
+    place.group = add_group (c, (SceneGroup){ .parent = place.group,
+                                              .key = scene_hash_text (name, 0),
+                                              .title = g_strdup (title),
+                                              .fold = g_strdup (name) });
+  return *remember_place (c, name, place);
+}
+
+/* Copies of one block lie in one group. */
+static Place
+place_in_repeat (Collect *c, Place place, guint64 graph, const char *scope, gsize length)
+{
+  g_autofree char *fold = scene_repeat_fold (graph, scope, length);
+  const SceneRepeat *repeat = fold != NULL ? g_hash_table_lookup (c->repeats, fold) : NULL;
+
+  if (repeat == NULL)
+    return place;
+  return place_in_group (c, place, g_string_chunk_insert_const (c->names, fold), repeat->title,
+                         repeat->differ);
+}
+
+/* @node: (nullable): in the later model */
+static Place
+place_in_shapes (Collect *c, const IrNode *node, Place place)
+{
+  const gpointer root = node != NULL ? g_hash_table_lookup (c->shapes, node) : NULL;
+  g_autofree char *fold = NULL;
+
+  if (root == NULL || place.hidden || place.item >= 0 || c->options->show_constants)
+    return place;
+  fold = scene_shape_fold (GPOINTER_TO_UINT (root));
+  return place_in_group (c, place, g_string_chunk_insert_const (c->names, fold), "shape", NULL);
+}
+
 static Place
 place_in_scope (Collect *c, const IrNode *node, gboolean later)
 {
@@ -454,6 +505,12 @@ place_in_scope (Collect *c, const IrNode *node, gboolean later)
       else if (n > 1 && n < around)
         {
           g_autofree char *title = g_strndup (start, (gsize) (p - start));
+          place = place_in_repeat (c, place, graph, node->scope, (gsize) (p - node->scope));
+          if (place.item >= 0)
+            {
+              remember_place (c, name, place);
+              return place;
+            }
           if (is_folded (c, name))
             place.item = new_fold (c, place, name, title, graph);
           else
@@ -684,7 +741,8 @@ computed_figure (const IrValue *value)
   const IrNode *node = value->producer;
   g_autofree char *type = scene_type_text (value);
 
-  if (node == NULL || node->op == NULL || (node->op->flags & IR_OP_VIEW) != 0)
+  if (node == NULL || node->op == NULL || ir_node_is_constant (node) ||
+      (node->op->flags & IR_OP_VIEW) != 0)
     return g_steal_pointer (&type);
   return g_strdup_printf ("%s %s", node->op->brief != NULL ? node->op->brief : node->op_type,
                           type != NULL ? type : "");
@@ -922,6 +980,9 @@ scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *optio
   c.names = g_string_chunk_new (1024);
   c.fixed = g_hash_table_new (NULL, NULL);
   find_fixed (&c, model);
+  c.repeats = options->flat ? g_hash_table_new (g_str_hash, g_str_equal)
+                            : scene_repeats_new (diff, model);
+  c.shapes = scene_shapes_new (diff, model);
   if (diff != NULL)
     find_fixed (&c, diff->a);
 
@@ -946,6 +1007,8 @@ scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *optio
   g_hash_table_unref (c.links);
   g_hash_table_unref (c.scopes);
   g_hash_table_unref (c.fixed);
+  g_hash_table_unref (c.repeats);
+  g_hash_table_unref (c.shapes);
   g_string_chunk_free (c.names);
   return draft;
 }

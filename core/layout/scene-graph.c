@@ -335,6 +335,8 @@ write_fold (Look *look, const SceneItem *item)
   if (text->len == 0)
     g_string_append (text, "closed");
   add_body (look, IR_SCENE_TEXT_SUBTITLE, g_string_free (text, FALSE), NULL);
+  if (item->note != NULL)
+    add_body (look, IR_SCENE_TEXT_SUBTITLE, g_strdup (item->note), NULL);
 }
 
 static void

@@ -7,6 +7,7 @@
 #include "core/layout/scene.h"
 #include "core/render/render.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 static IrModel *
@@ -227,6 +228,133 @@ test_captured (void)
   g_assert_cmpuint (n_captured, ==, 2);
 }
 
+/* -- copies of one block, arithmetic on shapes -- */
+
+static char *
+layers (const char *odd)
+{
+  GString *text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                "demo (float[2, 4] v0) => (float[2, 4] v5)\n"
+                                "<float[4] w = {1, 2, 3, 4}, float[1] u = {1}>\n{\n");
+
+  for (guint i = 0; i < 5; i++)
+    g_string_append_printf (text,
+                            "  [\"/net/block_%u/act/%s\"] a%u = %s (v%u)\n"
+                            "  [\"/net/block_%u/Mul\"] m%u = Mul (a%u, %s)\n"
+                            "  [\"/net/block_%u/Add\"] v%u = Add (m%u, v%u)\n",
+                            i, i == 3 ? odd : "Relu", i, i == 3 ? odd : "Relu", i, i, i, i,
+                            i == 1 && strcmp (odd, "Tanh") == 0 ? "u" : "w", i, i + 1, i, i);
+  g_string_append (text, "}\n");
+  return g_string_free (text, FALSE);
+}
+
+static IrScene *
+draw_closed (const char *text, const char *fold)
+{
+  g_autoptr (GHashTable) folded = g_hash_table_new (g_str_hash, g_str_equal);
+  IrSceneOptions options = { .folded = folded };
+
+  g_hash_table_add (folded, (gpointer) fold);
+  return draw (text, &options);
+}
+
+static void
+test_repeats (void)
+{
+  g_autofree char *equal = layers ("Relu"), *odd = layers ("Tanh");
+  g_autoptr (IrScene) open = draw (equal, NULL);
+  g_autoptr (IrScene) closed = draw_closed (equal, "repeat:net/block_");
+  g_autoptr (IrScene) differs = draw_closed (odd, "repeat:net/block_");
+  g_autofree char *text = ir_scene_to_text (differs), *same = ir_scene_to_text (closed);
+  guint n;
+
+  g_assert_nonnull (box_titled (open, "\342\226\276 block \303\227 5"));
+  g_assert_nonnull (box_titled (closed, "\342\226\270 block \303\227 5"));
+  ir_scene_boxes (closed, &n);
+  g_assert_cmpuint (n, ==, 3);
+  g_assert_null (strstr (same, "differ"));
+  g_assert_nonnull (strstr (text, "differ: block_1, block_3"));
+}
+
+static void
+test_no_repeats (void)
+{
+  static const char *const two = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                 "demo (float[N] x) => (float[N] y)\n{\n"
+                                 "  [\"/a0/Relu\"] b = Relu (x)\n  [\"/a0/Exp\"] c = Exp (b)\n"
+                                 "  [\"/a1/Tanh\"] d = Tanh (c)\n  [\"/a1/Sin\"] e = Sin (d)\n"
+                                 "  [\"/a2/Cos\"] f = Cos (e)\n  [\"/a2/Abs\"] y = Abs (f)\n}\n";
+  g_autoptr (IrScene) scene = draw (two, NULL);
+  g_autofree char *text = ir_scene_to_text (scene);
+
+  g_assert_null (strstr (text, "\303\227 3")); /* three scopes that have nothing in common */
+}
+
+static const char *const shaped =
+    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+    "demo (float[N, 8] x) => (float[A, B] y, int64[2] s)\n"
+    "<int64[1] zero = {0}, int64[1] two = {2}>\n"
+    "{\n"
+    "  a = Shape (x)\n"
+    "  b = Gather (a, zero)\n"
+    "  c = Concat <axis = 0> (b, two)\n"
+    "  r = Reshape (x, c)\n"
+    "  d = Shape (r)\n"         /* behind the first part: one of its own */
+    "  e = Mul (d, two)\n"
+    "  f = Concat <axis = 0> (b, two)\n"
+    "  g = Add (e, f)\n"
+    "  y = Reshape (r, g)\n"
+    "  s = Shape (y)\n"         /* an output, and alone */
+    "}\n";
+
+/* As a file is opened: with types. */
+static IrModel *
+load (const char *text)
+{
+  g_autofree char *folder = g_dir_make_tmp ("irscope-detail-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "m.onnxtxt", NULL);
+  g_autoptr (GError) error = NULL;
+  IrModel *model;
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  model = ir_model_load (path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_remove (path);
+  g_rmdir (folder);
+  return model;
+}
+
+static void
+test_shapes (void)
+{
+  g_autoptr (IrModel) model = load (shaped);
+  g_autoptr (IrScene) open = draw_model (model, NULL);
+  g_autoptr (GHashTable) folded = g_hash_table_new (g_str_hash, g_str_equal);
+  IrSceneOptions options = { .folded = folded };
+  guint n, n_folds = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (open, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].fold != NULL && g_str_has_prefix (boxes[i].fold, "shape:"))
+      {
+        g_hash_table_add (folded, (gpointer) boxes[i].fold);
+        n_folds++;
+      }
+  g_assert_cmpuint (n_folds, ==, 2);
+  g_autoptr (IrScene) closed = draw_model (model, &options);
+  boxes = ir_scene_boxes (closed, &n);
+  for (guint i = 0; i < n; i++)
+    g_assert_cmpint (boxes[i].kind, !=, IR_SCENE_CLUSTER);
+  g_assert_nonnull (box_titled (closed, "Shape"));
+  g_assert_null (box_titled (closed, "Gather"));
+  g_assert_null (box_titled (closed, "Mul"));
+  /* no line goes back up: closing made no cycle */
+  const IrSceneLine *lines = ir_scene_lines (closed, &n);
+  for (guint i = 0; i < n; i++)
+    if (lines[i].from >= 0 && lines[i].to >= 0)
+      g_assert_cmpfloat (boxes[lines[i].from].y, <, boxes[lines[i].to].y);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -237,5 +365,8 @@ main (int argc, char **argv)
   g_test_add_func ("/detail/what only constants lead to is written in its consumer",
                    test_constants);
   g_test_add_func ("/detail/captured values are told apart", test_captured);
+  g_test_add_func ("/detail/copies of one block are a group", test_repeats);
+  g_test_add_func ("/detail/scopes with numbers that are no copies", test_no_repeats);
+  g_test_add_func ("/detail/arithmetic on shapes is a group", test_shapes);
   return g_test_run ();
 }

@@ -84,6 +84,7 @@ enum
 enum
 {
   ZOOMED,
+  MOVED,
   MENU,
   VALUE_DROPPED,
   N_SIGNALS
@@ -269,6 +270,32 @@ fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
 
   fly_to (self, zoom, (rect->x + rect->width / 2) * zoom - now.width / 2,
           (rect->y + rect->height / 2) * zoom - free_height (self) / 2);
+}
+
+const IrScene *
+ir_canvas_get_scene (IrCanvas *self)
+{
+  return scene (self);
+}
+
+IrLayoutRect
+ir_canvas_get_sight (IrCanvas *self)
+{
+  const IrCamera now = camera (self);
+
+  return ir_camera_world (&now);
+}
+
+void
+ir_canvas_centre (IrCanvas *self, double x, double y)
+{
+  const IrCamera now = camera (self);
+
+  if (self->animation != NULL)
+    adw_animation_pause (self->animation);
+  self->moved = TRUE;
+  set_camera (self, now.zoom, x * now.zoom - now.width / 2,
+              y * now.zoom - free_height (self) / 2);
 }
 
 double
@@ -1225,6 +1252,7 @@ on_sync_timeout (gpointer data)
 
   self->sync_timeout = 0;
   sync_proxies (self);
+  g_signal_emit (self, signals[MOVED], 0);
   if (self->zoom_to_tell)
     g_signal_emit (self, signals[ZOOMED], 0);
   self->zoom_to_tell = FALSE;
@@ -1550,6 +1578,8 @@ ir_canvas_class_init (IrCanvasClass *klass)
   gtk_widget_class_install_action (widget_class, "canvas.activate", NULL, activate_action);
   signals[ZOOMED] = g_signal_new ("zoomed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL,
                                   NULL, NULL, G_TYPE_NONE, 0);
+  signals[MOVED] = g_signal_new ("moved", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL,
+                                 NULL, NULL, G_TYPE_NONE, 0);
   signals[MENU] = g_signal_new ("menu", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL,
                                 NULL, G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
   signals[VALUE_DROPPED] = g_signal_new ("value-dropped", G_TYPE_FROM_CLASS (klass),

@@ -2,6 +2,7 @@
  * GtkScrolledWindow. */
 #pragma once
 
+#include "core/layout/scene.h"
 #include "views/graph/paint.h"
 #include "views/session/frame.h"
 
@@ -10,12 +11,15 @@
 #define IR_TYPE_CANVAS (ir_canvas_get_type ())
 G_DECLARE_FINAL_TYPE (IrCanvas, ir_canvas, IR, CANVAS, GtkWidget)
 
-/* Signals: zoomed; menu (double x, double y): a context menu is wanted there; value-dropped (guint
- * value, double x, double y): a line was drawn to where nothing is. */
+/* Signals: zoomed; moved (the camera); menu (double x, double y): a context menu is wanted there;
+ * value-dropped (guint value, double x, double y): a line was drawn to where nothing is. */
 GtkWidget *ir_canvas_new (IrSession *session); /* (transfer floating) */
 void ir_canvas_frame_changed (IrCanvas *self);
 void ir_canvas_selection_changed (IrCanvas *self);
 double ir_canvas_get_zoom (IrCanvas *self);
+const IrScene *ir_canvas_get_scene (IrCanvas *self); /* (nullable) */
+IrLayoutRect ir_canvas_get_sight (IrCanvas *self);   /* the part that is seen, in px of the scene */
+void ir_canvas_centre (IrCanvas *self, double x, double y); /* px of the scene, to the middle */
 void ir_canvas_zoom_by (IrCanvas *self, double factor); /* around the middle */
 void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);

@@ -7,6 +7,7 @@
 #include "views/count.h"
 #include "views/graph/building.h"
 #include "views/graph/canvas.h"
+#include "views/graph/minimap.h"
 #include "views/graph/reach.h"
 #include "views/graph/search-panel.h"
 #include "views/overlay.h"
@@ -27,6 +28,7 @@ struct _IrGraphView
   IrCanvas *canvas;
   IrBuilding *building;
   IrSearchPanel *search;
+  IrMinimap *minimap;
   GtkLabel *zoom_label;
   GtkWidget *legend, *zoom_bar;
   GtkLabel *legend_labels[IR_N_SCENE_STATES];
@@ -510,6 +512,7 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
 
       update_page (self);
       ir_canvas_frame_changed (self->canvas);
+      ir_minimap_scene_changed (self->minimap);
       if (!was_drawn && ir_canvas_selected_box (self->canvas) >= 0)
         ir_canvas_show_selection (self->canvas); /* its scopes were opened for it */
       update_legend (self);
@@ -859,6 +862,10 @@ ir_graph_view_constructed (GObject *object)
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_legend (self));
   self->zoom_bar = build_zoom (self);
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), self->zoom_bar);
+  self->minimap = IR_MINIMAP (ir_minimap_new (self->canvas));
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), GTK_WIDGET (self->minimap));
+  g_signal_connect_object (self->canvas, "moved", G_CALLBACK (ir_minimap_update), self->minimap,
+                           G_CONNECT_SWAPPED);
   self->search = IR_SEARCH_PANEL (ir_search_panel_new (session (self)));
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), GTK_WIDGET (self->search));
   g_signal_connect_object (self->search, "chosen", G_CALLBACK (on_search_chosen), self,

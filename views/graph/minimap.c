@@ -1,0 +1,248 @@
+#include "config.h"
+
+#include "views/graph/minimap.h"
+
+#include "core/render/palette.h"
+
+#include <adwaita.h>
+#include <math.h>
+
+#define MOST_WIDTH  180.0 /* px */
+#define MOST_HEIGHT 130.0
+#define LEAST       40.0
+#define MOST_PART   0.92 /* of the picture in sight: then there is nothing to be found here */
+
+struct _IrMinimap
+{
+  GtkWidget parent_instance;
+
+  IrCanvas *canvas;         /* that owns the camera; the view keeps both */
+  cairo_surface_t *picture; /* (nullable) painted once for a scene */
+  double scale;             /* px of the map per px of the scene */
+  int width, height;        /* px of the map */
+  gboolean dark;
+};
+
+G_DEFINE_FINAL_TYPE (IrMinimap, ir_minimap, GTK_TYPE_WIDGET)
+
+static void
+set_colour (cairo_t *cr, guint32 colour, double alpha)
+{
+  cairo_set_source_rgba (cr, (colour >> 16 & 0xff) / 255.0, (colour >> 8 & 0xff) / 255.0,
+                         (colour & 0xff) / 255.0, alpha);
+}
+
+static void
+paint_boxes (IrMinimap *self, cairo_t *cr, const IrScene *scene)
+{
+  const IrPalette *palette = ir_palette (self->dark);
+  const IrLayoutRect bounds = ir_scene_bounds (scene);
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrSceneBox *b = &boxes[i];
+      const guint32 colour = b->state != IR_SCENE_SAME       ? palette->state[b->state]
+                             : b->kind == IR_SCENE_CLUSTER   ? palette->frame_deep
+                                                             : palette->header[b->colour %
+                                                                             IR_N_SCENE_COLOURS];
+
+      set_colour (cr, colour, 1);
+      cairo_rectangle (cr, (b->x - bounds.x) * self->scale, (b->y - bounds.y) * self->scale,
+                       MAX (b->width * self->scale, 1), MAX (b->height * self->scale, 1));
+      cairo_fill (cr);
+    }
+}
+
+static void
+make_picture (IrMinimap *self)
+{
+  const IrScene *scene = ir_canvas_get_scene (self->canvas);
+  const int factor = gtk_widget_get_scale_factor (GTK_WIDGET (self));
+  IrLayoutRect bounds;
+  cairo_t *cr;
+  int width, height;
+
+  g_clear_pointer (&self->picture, cairo_surface_destroy);
+  if (scene == NULL)
+    return;
+  bounds = ir_scene_bounds (scene);
+  self->scale = MIN (MOST_WIDTH / MAX (bounds.width, 1), MOST_HEIGHT / MAX (bounds.height, 1));
+  width = (int) ceil (MAX (bounds.width * self->scale, LEAST));
+  height = (int) ceil (MAX (bounds.height * self->scale, LEAST));
+  self->picture = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width * factor, height * factor);
+  cairo_surface_set_device_scale (self->picture, factor, factor);
+  cr = cairo_create (self->picture);
+  cairo_translate (cr, (width - bounds.width * self->scale) / 2,
+                   (height - bounds.height * self->scale) / 2);
+  paint_boxes (self, cr, scene);
+  cairo_destroy (cr);
+  self->width = width;
+  self->height = height;
+  gtk_widget_queue_resize (GTK_WIDGET (self));
+}
+
+/* Where the picture begins in the widget. */
+static void
+origin (IrMinimap *self, const IrLayoutRect *bounds, double *x, double *y)
+{
+  *x = (gtk_widget_get_width (GTK_WIDGET (self)) - bounds->width * self->scale) / 2;
+  *y = (gtk_widget_get_height (GTK_WIDGET (self)) - bounds->height * self->scale) / 2;
+}
+
+static void
+ir_minimap_measure (GtkWidget *widget,
+                    GtkOrientation orientation,
+                    int for_size,
+                    int *minimum,
+                    int *natural,
+                    int *minimum_baseline,
+                    int *natural_baseline)
+{
+  const IrMinimap *self = IR_MINIMAP (widget);
+
+  *minimum = *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? self->width : self->height;
+}
+
+static void
+ir_minimap_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  IrMinimap *self = IR_MINIMAP (widget);
+  const IrScene *scene = ir_canvas_get_scene (self->canvas);
+  const IrLayoutRect seen = ir_canvas_get_sight (self->canvas);
+  const float width = (float) gtk_widget_get_width (widget);
+  const float height = (float) gtk_widget_get_height (widget);
+  IrLayoutRect bounds;
+  double x, y;
+  cairo_t *cr;
+
+  if (scene == NULL || self->picture == NULL)
+    return;
+  bounds = ir_scene_bounds (scene);
+  origin (self, &bounds, &x, &y);
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
+  cairo_set_source_surface (cr, self->picture, 0, 0);
+  cairo_paint (cr);
+  cairo_rectangle (cr, 0, 0, width, height);
+  cairo_rectangle (cr, x + (seen.x - bounds.x) * self->scale, y + (seen.y - bounds.y) * self->scale,
+                   MAX (seen.width * self->scale, 3), MAX (seen.height * self->scale, 3));
+  cairo_set_fill_rule (cr, CAIRO_FILL_RULE_EVEN_ODD);
+  set_colour (cr, ir_palette (self->dark)->background, 0.55);
+  cairo_fill (cr);
+  cairo_rectangle (cr, x + (seen.x - bounds.x) * self->scale, y + (seen.y - bounds.y) * self->scale,
+                   MAX (seen.width * self->scale, 3), MAX (seen.height * self->scale, 3));
+  set_colour (cr, ir_palette (self->dark)->selection, 1);
+  cairo_set_line_width (cr, 1.5);
+  cairo_stroke (cr);
+  cairo_destroy (cr);
+}
+
+/* The place under the pointer comes to the middle. */
+static void
+go_to (IrMinimap *self, double at_x, double at_y)
+{
+  const IrScene *scene = ir_canvas_get_scene (self->canvas);
+  IrLayoutRect bounds;
+  double x, y;
+
+  if (scene == NULL || self->scale <= 0)
+    return;
+  bounds = ir_scene_bounds (scene);
+  origin (self, &bounds, &x, &y);
+  ir_canvas_centre (self->canvas, bounds.x + (at_x - x) / self->scale,
+                    bounds.y + (at_y - y) / self->scale);
+}
+
+static void
+on_drag_begin (IrMinimap *self, double x, double y)
+{
+  go_to (self, x, y);
+}
+
+static void
+on_drag_update (IrMinimap *self, double dx, double dy, GtkGestureDrag *gesture)
+{
+  double x, y;
+
+  gtk_gesture_drag_get_start_point (gesture, &x, &y);
+  go_to (self, x + dx, y + dy);
+}
+
+/* Shown only where there is more than is in sight. */
+void
+ir_minimap_update (IrMinimap *self)
+{
+  const IrScene *scene = ir_canvas_get_scene (self->canvas);
+  const IrLayoutRect seen = ir_canvas_get_sight (self->canvas);
+  gboolean whole = TRUE;
+
+  if (scene != NULL)
+    {
+      const IrLayoutRect bounds = ir_scene_bounds (scene);
+
+      whole = seen.width >= bounds.width * MOST_PART && seen.height >= bounds.height * MOST_PART;
+    }
+  gtk_widget_set_visible (GTK_WIDGET (self), !whole);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
+ir_minimap_scene_changed (IrMinimap *self)
+{
+  make_picture (self);
+  ir_minimap_update (self);
+}
+
+static void
+on_dark_changed (IrMinimap *self)
+{
+  self->dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
+  if (self->canvas != NULL)
+    make_picture (self);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
+ir_minimap_finalize (GObject *object)
+{
+  g_clear_pointer (&IR_MINIMAP (object)->picture, cairo_surface_destroy);
+  G_OBJECT_CLASS (ir_minimap_parent_class)->finalize (object);
+}
+
+static void
+ir_minimap_class_init (IrMinimapClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = ir_minimap_finalize;
+  GTK_WIDGET_CLASS (klass)->measure = ir_minimap_measure;
+  GTK_WIDGET_CLASS (klass)->snapshot = ir_minimap_snapshot;
+  gtk_widget_class_set_accessible_role (GTK_WIDGET_CLASS (klass), GTK_ACCESSIBLE_ROLE_IMG);
+}
+
+static void
+ir_minimap_init (IrMinimap *self)
+{
+  GtkGesture *drag = gtk_gesture_drag_new ();
+
+  g_signal_connect_swapped (drag, "drag-begin", G_CALLBACK (on_drag_begin), self);
+  g_signal_connect_swapped (drag, "drag-update", G_CALLBACK (on_drag_update), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));
+  gtk_widget_add_css_class (GTK_WIDGET (self), "minimap");
+  gtk_widget_set_halign (GTK_WIDGET (self), GTK_ALIGN_END);
+  gtk_widget_set_valign (GTK_WIDGET (self), GTK_ALIGN_START);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self), "The whole graph: drag to move");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Overview of the graph", -1);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
+                           G_CALLBACK (on_dark_changed), self, G_CONNECT_SWAPPED);
+  on_dark_changed (self);
+}
+
+GtkWidget *
+ir_minimap_new (IrCanvas *canvas)
+{
+  IrMinimap *self = g_object_new (IR_TYPE_MINIMAP, NULL);
+
+  self->canvas = canvas;
+  return GTK_WIDGET (self);
+}

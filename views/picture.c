@@ -424,6 +424,7 @@ ir_picture_new (const IrFrame *frame,
     .hide_shapes = (settings->show & IR_SHOW_SHAPES) == 0,
     .hide_names = (settings->show & IR_SHOW_NAMES) == 0,
     .flat = (settings->show & IR_SHOW_SCOPES) == 0,
+    .wrapped = (settings->show & IR_SHOW_COLUMNS) != 0,
     .direction = settings->show & IR_SHOW_SIDEWAYS ? IR_LAYOUT_LEFT_TO_RIGHT
                                                    : IR_LAYOUT_TOP_TO_BOTTOM,
     .folded = closed,

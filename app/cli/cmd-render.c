@@ -23,7 +23,7 @@ typedef struct
   CliPlanOptions plan;
   char *output, *diff, *why, *view, *tensor;
   gint at;
-  gboolean dark, constants, flat, left_to_right;
+  gboolean dark, constants, flat, left_to_right, wrap;
   gdouble zoom;
   double scale;
   char **fold;
@@ -60,6 +60,8 @@ static const CliOption render_options[] = {
   { "flat", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, flat), "No frames for scopes", NULL },
   { "horizontal", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, left_to_right),
     "From left to right", NULL },
+  { "wrap", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, wrap),
+    "In columns, where it would be much higher than wide", NULL },
   { "fold", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, fold),
     "Draw this scope as one box; or all scopes, repeats (copies of one block), shapes (arithmetic on "
     "shapes) or branches",
@@ -174,6 +176,7 @@ graph_scene (
     .show_constants = options->constants,
     .flat = options->flat,
     .direction = options->left_to_right ? IR_LAYOUT_LEFT_TO_RIGHT : IR_LAYOUT_TOP_TO_BOTTOM,
+    .wrapped = options->wrap,
     .folded = folded,
     .problems = opened->problems,
   };

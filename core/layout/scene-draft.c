@@ -144,46 +144,6 @@ has_subgraphs (const IrNode *node)
   return FALSE;
 }
 
-static gboolean
-is_fixed_value (const Collect *c, const IrValue *value)
-{
-  return value == NULL || ir_value_constant (value) != NULL ||
-         (value->producer != NULL && g_hash_table_contains (c->fixed, value->producer));
-}
-
-static gboolean
-is_fixed (const Collect *c, const IrNode *node)
-{
-  const guint varies = IR_OP_RANDOM | IR_OP_SUBGRAPHS;
-
-  if (ir_node_is_constant (node))
-    return TRUE;
-  if (node->op == NULL || (node->op->flags & varies) != 0 || node->n_inputs == 0)
-    return FALSE;
-  for (guint i = 0; i < node->n_inputs; i++)
-    if (!is_fixed_value (c, node->inputs[i]))
-      return FALSE;
-  return TRUE;
-}
-
-/* Weights behind Identity, Transpose, DequantizeLinear ... say no more than the weights do. */
-static void
-find_fixed (Collect *c, const IrModel *model)
-{
-  for (guint id = 1; id < model->graphs->len; id++)
-    {
-      const IrGraph *graph = ir_model_graph (model, id);
-      guint n;
-
-      if (graph == NULL || graph->state != IR_STATE_LIVE || graph->kind == IR_GRAPH_FUNCTION)
-        continue;
-      IrNode *const *order = ir_graph_order (graph, &n);
-      for (guint i = 0; i < n; i++)
-        if (is_fixed (c, order[i]))
-          g_hash_table_add (c->fixed, order[i]);
-    }
-}
-
 /* What shows a value as a row of its own: operators without subgraphs. */
 static gboolean
 is_read_by_boxes (const IrNode *node)
@@ -979,12 +939,12 @@ scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *optio
   c.scopes = g_hash_table_new (NULL, NULL);
   c.names = g_string_chunk_new (1024);
   c.fixed = g_hash_table_new (NULL, NULL);
-  find_fixed (&c, model);
+  scene_find_fixed (c.fixed, model);
   c.repeats = options->flat ? g_hash_table_new (g_str_hash, g_str_equal)
                             : scene_repeats_new (diff, model);
   c.shapes = scene_shapes_new (diff, model);
   if (diff != NULL)
-    find_fixed (&c, diff->a);
+    scene_find_fixed (c.fixed, diff->a);
 
   if (!options->flat)
     {

@@ -870,6 +870,8 @@ build_scene (IrModel *model,
   add_lines (&build);
   if (!o->hide_shapes)
     add_labels (&build);
+  if (o->wrapped && o->direction == IR_LAYOUT_TOP_TO_BOTTOM)
+    ir_scene_wrap (build.scene, o->keep == IR_LAYOUT_KEEP_PLACES ? o->previous : NULL);
   ir_scene_finish (build.scene);
   return g_steal_pointer (&build.scene);
 }

@@ -17,6 +17,7 @@ struct _IrScene
   gboolean is_diff;
   gboolean finished;
   gboolean has_heat;
+  GArray *cuts; /* (nullable) of double: where it was cut into columns, in px of the layout */
   IrSceneMeasure measure;
   gpointer measure_data;
 
@@ -30,6 +31,7 @@ struct _IrScene
   guint32 *cell_items;
 };
 
+void ir_scene_wrap (IrScene *scene, const IrScene *before); /* (nullable) */
 double ir_scene_measure (const IrScene *scene, const char *text, IrSceneTextStyle style);
 char *ir_scene_ellipsize (const IrScene *scene,
                           const char *text,

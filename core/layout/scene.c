@@ -240,6 +240,7 @@ ir_scene_unref (IrScene *scene)
   g_hash_table_unref (scene->by_node);
   g_hash_table_unref (scene->by_value);
   g_clear_pointer (&scene->layout, ir_layout_unref);
+  g_clear_pointer (&scene->cuts, g_array_unref);
   g_free (scene->cell_start);
   g_free (scene->cell_items);
   g_free (scene);

@@ -181,6 +181,7 @@ typedef struct
   gboolean hide_shapes;    /* no types beside the lines */
   gboolean hide_names;     /* no node names */
   gboolean flat;           /* no frames for scopes */
+  gboolean wrapped;        /* what would be a hairline stands in columns; from top to bottom only */
   IrLayoutDirection direction;
   GHashTable *folded;         /* (nullable): set of fold keys that are closed */
   IrSceneOverlayFunc overlay; /* (nullable) */

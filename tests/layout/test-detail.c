@@ -355,6 +355,84 @@ test_shapes (void)
       g_assert_cmpfloat (boxes[lines[i].from].y, <, boxes[lines[i].to].y);
 }
 
+/* -- columns -- */
+
+static char *
+long_chain (guint n)
+{
+  GString *text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                "demo (float[2, 4] v0) => (float[2, 4] y)\n{\n");
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "  v%u = Relu (v%u)\n", i + 1, i);
+  g_string_append_printf (text, "  y = Add (v%u, v1)\n}\n", n); /* one line through all columns */
+  return g_string_free (text, FALSE);
+}
+
+static void
+test_columns (void)
+{
+  g_autofree char *text = long_chain (60), *few = long_chain (5);
+  IrSceneOptions options = { .wrapped = TRUE };
+  g_autoptr (IrScene) tall = draw (text, NULL), wrapped = draw (text, &options);
+  g_autoptr (IrScene) small = draw (few, NULL), same = draw (few, &options);
+  g_autofree char *a = ir_scene_to_text (small), *b = ir_scene_to_text (same);
+  const IrLayoutRect before = ir_scene_bounds (tall), after = ir_scene_bounds (wrapped);
+  guint n, n_tall, n_lines;
+  const IrSceneBox *boxes = ir_scene_boxes (wrapped, &n);
+  const IrSceneLine *lines = ir_scene_lines (wrapped, &n_lines);
+
+  g_assert_cmpstr (a, ==, b); /* what is not tall stays as it is */
+  ir_scene_boxes (tall, &n_tall);
+  g_assert_cmpuint (n, ==, n_tall);
+  g_assert_cmpfloat (before.height, >, 5 * before.width);
+  g_assert_cmpfloat (after.height, <, 2 * after.width);
+  for (guint i = 0; i < n; i++)
+    for (guint k = 0; k < i; k++)
+      {
+        const IrLayoutRect x = { boxes[i].x, boxes[i].y, boxes[i].width, boxes[i].height };
+        const IrLayoutRect y = { boxes[k].x, boxes[k].y, boxes[k].width, boxes[k].height };
+
+        g_assert_false (meet (&x, &y));
+      }
+  for (guint i = 0; i < n_lines; i++)
+    {
+      const IrLayoutPoint *p = ir_scene_line_points (wrapped, &lines[i]);
+
+      for (guint k = 0; k + 1 < lines[i].n_points; k++)
+        {
+          const IrLayoutRect part = { MIN (p[k].x, p[k + 1].x), MIN (p[k].y, p[k + 1].y),
+                                      ABS (p[k].x - p[k + 1].x), ABS (p[k].y - p[k + 1].y) };
+
+          g_assert_true (p[k].x == p[k + 1].x || p[k].y == p[k + 1].y);
+          for (guint m = 0; m < n; m++)
+            {
+              const IrLayoutRect inner = { boxes[m].x + 1, boxes[m].y + 1, boxes[m].width - 2,
+                                           boxes[m].height - 2 };
+
+              g_assert_false (meet (&inner, &part));
+            }
+        }
+    }
+}
+
+/* A step changes a node, not the columns. */
+static void
+test_columns_stay (void)
+{
+  g_autofree char *text = long_chain (60);
+  g_autoptr (IrModel) model = read_model (text);
+  IrSceneOptions options = { .wrapped = TRUE };
+  g_autoptr (IrScene) first = draw_model (model, &options);
+  g_autofree char *before = ir_scene_to_text (first), *after = NULL;
+
+  options.previous = first;
+  options.keep = IR_LAYOUT_KEEP_PLACES;
+  g_autoptr (IrScene) second = draw_model (model, &options);
+  after = ir_scene_to_text (second);
+  g_assert_cmpstr (before, ==, after);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -368,5 +446,7 @@ main (int argc, char **argv)
   g_test_add_func ("/detail/copies of one block are a group", test_repeats);
   g_test_add_func ("/detail/scopes with numbers that are no copies", test_no_repeats);
   g_test_add_func ("/detail/arithmetic on shapes is a group", test_shapes);
+  g_test_add_func ("/detail/what would be a hairline stands in columns", test_columns);
+  g_test_add_func ("/detail/columns stay where they are", test_columns_stay);
   return g_test_run ();
 }

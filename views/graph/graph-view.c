@@ -576,7 +576,7 @@ static const struct
 } show_options[] = {
   { "shapes", IR_SHOW_SHAPES },     { "names", IR_SHOW_NAMES },
   { "scopes", IR_SHOW_SCOPES },     { "constants", IR_SHOW_CONSTANTS },
-  { "sideways", IR_SHOW_SIDEWAYS },
+  { "sideways", IR_SHOW_SIDEWAYS }, { "columns", IR_SHOW_COLUMNS },
 };
 
 static void
@@ -639,6 +639,7 @@ options_menu (void)
   g_menu_append (shown, "Frames of Scopes", "graph.scopes");
   g_menu_append (shown, "Constants as Boxes", "graph.constants");
   g_menu_append (shown, "Left to Right", "graph.sideways");
+  g_menu_append (shown, "Long Graphs in Columns", "graph.columns");
   g_menu_append (tints, "By Kind of Operator", "graph.overlay::");
   for (guint i = 0; i < n; i++)
     {

@@ -21,7 +21,7 @@ init (gpointer state)
 {
   Display *self = state;
 
-  self->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | IR_SHOW_SCOPES;
+  self->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | IR_SHOW_SCOPES | IR_SHOW_COLUMNS;
   self->folded = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->automatic = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }

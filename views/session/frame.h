@@ -65,7 +65,8 @@ typedef enum
   IR_SHOW_SHAPES = 1 << 1,    /* types beside the lines */
   IR_SHOW_NAMES = 1 << 2,     /* names of nodes */
   IR_SHOW_SCOPES = 1 << 3,    /* frames around scopes */
-  IR_SHOW_SIDEWAYS = 1 << 4   /* from left to right */
+  IR_SHOW_SIDEWAYS = 1 << 4,  /* from left to right */
+  IR_SHOW_COLUMNS = 1 << 5    /* what would be a hairline stands in columns */
 } IrShow;
 
 IrShow ir_session_get_show (IrSession *self);

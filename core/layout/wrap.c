@@ -1,0 +1,376 @@
+#include "config.h"
+
+/* A picture that is much higher than wide is cut between its layers, and the pieces stand side by
+ * side, as text does in columns. This is done to the finished picture, not to the layout: what keeps
+ * its place from step to step keeps it as before.
+ *
+ * A cut goes through no box, no frame and few lines. A line that is cut runs below its column, up in
+ * the gap and into the next one from above; lines keep their order, so none crosses another there. */
+
+#include "core/layout/scene-private.h"
+
+#include <math.h>
+
+#define MOST_CUT  8     /* lines that one cut may go through */
+#define GAP       56.0  /* px between columns, and more for each line */
+#define TRACK     12.0  /* px between lines in the gap */
+#define ROOM      20.0  /* px between a column's end and the first line that turns there */
+#define LOOK      0.35  /* part of a column by which a cut may be higher than wanted */
+#define SHAPE     1.5   /* wanted width by height */
+#define TALL      2.2   /* height by width of what is cut */
+#define LEAST     1600.0 /* px, height of what is cut */
+#define MAX_COLUMNS 24
+
+typedef struct
+{
+  double y;      /* px, of the cut above; the first column: the upper edge */
+  double end;    /* px */
+  double dx, dy; /* px, by which all in it is moved */
+  double right;  /* px, moved: where its gap begins */
+} Column;
+
+typedef struct
+{
+  IrScene *scene;
+  GArray *gaps; /* of Span: places of cuts, ascending */
+  GArray *columns;
+} Wrap;
+
+typedef struct
+{
+  double from, to; /* px, free of boxes */
+} Span;
+
+static int
+compare_spans (gconstpointer a, gconstpointer b)
+{
+  const Span *x = a, *y = b;
+
+  return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Where no box and no text of a frame stands. */
+static void
+find_gaps (Wrap *w)
+{
+  g_autoptr (GArray) taken = g_array_new (FALSE, FALSE, sizeof (Span));
+  double end;
+
+  for (guint i = 0; i < w->scene->boxes->len; i++)
+    {
+      const IrSceneBox *b = &g_array_index (w->scene->boxes, IrSceneBox, i);
+      const Span span = { b->y, b->y + b->height };
+
+      g_array_append_val (taken, span);
+    }
+  g_array_sort (taken, compare_spans);
+  end = taken->len > 0 ? g_array_index (taken, Span, 0).to : 0;
+  for (guint i = 1; i < taken->len; i++)
+    {
+      const Span *next = &g_array_index (taken, Span, i);
+
+      if (next->from > end + 8)
+        {
+          const Span gap = { end, next->from };
+
+          g_array_append_val (w->gaps, gap);
+        }
+      end = MAX (end, next->to);
+    }
+}
+
+static guint
+n_cut (const Wrap *w, double y)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < w->scene->lines->len; i++)
+    {
+      const IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, i);
+      const IrLayoutPoint *p = ir_scene_line_points (w->scene, line);
+
+      for (guint k = 0; k + 1 < line->n_points; k++)
+        n += (p[k].y < y) != (p[k + 1].y < y);
+    }
+  return n;
+}
+
+/* The gap that is nearest below @wanted and above @latest where a cut is cheap; NAN: none. */
+static double
+choose_cut (const Wrap *w, double earliest, double latest)
+{
+  double best = NAN;
+  guint least = MOST_CUT + 1;
+
+  for (guint i = 0; i < w->gaps->len; i++)
+    {
+      const Span *gap = &g_array_index (w->gaps, Span, i);
+      const double y = floor (gap->to) - 8; /* behind what turns there, before the arrows */
+      guint n;
+
+      if (y < earliest || y > latest)
+        continue;
+      n = n_cut (w, y);
+      if (n <= least && n <= MOST_CUT)
+        {
+          least = n;
+          best = y;
+        }
+    }
+  return best;
+}
+
+static gboolean
+choose_columns (Wrap *w, const IrLayoutRect *r)
+{
+  const double height = MAX (sqrt (r->height * (r->width + GAP) / SHAPE), 900);
+  double y = r->y;
+
+  while (w->columns->len < MAX_COLUMNS && y + height < r->y + r->height)
+    {
+      const double cut = choose_cut (w, y + height * (1 - LOOK), y + height);
+      Column column = { .y = y, .end = cut };
+
+      if (isnan (cut))
+        break;
+      g_array_append_val (w->columns, column);
+      y = cut;
+    }
+  g_array_append_val (w->columns, ((Column){ .y = y, .end = r->y + r->height }));
+  return w->columns->len > 1;
+}
+
+/* Where the picture before was cut, if one can still cut there: so steps do not move columns. */
+static gboolean
+keep_columns (Wrap *w, const IrLayoutRect *r, const GArray *cuts)
+{
+  double y = r->y;
+
+  for (guint i = 0; cuts != NULL && i < cuts->len; i++)
+    {
+      const double cut = g_array_index (cuts, double, i);
+      gboolean is_free = FALSE;
+
+      for (guint k = 0; k < w->gaps->len && !is_free; k++)
+        is_free = g_array_index (w->gaps, Span, k).from <= cut &&
+                  cut <= g_array_index (w->gaps, Span, k).to;
+      if (!is_free || cut <= y || cut >= r->y + r->height || n_cut (w, cut) > 2 * MOST_CUT)
+        {
+          g_array_set_size (w->columns, 0);
+          return FALSE;
+        }
+      g_array_append_val (w->columns, ((Column){ .y = y, .end = cut }));
+      y = cut;
+    }
+  g_array_append_val (w->columns, ((Column){ .y = y, .end = r->y + r->height }));
+  return w->columns->len > 1;
+}
+
+static guint
+column_of (const Wrap *w, double y)
+{
+  guint i = 0;
+
+  while (i + 1 < w->columns->len && y >= g_array_index (w->columns, Column, i).end)
+    i++;
+  return i;
+}
+
+static Column *
+column_at (const Wrap *w, guint i)
+{
+  return &g_array_index (w->columns, Column, i);
+}
+
+static void
+widen (double *left, double *right, double x)
+{
+  *left = MIN (*left, x);
+  *right = MAX (*right, x);
+}
+
+/* Columns are as wide as what is in them, and begin at one height. */
+static void
+place_columns (Wrap *w, const IrLayoutRect *r)
+{
+  double x = r->x;
+
+  for (guint i = 0; i < w->columns->len; i++)
+    {
+      Column *column = column_at (w, i);
+      double left = G_MAXDOUBLE, right = -G_MAXDOUBLE;
+
+      for (guint k = 0; k < w->scene->boxes->len; k++)
+        {
+          const IrSceneBox *b = &g_array_index (w->scene->boxes, IrSceneBox, k);
+
+          if (column_of (w, b->y) != i)
+            continue;
+          widen (&left, &right, b->x);
+          widen (&left, &right, b->x + b->width);
+        }
+      for (guint k = 0; k < w->scene->points->len; k++)
+        {
+          const IrLayoutPoint *p = &g_array_index (w->scene->points, IrLayoutPoint, k);
+
+          if (p->y >= column->y && p->y <= column->end)
+            widen (&left, &right, p->x);
+        }
+      for (guint k = 0; k < w->scene->texts->len; k++)
+        {
+          const IrSceneText *t = &g_array_index (w->scene->texts, IrSceneText, k);
+
+          if (t->box < 0 && column_of (w, t->y) == i)
+            widen (&left, &right, t->x + t->width);
+        }
+      column->dx = x - left;
+      column->dy = r->y - column->y;
+      column->right = right + column->dx;
+      x = column->right + GAP +
+          (i + 1 < w->columns->len ? TRACK * n_cut (w, column->end) : 0);
+    }
+}
+
+/* How many lines are cut left of @x at the end of column @i: their places below it and in the gap */
+static guint
+rank_at (const Wrap *w, guint i, double x)
+{
+  const double y = column_at (w, i)->end;
+  guint n = 0;
+
+  for (guint l = 0; l < w->scene->lines->len; l++)
+    {
+      const IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, l);
+      const IrLayoutPoint *p = ir_scene_line_points (w->scene, line);
+
+      for (guint k = 0; k + 1 < line->n_points; k++)
+        n += (p[k].y < y) != (p[k + 1].y < y) && p[k].x < x;
+    }
+  return n;
+}
+
+static void
+add_point (GArray *points, double x, double y)
+{
+  const IrLayoutPoint p = { x, y };
+
+  g_array_append_val (points, p);
+}
+
+/* From the end of column @i, or towards it, to the beginning of the next one, at @x. */
+static void
+add_bridge (const Wrap *w, guint i, double x, gboolean down, GArray *points)
+{
+  const Column *here = column_at (w, i), *next = column_at (w, i + 1);
+  const guint n = n_cut (w, here->end), rank = rank_at (w, i, x);
+  const double deep = TRACK * (n - 1 - MIN (rank, n - 1)); /* the leftmost goes deepest, farthest */
+  const double low = here->end + here->dy + ROOM + deep, high = next->y + next->dy - ROOM - TRACK * rank;
+  const double side = here->right + GAP / 2 + deep;
+  const IrLayoutPoint bridge[] = { { x + here->dx, low }, { side, low }, { side, high }, { x + next->dx, high } };
+
+  for (guint k = 0; k < G_N_ELEMENTS (bridge); k++)
+    {
+      const IrLayoutPoint *p = &bridge[down ? k : G_N_ELEMENTS (bridge) - 1 - k];
+
+      add_point (points, p->x, p->y);
+    }
+}
+
+static void
+wrap_line (const Wrap *w, const IrLayoutPoint *p, guint n, GArray *points)
+{
+  guint at = column_of (w, p[0].y);
+
+  for (guint k = 0; k < n; k++)
+    {
+      const guint to = column_of (w, p[k].y);
+
+      for (; at < to; at++)
+        add_bridge (w, at, p[k].x, TRUE, points);
+      for (; at > to; at--)
+        add_bridge (w, at - 1, p[k].x, FALSE, points);
+      add_point (points, p[k].x + column_at (w, at)->dx, p[k].y + column_at (w, at)->dy);
+    }
+}
+
+static void
+move_all (Wrap *w)
+{
+  g_autoptr (GArray) points = g_array_new (FALSE, FALSE, sizeof (IrLayoutPoint));
+  g_autofree guint *starts = g_new (guint, w->scene->lines->len + 1);
+
+  for (guint i = 0; i < w->scene->lines->len; i++)
+    {
+      const IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, i);
+
+      starts[i] = points->len;
+      wrap_line (w, ir_scene_line_points (w->scene, line), line->n_points, points);
+    }
+  starts[w->scene->lines->len] = points->len;
+  for (guint i = 0; i < w->scene->lines->len; i++)
+    {
+      IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, i);
+
+      line->first_point = starts[i];
+      line->n_points = starts[i + 1] - starts[i];
+    }
+  for (guint i = 0; i < w->scene->texts->len; i++)
+    {
+      IrSceneText *t = &g_array_index (w->scene->texts, IrSceneText, i);
+      const double y = t->box >= 0 ? g_array_index (w->scene->boxes, IrSceneBox, t->box).y : t->y;
+      const Column *column = column_at (w, column_of (w, y));
+
+      t->x += column->dx;
+      t->y += column->dy;
+    }
+  for (guint i = 0; i < w->scene->boxes->len; i++)
+    {
+      IrSceneBox *b = &g_array_index (w->scene->boxes, IrSceneBox, i);
+      const Column *column = column_at (w, column_of (w, b->y));
+
+      b->x += column->dx;
+      b->y += column->dy;
+    }
+  g_array_unref (w->scene->points);
+  w->scene->points = g_steal_pointer (&points);
+}
+
+/* Puts a picture that would be a hairline into columns; before it is finished. @before: (nullable):
+ * the picture whose places are kept */
+void
+ir_scene_wrap (IrScene *scene, const IrScene *before)
+{
+  Wrap w = { .scene = scene };
+  IrLayoutRect r = { 0 };
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < scene->boxes->len; i++)
+    {
+      const IrSceneBox *b = &g_array_index (scene->boxes, IrSceneBox, i);
+      const double right = any ? MAX (r.x + r.width, b->x + b->width) : b->x + b->width;
+      const double bottom = any ? MAX (r.y + r.height, b->y + b->height) : b->y + b->height;
+
+      r.x = any ? MIN (r.x, b->x) : b->x;
+      r.y = any ? MIN (r.y, b->y) : b->y;
+      r.width = right - r.x;
+      r.height = bottom - r.y;
+      any = TRUE;
+    }
+  const gboolean tall = r.height >= LEAST && r.height >= TALL * r.width;
+  const gboolean was = before != NULL && before->cuts != NULL;
+  if (!tall && !was)
+    return;
+  w.gaps = g_array_new (FALSE, FALSE, sizeof (Span));
+  w.columns = g_array_new (FALSE, FALSE, sizeof (Column));
+  find_gaps (&w);
+  if ((was && keep_columns (&w, &r, before->cuts)) || (tall && choose_columns (&w, &r)))
+    {
+      scene->cuts = g_array_new (FALSE, FALSE, sizeof (double));
+      for (guint i = 0; i + 1 < w.columns->len; i++)
+        g_array_append_val (scene->cuts, column_at (&w, i)->end);
+      place_columns (&w, &r);
+      move_all (&w);
+    }
+  g_array_unref (w.gaps);
+  g_array_unref (w.columns);
+}

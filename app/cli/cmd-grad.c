@@ -408,7 +408,8 @@ run (Cli *cli)
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   answer.model = opened.model;
   if (!derive (&answer, &error) ||
-      (options->output != NULL && !ir_model_save (opened.model, options->output, NULL, &error)) ||
+      (options->output != NULL &&
+       !ir_model_save (opened.model, options->output, NULL, cli->cancellable, &error)) ||
       !run_all (&answer, &error) || !save_all (&answer, &error))
     return cli_fail (cli_status_of (error), error);
   answer.kept = answer.n_forward_ids > 0 ? kept_bytes (&answer) : 0;

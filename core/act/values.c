@@ -332,8 +332,8 @@ means_the_same (const IrNode *node, gint64 before, gint64 after)
 
   if (node->op == NULL)
     return TRUE;
-  for (const IrAdapt *adapt = node->op->adapt; adapt->until != 0; adapt++)
-    if (adapt->until > low && adapt->until <= high)
+  for (const IrAdapt *adapt = node->op->adapt; adapt->below != 0; adapt++)
+    if (adapt->below > low && adapt->below <= high)
       return FALSE;
   return node->op->since <= after && (node->op->until == 0 || after < node->op->until);
 }

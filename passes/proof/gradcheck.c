@@ -270,14 +270,13 @@ derive (Check *check, const IrValue *of, const GPtrArray *by, GError **error)
 static gboolean
 prepare (Check *check, IrValue *of, GError **error)
 {
-  const IrStop stop = { .cancellable = check->options->cancellable };
   IrRunOptions options = run_options (check);
   IrEdit *edit = ir_edit_new_import (check->forward);
 
   ir_edit_set_graph_outputs (edit, check->forward->main, &of, 1);
   ir_edit_free (edit);
   check->of = of->id;
-  check->runs = ir_executable_new_until (check->forward, &options, &stop, error);
+  check->runs = ir_executable_new (check->forward, &options, error);
   return check->runs != NULL;
 }
 

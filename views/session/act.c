@@ -32,10 +32,8 @@ static gboolean
 do_act (IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   ActRequest *request = data;
-  const IrStop stop = { .cancellable = cancellable };
 
-  return ir_act_do (edit, (const char *const *) request->words, &request->done, problems, &stop,
-                    error);
+  return ir_act_do (edit, (const char *const *) request->words, &request->done, problems, error);
 }
 
 static void
@@ -135,12 +133,11 @@ static gpointer
 run_extract (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   const ExtractRequest *request = data;
-  const IrStop stop = { .cancellable = cancellable };
   g_autoptr (IrModel)
       part = ir_act_extract (request->base.frame->model, (const char *const *) request->from,
                              (const char *const *) request->to, error);
 
-  if (part == NULL || !ir_model_save_until (part, request->path, NULL, &stop, error))
+  if (part == NULL || !ir_model_save (part, request->path, NULL, cancellable, error))
     return NULL;
   return GINT_TO_POINTER (TRUE);
 }

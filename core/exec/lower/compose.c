@@ -28,8 +28,8 @@ try_inner (IrCompose *c, IrCall *inner, IrPart *const *inputs, IrPart **outputs,
   const IrOp *op = inner->op;
   gint64 opset = ir_graph_opset (c->call->node->graph, op->domain);
 
-  for (const IrAdapt *adapt = op->adapt; adapt->until != 0; adapt++)
-    c->not_nodes |= opset > 0 && opset < adapt->until;
+  for (const IrAdapt *adapt = op->adapt; adapt->below != 0; adapt++)
+    c->not_nodes |= opset > 0 && opset < adapt->below;
   return ir_compose_infer (c, inner, inputs, outputs, error);
 }
 

@@ -206,19 +206,16 @@ cli_json_print (cJSON *json)
 }
 
 static gboolean
-print_part (const char *text, gsize length, gpointer user_data)
+print_part (const char *text, gsize length, gpointer cli)
 {
-  return fwrite (text, 1, length, stdout) == length;
+  return !cli_cut (cli) && fwrite (text, 1, length, stdout) == length;
 }
 
 void
 cli_json_print_long (Cli *cli, cJSON *json)
 {
-
-  if (!cli_cut (cli) && ir_json_print (json, print_part, NULL))
+  if (ir_json_print (json, print_part, cli))
     putchar ('\n');
-  else
-    cli_cut (cli);
   cJSON_Delete (json);
 }
 

@@ -380,7 +380,6 @@ ir_tensor_unref (IrTensor *tensor)
   g_free (tensor);
 }
 
-
 /* -- reading -- */
 
 /**

@@ -106,7 +106,6 @@ place_options (guint64 max_steps, GCancellable *cancellable)
 static gboolean
 make_schedule (Plain *plain, GCancellable *cancellable, GError **error)
 {
-
   if (plain->schedule != NULL)
     return TRUE;
   if (plain->model == NULL)

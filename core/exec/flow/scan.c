@@ -254,7 +254,6 @@ entry_length (const Scan *scan,
 static gboolean
 pad_rounds (const Scan *scan, IrRunState *state, gint64 n, IrRounds *scans, GError **error)
 {
-
   for (guint i = 0; i < scan->n_scans; i++)
     {
       gint64 dims[IR_MAX_RANK] = { 0 };

@@ -2,7 +2,6 @@
 
 #include "core/io/json/print.h"
 
-
 #include <string.h>
 
 #define PART_BYTES 65536

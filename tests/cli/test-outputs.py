@@ -71,7 +71,16 @@ CASES = (
 )
 WAYS = (['--device', 'ref'], ['--device', 'cpu'], ['--parallel', 'on', '--threads', '2'], ['--runs', '3'])
 number = 0
-print(f'1..{len(CASES) * len(WAYS) + 3}')
+# Kernels of cpu that see by the operands alone that a call is not for them.
+LEFT = (
+    ('MaxPool', 'g (float[1,2,6,6] x) => (float[1,2,4,4] y, float[1,2,6,6] z) '
+     '{ y = MaxPool <kernel_shape: ints = [2, 2], dilations: ints = [2, 2]> (x)  z = Relu (x) }'),
+    ('BatchNormalization', 'g (float[2,3,4] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4] y, float[2,3,4] z) '
+     '{ y, m1, v1 = BatchNormalization <training_mode: int = 1> (x, s, b, m, v)  z = Relu (x) }'),
+    ('TopK', 'g (float[0,4] x) => (float[0,2] y, float[0,4] z) <int64[1] k = {2}> '
+     '{ y, i = TopK (x, k)  z = Relu (x) }'),
+)
+print(f'1..{len(CASES) * len(WAYS) + len(LEFT) * len(WAYS) + 3}')
 for title, text, given, outputs, missing in CASES:
     for way in WAYS:
         number += 1
@@ -82,6 +91,17 @@ for title, text, given, outputs, missing in CASES:
         print('ok' if ok else 'not ok', number, '-', title, *way)
         if not ok:
             print('#', json.dumps([code, found(answer), answer.get('missing'), err])[:1500])
+for op, text in LEFT:
+    for way in WAYS:
+        number += 1
+        code, answer, err = run(text, *way)
+        kernels = {node['op']: node['kernel'] for node in answer['nodes']}
+        handed = kernels[op].startswith('ref (') if op != 'TopK' and 'ref' not in way else not kernels[op].startswith('ref (')
+        ok = code == 0 and handed and not kernels['Relu'].startswith('ref (')
+        failures += not ok
+        print('ok' if ok else 'not ok', number, '- a kernel that leaves its node to ref is not named alone:', op, *way)
+        if not ok:
+            print('#', json.dumps([code, kernels, err])[:500])
 code, answer, err = run(ALONE, '-i', f'i={NOWHERE}', '--capture', 'all')
 ok = code == 3 and 'Gather' in err and 'Gather' in answer['error'] and 'early' in [v['name'] for v in answer['captured']]
 failures += not ok

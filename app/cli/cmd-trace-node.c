@@ -70,8 +70,8 @@ static GPtrArray *
 fate_of (IrModel *model, const IrNode *node, const GArray *to)
 {
   GPtrArray *names = g_ptr_array_new ();
-  g_autoptr (IrFates) fates = to->len == 0 ? ir_fates_new (model) : NULL;
-  g_autoptr (GArray) values = fates != NULL ? ir_fates_of_node (fates, node->id) : NULL;
+  g_autoptr (IrFolded) folded = to->len == 0 ? ir_folded_new (model) : NULL;
+  g_autoptr (GArray) values = folded != NULL ? ir_folded_of_node (folded, node->id) : NULL;
 
   for (guint i = 0; values != NULL && i < values->len; i++)
     g_ptr_array_add (names,

@@ -13,7 +13,7 @@
 #define MAX_VISITS 4096
 #define MAX_FOUND  16
 
-struct _IrFates
+struct _IrFolded
 {
   IrModel *model, *original; /* original: as imported */
   guint32 *current;          /* value id -> the one that stands for it at the cursor */
@@ -21,95 +21,95 @@ struct _IrFates
 };
 
 static void
-follow_values (IrFates *fates)
+follow_values (IrFolded *folded)
 {
-  for (guint i = 1; i < fates->model->values->len; i++)
-    fates->current[i] = i;
-  for (guint s = ir_history_cursor (fates->model); s > 0; s--)
+  for (guint i = 1; i < folded->model->values->len; i++)
+    folded->current[i] = i;
+  for (guint s = ir_history_cursor (folded->model); s > 0; s--)
     {
-      const GArray *pairs = ir_history_step (fates->model, s)->values;
+      const GArray *pairs = ir_history_step (folded->model, s)->values;
 
       for (guint k = pairs != NULL ? pairs->len : 0; k > 0; k--)
         {
           IrIdPair pair = g_array_index (pairs, IrIdPair, k - 1);
 
-          if (pair.before != 0 && ir_model_live_value (fates->model, pair.before) == NULL)
-            fates->current[pair.before] = pair.after != 0 ? fates->current[pair.after] : 0;
+          if (pair.before != 0 && ir_model_live_value (folded->model, pair.before) == NULL)
+            folded->current[pair.before] = pair.after != 0 ? folded->current[pair.after] : 0;
         }
     }
 }
 
 static void
-note_removals (IrFates *fates)
+note_removals (IrFolded *folded)
 {
-  for (guint s = 1; s <= ir_history_cursor (fates->model); s++)
+  for (guint s = 1; s <= ir_history_cursor (folded->model); s++)
     {
-      const IrStep *step = ir_history_step (fates->model, s);
+      const IrStep *step = ir_history_step (folded->model, s);
 
       for (guint i = 0; i < step->n_records; i++)
         {
-          const IrRecord *record = ir_history_record (fates->model, step->first_record + i);
+          const IrRecord *record = ir_history_record (folded->model, step->first_record + i);
 
           if (record->kind == IR_RECORD_NODE_STATE)
-            fates->removed[record->subject] = s;
+            folded->removed[record->subject] = s;
         }
     }
 }
 
 /**
- * ir_fates_new:
+ * ir_folded_new:
  * @model: a model with a history
  *
  * Reads the log up to the cursor: O(records).
  *
  * Returns: (transfer full): what became of its nodes
  */
-IrFates *
-ir_fates_new (IrModel *model)
+IrFolded *
+ir_folded_new (IrModel *model)
 {
-  IrFates *fates = g_new0 (IrFates, 1);
+  IrFolded *folded = g_new0 (IrFolded, 1);
 
-  fates->model = ir_model_ref (model);
-  fates->original = ir_history_snapshot (model, 0);
-  fates->current = g_new0 (guint32, model->values->len);
-  fates->removed = g_new0 (guint, model->nodes->len);
-  follow_values (fates);
-  note_removals (fates);
-  return fates;
+  folded->model = ir_model_ref (model);
+  folded->original = ir_history_snapshot (model, 0);
+  folded->current = g_new0 (guint32, model->values->len);
+  folded->removed = g_new0 (guint, model->nodes->len);
+  follow_values (folded);
+  note_removals (folded);
+  return folded;
 }
 
 /**
- * ir_fates_free:
- * @fates: (transfer full): what became of nodes
+ * ir_folded_free:
+ * @folded: (transfer full): what became of nodes
  */
 void
-ir_fates_free (IrFates *fates)
+ir_folded_free (IrFolded *folded)
 {
-  ir_model_unref (fates->model);
-  ir_model_unref (fates->original);
-  g_free (fates->current);
-  g_free (fates->removed);
-  g_free (fates);
+  ir_model_unref (folded->model);
+  ir_model_unref (folded->original);
+  g_free (folded->current);
+  g_free (folded->removed);
+  g_free (folded);
 }
 
 /**
- * ir_fates_step:
- * @fates: what became of nodes
+ * ir_folded_step:
+ * @folded: what became of nodes
  * @node: id of a node
  *
  * Returns: the step that removed it; 0 if it is there
  */
 guint
-ir_fates_step (const IrFates *fates, IrNodeId node)
+ir_folded_step (const IrFolded *folded, IrNodeId node)
 {
-  return ir_model_live_node (fates->model, node) == NULL ? fates->removed[node] : 0;
+  return ir_model_live_node (folded->model, node) == NULL ? folded->removed[node] : 0;
 }
 
 /* -- the search -- */
 
 typedef struct
 {
-  IrFates *fates;
+  IrFolded *folded;
   GPtrArray *queue; /* of IrValue, of the graph before */
   GHashTable *seen; /* values */
   GArray *found;
@@ -132,11 +132,11 @@ is_found (const GArray *found, guint32 id)
 }
 
 static void
-look_at (Search *search, const IrValue *value)
+visit (Search *search, const IrValue *value)
 {
-  guint32 now = search->fates->current[value->id];
+  guint32 now = search->folded->current[value->id];
 
-  if (now != 0 && ir_model_live_value (search->fates->model, now) != NULL)
+  if (now != 0 && ir_model_live_value (search->folded->model, now) != NULL)
     {
       if (!is_found (search->found, now))
         g_array_append_val (search->found, now);
@@ -155,35 +155,35 @@ static GArray *
 run_search (Search *search)
 {
   for (guint i = 0; i < search->queue->len && i < MAX_VISITS && search->found->len < MAX_FOUND; i++)
-    look_at (search, search->queue->pdata[i]);
+    visit (search, search->queue->pdata[i]);
   g_ptr_array_unref (search->queue);
   g_hash_table_unref (search->seen);
   return search->found;
 }
 
 static Search
-new_search (IrFates *fates)
+new_search (IrFolded *folded)
 {
-  return (Search){ fates, g_ptr_array_new (), g_hash_table_new (NULL, NULL),
+  return (Search){ folded, g_ptr_array_new (), g_hash_table_new (NULL, NULL),
                    g_array_new (FALSE, FALSE, sizeof (guint32)) };
 }
 
 /**
- * ir_fates_of_node:
- * @fates: what became of nodes
+ * ir_folded_of_node:
+ * @folded: what became of nodes
  * @node: id of a node, of any step
  *
  * Returns: (transfer full) (element-type guint32): ids of values, sixteen at most, the nearest
  * first
  */
 GArray *
-ir_fates_of_node (IrFates *fates, IrNodeId node)
+ir_folded_of_node (IrFolded *folded, IrNodeId node)
 {
-  Search search = new_search (fates);
-  guint step = ir_fates_step (fates, node);
-  g_autoptr (IrModel) before = ir_model_live_node (fates->original, node) != NULL || step == 0
-                                   ? ir_model_ref (fates->original)
-                                   : ir_history_snapshot (fates->model, step - 1);
+  Search search = new_search (folded);
+  guint step = ir_folded_step (folded, node);
+  g_autoptr (IrModel) before = ir_model_live_node (folded->original, node) != NULL || step == 0
+                                   ? ir_model_ref (folded->original)
+                                   : ir_history_snapshot (folded->model, step - 1);
   const IrNode *then = ir_model_live_node (before, node);
 
   for (guint i = 0; then != NULL && i < then->n_outputs; i++)
@@ -192,17 +192,17 @@ ir_fates_of_node (IrFates *fates, IrNodeId node)
 }
 
 /**
- * ir_fates_of_value:
- * @fates: what became of nodes
+ * ir_folded_of_value:
+ * @folded: what became of nodes
  * @value: id of a value of the model as it was imported
  *
- * Returns: (transfer full) (element-type guint32): as of ir_fates_of_node()
+ * Returns: (transfer full) (element-type guint32): as of ir_folded_of_node()
  */
 GArray *
-ir_fates_of_value (IrFates *fates, IrValueId value)
+ir_folded_of_value (IrFolded *folded, IrValueId value)
 {
-  Search search = new_search (fates);
+  Search search = new_search (folded);
 
-  add_value (&search, ir_model_live_value (fates->original, value));
+  add_value (&search, ir_model_live_value (folded->original, value));
   return run_search (&search);
 }

@@ -4,14 +4,14 @@
 
 #include "core/ir/history.h"
 
-typedef struct _IrFates IrFates;
+typedef struct _IrFolded IrFolded;
 
-IrFates *ir_fates_new (IrModel *model); /* at its cursor; until the next edit or jump */
-void ir_fates_free (IrFates *fates);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFates, ir_fates_free)
+IrFolded *ir_folded_new (IrModel *model); /* at its cursor; until the next edit or jump */
+void ir_folded_free (IrFolded *folded);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFolded, ir_folded_free)
 /* The step that removed @node; 0: it is there. */
-guint ir_fates_step (const IrFates *fates, IrNodeId node);
+guint ir_folded_step (const IrFolded *folded, IrNodeId node);
 /* Live values that hold what @node computed, or the nearest ones behind it. (element-type guint32);
  * empty: nothing needed it. */
-GArray *ir_fates_of_node (IrFates *fates, IrNodeId node);
-GArray *ir_fates_of_value (IrFates *fates, IrValueId value); /* of the model at step 0 */
+GArray *ir_folded_of_node (IrFolded *folded, IrNodeId node);
+GArray *ir_folded_of_value (IrFolded *folded, IrValueId value); /* of the model at step 0 */

@@ -633,13 +633,13 @@ add_names (const Walk *walk, cJSON *array, GHashTable *seen, GArray *values)
 }
 
 static void
-add_gone (const Walk *walk, cJSON *gone, IrFates *fates, IrNodeId node, const char *name)
+add_gone (const Walk *walk, cJSON *gone, IrFolded *folded, IrNodeId node, const char *name)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
-  guint step = ir_fates_step (fates, node);
+  guint step = ir_folded_step (folded, node);
   cJSON *entry = cJSON_CreateObject ();
 
-  add_names (walk, cJSON_AddArrayToObject (entry, "into"), seen, ir_fates_of_node (fates, node));
+  add_names (walk, cJSON_AddArrayToObject (entry, "into"), seen, ir_folded_of_node (folded, node));
   if (step > 0)
     {
       g_autofree char *rule = g_strdup_printf ("%s/%s", ir_history_pass_of (walk->model, step),
@@ -651,7 +651,7 @@ add_gone (const Walk *walk, cJSON *gone, IrFates *fates, IrNodeId node, const ch
 
 /* What was gone before: where that is now. */
 static void
-carry_gone (const Walk *walk, cJSON *gone, IrFates *fates)
+carry_gone (const Walk *walk, cJSON *gone, IrFolded *folded)
 {
   GHashTableIter iter;
   gpointer name, item;
@@ -667,7 +667,7 @@ carry_gone (const Walk *walk, cJSON *gone, IrFates *fates)
         {
           const IrValue *value = ir_graph_find_value (walk->original->main, was->into->pdata[i]);
           if (value != NULL)
-            add_names (walk, into, seen, ir_fates_of_value (fates, value->id));
+            add_names (walk, into, seen, ir_folded_of_value (folded, value->id));
         }
       cJSON_AddStringToObject (entry, "rule", was->rule);
       cJSON_AddItemToObject (gone, name, entry);
@@ -678,11 +678,11 @@ carry_gone (const Walk *walk, cJSON *gone, IrFates *fates)
 static void
 set_gone (const Walk *walk, IrEdit *edit, GHashTable *standing)
 {
-  g_autoptr (IrFates) fates = ir_fates_new (walk->model);
+  g_autoptr (IrFolded) folded = ir_folded_new (walk->model);
   cJSON *gone = cJSON_CreateObject ();
 
   if (walk->said != NULL)
-    carry_gone (walk, gone, fates);
+    carry_gone (walk, gone, folded);
   for (guint i = 1; i < walk->original->nodes->len; i++)
     {
       const IrNode *node = ir_model_live_node (walk->original, i);
@@ -694,7 +694,7 @@ set_gone (const Walk *walk, IrEdit *edit, GHashTable *standing)
         if (!g_hash_table_contains (standing, names->nodes->pdata[k]))
           {
             g_hash_table_add (standing, g_strdup (names->nodes->pdata[k]));
-            add_gone (walk, gone, fates, i, names->nodes->pdata[k]);
+            add_gone (walk, gone, folded, i, names->nodes->pdata[k]);
           }
       origin_free (names);
     }

@@ -411,7 +411,7 @@ begin (IrObserver *observer, IrRunState *state, GError **error)
   checker->written = g_new0 (IrWritten, prepared->n_values + 1);
   for (guint step = 0; step < checker->n_steps; step++)
     {
-      if (ir_prepared_cancelled (state->cancellable, step, error))
+      if (ir_exec_cancelled (state->cancellable, step, error))
         return FALSE;
       plan_step (checker, step);
     }

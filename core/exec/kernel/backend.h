@@ -139,4 +139,4 @@ gboolean ir_node_is_inplace (const IrNode *node, guint slot);
 GError *ir_exec_error_from_kernel (const IrNode *node, GError *error);
 gsize ir_exec_default_memory_limit (void);
 guint64 ir_exec_random_seed (const IrNode *node, guint64 seed, guint round);
-gboolean ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error);
+gboolean ir_exec_cancelled (GCancellable *cancellable, guint index, GError **error);

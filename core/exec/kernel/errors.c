@@ -2,10 +2,10 @@
  * the node's label, and the limits that hold where nobody sets them. */
 #include "config.h"
 
-#include <unistd.h>
-
 #include "core/exec/kernel/backend.h"
 #include "core/ir/hash.h"
+
+#include <unistd.h>
 
 #define POLL_NODES 256 /* nodes between two polls for cancellation */
 
@@ -88,15 +88,15 @@ ir_exec_random_seed (const IrNode *node, guint64 seed, guint round)
 }
 
 /**
- * ir_prepared_cancelled:
+ * ir_exec_cancelled:
  * @cancellable: (nullable): what may stop a plan under way
- * @index: of the node that is next; every 256th is looked at, the first among them
+ * @index: of the node that is next; it is polled at every 256th, the first among them
  * @error: return location for an error
  *
  * Returns: %TRUE with an %IR_EXEC_ERROR_CANCELLED if it was cancelled
  */
 gboolean
-ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error)
+ir_exec_cancelled (GCancellable *cancellable, guint index, GError **error)
 {
   if (index % POLL_NODES != 0 || !g_cancellable_is_cancelled (cancellable))
     return FALSE;

@@ -575,7 +575,7 @@ ir_steps_make (IrPrepared *prepared,
       step->node = ir_model_node (
           prepared->model, g_array_index (prepared->schedule->items, IrScheduleItem, k).node);
       step->choice = ir_prepared_choice (prepared, step->node);
-      if (ir_prepared_cancelled (cancellable, k, error) || !bind_step (&binder, step, k, error))
+      if (ir_exec_cancelled (cancellable, k, error) || !bind_step (&binder, step, k, error))
         return FALSE;
       step->n_slab_values = prepared->slab_values->len;
     }

@@ -160,7 +160,7 @@ static gboolean
 prepare_states (IrPrepared *prepared, GCancellable *cancellable, GError **error)
 {
   for (guint i = 0; i < prepared->schedule->items->len; i++)
-    if (ir_prepared_cancelled (cancellable, 0, error) ||
+    if (ir_exec_cancelled (cancellable, 0, error) ||
         !ir_prepared_ready (
             prepared, g_array_index (prepared->schedule->items, IrScheduleItem, i).node, error))
       return FALSE;
@@ -228,11 +228,11 @@ plan_memory (IrPrepared *prepared, GCancellable *cancellable, GError **error)
       prepared->model, prepared->schedule,
       prepared->without & IR_DECISION_SHARING ? IR_MEM_SEPARATE : 0, &options);
   if (prepared->memplan == NULL)
-    return !ir_prepared_cancelled (cancellable, 0, error);
-  if (ir_prepared_cancelled (cancellable, 0, error))
+    return !ir_exec_cancelled (cancellable, 0, error);
+  if (ir_exec_cancelled (cancellable, 0, error))
     return FALSE;
   fill_places (prepared);
-  return !ir_prepared_cancelled (cancellable, 0, error);
+  return !ir_exec_cancelled (cancellable, 0, error);
 }
 
 static IrValueId
@@ -323,7 +323,7 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
   prepared->control = from->control;
   prepared->shapes = shapes;
   prepared->model = ir_prepared_bind_shapes (from->base, from->inputs, cancellable);
-  if (ir_prepared_cancelled (cancellable, 0, error) || prepared->model == NULL)
+  if (ir_exec_cancelled (cancellable, 0, error) || prepared->model == NULL)
     return NULL;
   prepared->claimed = claimed_values (prepared->model);
   prepared->n_nodes = prepared->model->nodes->len;

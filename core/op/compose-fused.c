@@ -372,3 +372,88 @@ ir_compose_sample_op (IrCompose *c)
 {
   ir_compose_result (c, 0, ir_compose (c, IR_OP_IDENTITY, 1, ir_compose_input (c, 0)));
 }
+
+/* X + gate * Y, where the gate has one number for each row. */
+void
+ir_compose_gated_add (IrCompose *c)
+{
+  if (ir_compose_input (c, 3) != NULL)
+    ir_compose_fail (c, IR_OP_ERROR_UNSUPPORTED, "gate_weight is not supported");
+  ir_compose_result (
+      c, 0,
+      ir_compose (c, IR_OP_ADD, 2, ir_compose_input (c, 0),
+                  ir_compose (c, IR_OP_MUL, 2, ir_compose_input (c, 2), ir_compose_input (c, 1))));
+}
+
+/* -- branches that lie side by side in the last axis -- */
+
+static gint64
+branches_of (IrCompose *c)
+{
+  gint64 n = ir_call_int (c->call, "num_branches", 0);
+
+  if (n < 0)
+    ir_compose_fail (c, IR_OP_ERROR_ATTRIBUTE, "num_branches is negative");
+  return MAX (n, 1);
+}
+
+/* [.., branches * size] to [.., branches, size] */
+static IrPart *
+branches_apart (IrCompose *c, IrPart *x, gint64 branches)
+{
+  guint rank = ir_compose_rank (c, x);
+  gint64 dims[IR_MAX_RANK] = { 0 };
+
+  if (rank == 0 || rank >= IR_MAX_RANK)
+    {
+      ir_compose_fail (c, IR_OP_ERROR_SHAPE, "an input of rank %u has no branches", rank);
+      return NULL;
+    }
+  dims[rank - 1] = branches;
+  dims[rank] = -1;
+  return ir_compose_reshape (c, x, rank + 1, dims);
+}
+
+/* RMSNormalization of each branch of X; the scale is that of one, or of all. */
+void
+ir_compose_branchwise_rms_norm (IrCompose *c)
+{
+  const gint64 last = -1;
+  gint64 branches = branches_of (c);
+  IrPart *x = ir_compose_input (c, 0), *scale = ir_compose_input (c, 1);
+  IrPart *apart = branches_apart (c, x, branches);
+  IrPart *square = ir_compose (c, IR_OP_MUL, 2, apart, apart), *y;
+
+  square = ir_compose (c, IR_OP_REDUCE_MEAN, 2, square, ir_compose_ints (c, 1, &last));
+  y = ir_compose (
+      c, IR_OP_ADD, 2, square,
+      ir_compose_number (c, ir_compose_dtype (x), ir_call_float (c->call, "epsilon", 1e-5f)));
+  y = ir_compose (c, IR_OP_DIV, 2, apart, ir_compose (c, IR_OP_SQRT, 1, y));
+  if (scale != NULL)
+    {
+      gint64 size = ir_compose_dim (c, apart, -1);
+      gboolean one = ir_compose_rank (c, scale) == 1 && ir_compose_dim (c, scale, 0) == size;
+      scale = ir_compose (c, IR_OP_CAST_LIKE, 2, scale, x);
+      if (!one)
+        scale = ir_compose_reshape (c, scale, 2, (gint64[]){ branches, size });
+      y = ir_compose (c, IR_OP_MUL, 2, y, scale);
+    }
+  ir_compose_result (c, 0, ir_compose (c, IR_OP_RESHAPE, 2, y, ir_compose (c, IR_OP_SHAPE, 1, x)));
+}
+
+/* The sum of the branches of the streams, each times a number of its own. */
+void
+ir_compose_hyper_connection_pre_mix (IrCompose *c)
+{
+  const gint64 branch = -2, last = -1;
+  IrPart *streams = ir_compose_input (c, 0);
+  IrPart *mix = ir_compose (c, IR_OP_CAST_LIKE, 2, ir_compose_input (c, 1), streams), *y;
+
+  if (ir_compose_rank (c, mix) != ir_compose_rank (c, streams))
+    ir_compose_fail (c, IR_OP_ERROR_UNSUPPORTED, "pre_mix must have one number for each branch");
+  mix = ir_compose (c, IR_OP_UNSQUEEZE, 2, mix, ir_compose_ints (c, 1, &last));
+  y = ir_compose (c, IR_OP_MUL, 2, branches_apart (c, streams, branches_of (c)), mix);
+  ir_compose_set_int (c, "keepdims", 0);
+  y = ir_compose (c, IR_OP_REDUCE_SUM, 2, y, ir_compose_ints (c, 1, &branch));
+  ir_compose_result (c, 0, ir_compose_times (c, y, ir_call_float (c->call, "reduction_scale", 1)));
+}

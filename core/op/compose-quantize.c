@@ -261,3 +261,40 @@ ir_compose_matmul_integer_16 (IrCompose *c)
     }
   ir_compose_result (c, 0, ir_compose (c, IR_OP_MATMUL, 2, wide[0], wide[1]));
 }
+
+/* -- DynamicQuantizeLSTM -- */
+
+/* Quantized weights [directions, in, gates * hidden] as LSTM has them, with the last two axes the
+ * other way round. Scale and zero point are of a direction, or of each of its columns. */
+static IrPart *
+real_weights (IrCompose *c, guint slot, guint scale, guint zero)
+{
+  const gint64 columns[] = { 0, 1, -1 }, perm[] = { 0, 2, 1 };
+  IrPart *parts[] = { ir_compose_input (c, slot), ir_compose_input (c, zero) };
+
+  for (guint i = 0; i < 2; i++)
+    {
+      ir_compose_set_int (c, "to", IR_DTYPE_FLOAT);
+      parts[i] = ir_compose (c, IR_OP_CAST, 1, parts[i]);
+    }
+  IrPart *w = ir_compose (c, IR_OP_SUB, 2, parts[0], ir_compose_reshape (c, parts[1], 3, columns));
+  w = ir_compose (c, IR_OP_MUL, 2, w,
+                  ir_compose_reshape (c, ir_compose_input (c, scale), 3, columns));
+  return ir_compose_transpose (c, w, 3, perm);
+}
+
+/* Inputs of LSTM, then scales and zero points of W and R. */
+void
+ir_compose_dynamic_quantize_lstm (IrCompose *c)
+{
+  IrPart *inputs[8], *outputs[3];
+
+  for (guint i = 0; i < G_N_ELEMENTS (inputs); i++)
+    inputs[i] = ir_compose_input (c, i);
+  inputs[1] = real_weights (c, 1, 8, 9);
+  inputs[2] = real_weights (c, 2, 10, 11);
+  ir_compose_pass_attrs (c, IR_OP_LSTM);
+  ir_compose_many (c, IR_OP_LSTM, G_N_ELEMENTS (inputs), inputs, 3, outputs);
+  for (guint i = 0; i < 3; i++)
+    ir_compose_result (c, i, outputs[i]);
+}

@@ -628,6 +628,34 @@ def SampleOp():
 
 
 @operator
+def GatedAdd():
+    dims = shape(2, 3)
+    return Case(reals(*dims), reals(*dims), reals(*dims[:-1], 1))
+
+
+@operator
+def BranchwiseRMSNorm():
+    n, h, dims = size(1, 3), size(2, 6), shape(1, 3)
+    return Case(reals(*dims, n * h), some(None, reals(h), reals(n, h), reals(n * h)), num_branches=n)
+
+
+@operator
+def HyperConnectionPreMix():
+    n, h, dims = size(1, 3), size(2, 6), shape(1, 3)
+    return Case(reals(*dims, n * h), reals(*dims, n), num_branches=n, reduction_scale=some(None, 0.5))
+
+
+@operator
+def DynamicQuantizeLSTM():
+    direction = some("forward", "reverse", "bidirectional")
+    n, h, k, steps, b = 1 + (direction == "bidirectional"), size(1, 4), size(1, 5), size(1, 4), size(1, 3)
+    dtype = byte()
+    return Case(reals(steps, b, k), wholes(dtype, n, k, 4 * h), wholes(dtype, n, h, 4 * h), some(None, reals(n, 8 * h)), None,
+                some(None, reals(n, b, h)), None, None, scale(n) / 5, zero(dtype, n), scale(n) / 5, zero(dtype, n),
+                hidden_size=h, direction=direction, outputs=3, tol=0.05)  # it rounds X and the states to 8 bits
+
+
+@operator
 def MaxpoolWithMask():
     dims, k = [size(1, 3), size(), size(3, 7), size(3, 7)], [size(1, 3), size(1, 3)]
     return Case(reals(*dims), wholes(np.int32, *dims, low=0, high=1), kernel_shape=k, strides=some(None, [2, 1]))

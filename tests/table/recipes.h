@@ -260,6 +260,9 @@ static const Recipe recipes[] = {
   { "CropAndResize", "f2x3x5x5 f4x4 j4<2 j2<5", "" },
   { "MaxpoolWithMask", "f1x3x5x5 j1x3x5x5<2", "kernel_shape=2,2" },
   { "NGramRepeatBlock", "i2x5<3 f2x3", "ngram_size=2" },
+  { "DynamicQuantizeLSTM", "f3x2x4 u1x4x8 u1x2x8 f1x16 - - - - f1 u1 f1 u1", "hidden_size=2" },
+  { "BranchwiseRMSNorm", "f2x3x8 f8", "num_branches=2" },
+  { "HyperConnectionPreMix", "f2x3x8 f2x3x2", "num_branches=2" },
   { "MoE", "f3x4 f3x2 f2x6x4 f2x6 f2x4x6 f2x4", "k=2" },
 };
 /* clang-format on */

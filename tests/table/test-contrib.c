@@ -15,6 +15,13 @@
 
 #define TOLERANCE 2e-4 /* of the largest number, or of 1 */
 
+/* Of what ONNX Runtime rounds on the way and we do not. */
+static double
+tolerance_of (const IrOp *op)
+{
+  return op->id == IR_OP_DYNAMIC_QUANTIZE_LSTM ? 0.05 : TOLERANCE;
+}
+
 static IrModel *
 read_graph (const char *name)
 {
@@ -48,8 +55,9 @@ largest (const IrTensor *tensor)
 static void
 compare (const IrValue *value, const IrTensor *found, const IrTensor *wanted, IrContext *context)
 {
-  double bound = ir_dtype_is_float (ir_tensor_dtype (wanted)) ? TOLERANCE * largest (wanted)
-                                                              : value->producer->op->tol.atol;
+  const IrOp *op = value->producer->op;
+  double bound = ir_dtype_is_float (ir_tensor_dtype (wanted)) ? tolerance_of (op) * largest (wanted)
+                                                              : op->tol.atol;
 
   g_assert_nonnull (found);
   g_assert_true (ir_tensor_type (found, context) == ir_tensor_type (wanted, context));

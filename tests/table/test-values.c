@@ -261,8 +261,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define TEST(SENTENCE, FUNCTION) g_test_add_func ("/values/" SENTENCE, FUNCTION)
-  TEST ("one window may hang over the data", test_windows_that_hang_over);
   TEST ("NaN goes through", test_nan);
+  TEST ("one window of a pooling may hang over the data", test_windows_that_hang_over);
   TEST ("integers wrap around at their limits", test_integer_limits);
   TEST ("a division by zero is an error for integers", test_division_by_zero);
   TEST ("remainders have the sign of the divisor or the dividend", test_signs_of_remainders);

@@ -61,27 +61,67 @@ cpu_softmax_row (const float *x, float *y, gint64 n)
 
 #define N_LINES 64 /* neighbouring lines along an axis that are walked together */
 
+/* -- an element of each of @n lines side by side -- */
+
+CPU_VECTORIZED static void
+most_of_lines (const float *x, float *most, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    most[i] = x[i] > most[i] ? x[i] : most[i];
+}
+
+CPU_VECTORIZED static void
+exp_of_lines (const float *x, const float *most, float *y, double *sums, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    {
+      y[i] = cpu_vector_exp (x[i] - most[i]);
+      sums[i] += (double) y[i];
+    }
+}
+
+CPU_VECTORIZED static void
+scale_lines (const float *factors, float *y, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    y[i] *= factors[i];
+}
+
 /* Along an axis whose elements lie @step apart; @n_lines lines side by side. */
 static void
 softmax_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
 {
-  float most[N_LINES];
+  float most[N_LINES], factors[N_LINES];
   double sums[N_LINES] = { 0 };
 
   for (gint64 i = 0; i < n_lines; i++)
     most[i] = x[i];
   for (gint64 k = 1; k < n; k++)
-    for (gint64 i = 0; i < n_lines; i++)
-      most[i] = x[k * step + i] > most[i] ? x[k * step + i] : most[i];
+    most_of_lines (x + k * step, most, n_lines);
   for (gint64 k = 0; k < n; k++)
-    for (gint64 i = 0; i < n_lines; i++)
-      {
-        y[k * step + i] = cpu_vector_exp (x[k * step + i] - most[i]);
-        sums[i] += y[k * step + i];
-      }
+    exp_of_lines (x + k * step, most, y + k * step, sums, n_lines);
+  for (gint64 i = 0; i < n_lines; i++)
+    factors[i] = (float) (1 / sums[i]);
   for (gint64 k = 0; k < n; k++)
-    for (gint64 i = 0; i < n_lines; i++)
-      y[k * step + i] *= (float) (1 / sums[i]);
+    scale_lines (factors, y + k * step, n_lines);
+}
+
+#define FEW_LINES   16   /* fewer than a vector or two: each is brought together and taken by itself */
+#define SHORT_LINE  4096 /* elements of one that is */
+
+static void
+softmax_few_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
+{
+  float line[SHORT_LINE];
+
+  for (gint64 i = 0; i < n_lines; i++)
+    {
+      for (gint64 k = 0; k < n; k++)
+        line[k] = x[k * step + i];
+      cpu_softmax_row (line, line, n);
+      for (gint64 k = 0; k < n; k++)
+        y[k * step + i] = line[k];
+    }
 }
 
 static void
@@ -139,6 +179,8 @@ run_along_axis (IrCall *call, gboolean logarithm, GError **error)
         log_softmax_lines (x + at, y + at, split.middle, split.inner, n_lines);
       else if (split.inner == 1)
         cpu_softmax_row (x + at, y + at, split.middle);
+      else if (split.inner < FEW_LINES && split.middle <= SHORT_LINE)
+        softmax_few_lines (x + at, y + at, split.middle, split.inner, n_lines);
       else
         softmax_lines (x + at, y + at, split.middle, split.inner, n_lines);
     }

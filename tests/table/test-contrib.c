@@ -100,6 +100,38 @@ test_file (gconstpointer name)
   run_on (model, "cpu");
 }
 
+static guint
+count_of_domain (const IrModel *model)
+{
+  guint n = 0;
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = model->nodes->pdata[i];
+      n += node->state == IR_STATE_LIVE && strcmp (node->domain, "com.microsoft") == 0;
+    }
+  return n;
+}
+
+/* What ONNX Runtime's optimizer writes becomes what the CPU has kernels for. */
+static void
+test_put_in_place (gconstpointer name)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = read_graph (name);
+  g_autoptr (IrModel) for_ref = ir_exec_expand (model, &error);
+  g_autoptr (IrModel) for_cpu = ir_exec_expand (model, &error);
+  guint n = count_of_domain (model);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (n, >, 0);
+  ir_exec_compose (for_ref, ir_backend_find ("ref"));
+  ir_exec_compose (for_cpu, ir_backend_find ("cpu"));
+  g_assert_cmpuint (count_of_domain (for_ref), ==, n);
+  g_assert_cmpuint (count_of_domain (for_cpu), ==, 0);
+  g_assert_cmpuint (count_of_domain (model), ==, n);
+}
+
 /* Operators of the domain without a file, and files without an operator. */
 static void
 test_all_there (void)
@@ -138,6 +170,16 @@ main (int argc, char **argv)
       g_autofree char *test = g_strdup_printf ("/contrib/%s gives what ONNX Runtime gives",
                                                (char *) names->pdata[i]);
       g_test_add_data_func (test, names->pdata[i], test_file);
+    }
+  static const char *const written[] = {
+    "FusedConv", "FusedGemm", "FusedMatMul",        "BiasGelu",   "FastGelu",
+    "QuickGelu", "Attention", "MultiHeadAttention", "QAttention", "SkipLayerNormalization"
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (written); i++)
+    {
+      g_autofree char *test = g_strdup_printf ("/contrib/cpu runs what %s is made of", written[i]);
+      g_test_add_data_func_full (test, g_strconcat (written[i], ".onnxtxt", NULL),
+                                 test_put_in_place, g_free);
     }
   g_test_add_func ("/contrib/each operator has its cases", test_all_there);
   return g_test_run ();

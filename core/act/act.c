@@ -8,7 +8,16 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK (ir - act - error - quark, ir_act_error)
+/**
+ * ir_act_error_quark:
+ *
+ * Returns: the domain of the errors of acts
+ */
+GQuark
+ir_act_error_quark (void)
+{
+  return g_quark_from_static_string ("ir-act-error-quark");
+}
 
 #define ANY G_MAXUINT
 

@@ -48,12 +48,51 @@ set_inputs (IrEdit *edit, GPtrArray *values)
                             inputs->len);
 }
 
+/* What the row says of elements beyond what inference asks: a function of one argument that is not exact
+ * is one of real numbers, and products, windows and norms are of numbers. */
+static const char *
+wanted_elements (const IrOp *op, IrDtype dtype)
+{
+  const gboolean computes = op->family == IR_FAMILY_ACTIVATION || op->family == IR_FAMILY_LINEAR ||
+                            op->family == IR_FAMILY_POOL || op->family == IR_FAMILY_NORM;
+  const gboolean is_real = (op->family == IR_FAMILY_ELEMENTWISE ||
+                            op->family == IR_FAMILY_ACTIVATION) &&
+                           op->in.max == 1 && op->tol.rtol > 0;
+
+  if (dtype == IR_DTYPE_UNDEFINED)
+    return NULL;
+  if (is_real && !ir_dtype_is_float (dtype))
+    return "floating-point numbers";
+  if (computes && !ir_dtype_is_float (dtype) && !ir_dtype_is_integer (dtype))
+    return "numbers";
+  return NULL;
+}
+
+static gboolean
+check_elements (const IrNode *node, GError **error)
+{
+  for (guint i = 0; node->op != NULL && i < node->n_inputs; i++)
+    {
+      const IrDtype dtype = node->inputs[i] != NULL ? ir_value_dtype (node->inputs[i])
+                                                    : IR_DTYPE_UNDEFINED;
+      const char *wanted = wanted_elements (node->op, dtype);
+      g_autofree char *label = wanted != NULL ? ir_node_label (node) : NULL;
+
+      if (wanted != NULL)
+        return act_refuse (error, "%s: input %u is %s, and needs to be %s", label, i,
+                           ir_dtype_name (dtype), wanted);
+    }
+  return TRUE;
+}
+
 /* Whether types speak against it; what is still open, or left to an attribute, does not. */
 gboolean
 act_accepts (const IrNode *node, GError **error)
 {
   g_autoptr (GError) why = NULL;
 
+  if (!check_elements (node, error))
+    return FALSE;
   if (ir_node_check (node, &why) || (!g_error_matches (why, IR_OP_ERROR, IR_OP_ERROR_SHAPE) &&
                                      !g_error_matches (why, IR_OP_ERROR, IR_OP_ERROR_DTYPE)))
     return TRUE;
@@ -180,6 +219,8 @@ op_takes (const IrOp *op, guint slot, const IrValue *value)
 
       if (attr != NULL)
         ir_edit_set_attr (edit, node, attr);
+      if (spec->required && spec->kind == IR_ATTR_STRING)
+        return check_elements (node, NULL); /* shapes are a matter of what is written there */
     }
   return act_accepts (node, NULL);
 }

@@ -157,6 +157,34 @@ append_row (IrStepList *self, Row row)
   g_array_append_val (self->rows, row);
 }
 
+static gboolean
+is_edit (const IrPassRun *run)
+{
+  return strcmp (run->pass, "edit") == 0;
+}
+
+/* Edits that follow each other stand under one heading. */
+static gboolean
+goes_on (IrStepList *self, const IrModel *history, const IrPassRun *run)
+{
+  const Row *last = &g_array_index (self->rows, Row, self->rows->len - 1);
+
+  return is_edit (run) && last->kind == IR_STEP_ROW_STEP &&
+         is_edit (ir_history_pass_run (history, last->pass_run));
+}
+
+/* The last step of a pass run, and of the edits that follow one. */
+static guint
+last_of_edits (const IrModel *history, guint index)
+{
+  const IrPassRun *run = ir_history_pass_run (history, index);
+
+  while (is_edit (run) && index + 1 < ir_history_n_pass_runs (history) &&
+         is_edit (ir_history_pass_run (history, index + 1)))
+    run = ir_history_pass_run (history, ++index);
+  return run->first_step + run->n_steps - 1;
+}
+
 static void
 append_pass (IrStepList *self, const IrModel *history, guint index, char **words)
 {
@@ -169,8 +197,8 @@ append_pass (IrStepList *self, const IrModel *history, guint index, char **words
 
       if (!step_matches (history, step, words))
         continue;
-      if (n_listed++ == 0)
-        append_row (self, (Row){ IR_STEP_ROW_PASS, run->first_step + run->n_steps - 1, index });
+      if (n_listed++ == 0 && !goes_on (self, history, run))
+        append_row (self, (Row){ IR_STEP_ROW_PASS, last_of_edits (history, index), index });
       g_array_index (self->positions, guint, step) = self->rows->len;
       append_row (self, (Row){ IR_STEP_ROW_STEP, step, index });
     }

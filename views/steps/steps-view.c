@@ -2,6 +2,7 @@
  * one did and why. The selected row is the session's cursor. */
 #include "config.h"
 
+#include "core/act/act.h"
 #include "passes/pipeline/pipeline.h"
 #include "passes/rule/rule.h"
 #include "views/count.h"
@@ -116,11 +117,12 @@ bind_original (RowWidgets *row, GtkWidget *box)
   gtk_widget_set_visible (row->subtitle, FALSE);
 }
 
+/* @last: step that ends it, or the edits that stand under one heading */
 static void
-bind_pass (RowWidgets *row, GtkWidget *box, const IrPassRun *run)
+bind_pass (RowWidgets *row, GtkWidget *box, const IrPassRun *run, guint last)
 {
   const IrPass *pass = ir_pass_find (run->pass);
-  g_autofree char *count = ir_count_text (run->n_steps);
+  g_autofree char *count = ir_count_text (last + 1 - run->first_step);
 
   gtk_widget_add_css_class (box, "pass-row");
   gtk_label_set_text (GTK_LABEL (row->number), "");
@@ -131,6 +133,19 @@ bind_pass (RowWidgets *row, GtkWidget *box, const IrPassRun *run)
   gtk_widget_set_visible (row->subtitle, FALSE);
 }
 
+/* What an act was asked for, behind its name; "" for other steps. (transfer full) */
+static char *
+words_of_act (const IrStep *step)
+{
+  const gsize length = strlen (step->rule);
+
+  return g_strdup (step->step_class == IR_CLASS_EDIT && ir_act_find (step->rule) != NULL &&
+                           step->reason != NULL && g_str_has_prefix (step->reason, step->rule) &&
+                           step->reason[length] == ' '
+                       ? step->reason + length + 1
+                       : "");
+}
+
 static void
 bind_step (RowWidgets *row, IrModel *history, guint index)
 {
@@ -138,13 +153,14 @@ bind_step (RowWidgets *row, IrModel *history, guint index)
   const IrNode *anchor = step->anchor != 0 ? ir_model_node (history, step->anchor) : NULL;
   int delta = (int) step->cost_after.n_nodes - (int) step->cost_before.n_nodes;
   g_autofree char *number = g_strdup_printf ("%u", index),
-                  *place = anchor != NULL ? ir_node_label (anchor) : g_strdup ("");
+                  *place = anchor != NULL ? ir_node_label (anchor) : words_of_act (step);
+  const IrAct *act = step->step_class == IR_CLASS_EDIT ? ir_act_find (step->rule) : NULL;
   g_autofree char *change = delta == 0
                                 ? g_strdup ("")
                                 : g_strdup_printf ("%s%d", delta > 0 ? "+" : "−", ABS (delta));
 
   gtk_label_set_text (GTK_LABEL (row->number), number);
-  gtk_label_set_text (GTK_LABEL (row->title), step->rule);
+  gtk_label_set_text (GTK_LABEL (row->title), act != NULL ? act->title : step->rule);
   gtk_label_set_text (GTK_LABEL (row->subtitle), place);
   gtk_widget_set_visible (row->subtitle, place[0] != '\0');
   gtk_label_set_text (GTK_LABEL (row->delta), change);
@@ -177,7 +193,8 @@ bind_row (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
       break;
     case IR_STEP_ROW_PASS:
       if (ir_step_row_get_pass_run (step_row) < ir_history_n_pass_runs (history))
-        bind_pass (row, box, ir_history_pass_run (history, ir_step_row_get_pass_run (step_row)));
+        bind_pass (row, box, ir_history_pass_run (history, ir_step_row_get_pass_run (step_row)),
+                   ir_step_row_get_step (step_row));
       break;
     case IR_STEP_ROW_STEP:
       if (ir_step_row_get_step (step_row) <= ir_history_n_steps (history))

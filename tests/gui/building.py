@@ -248,7 +248,29 @@ def draws_the_digits():
     builder.window.process.kill()
 
 
-PARTS = {'building': [draws_by_keys, draws_by_pointer], 'digits': [draws_the_digits]}
+def reads_while_one_types():
+    """What is wrong is said in the pauses, and what is right can be applied; nothing is applied by itself."""
+    builder = Builder()
+    key('alt+2')
+    builder.window.expect('text', 'Text of the graph')
+    time.sleep(0.5)
+    key('ctrl+a')
+    type_text('g (float[3] x, float[4] w) => (y) { y = Relu (x }')
+    label(builder.window, 'Line 1, column .*')
+    check('a bracket that lacks is said while one types', builder.window.find('label', 'No steps yet') is not None)
+    key('BackSpace', 'BackSpace')
+    type_text(') }')
+    label(builder.window, 'Can be applied.*')
+    check('the text need not repeat the operator sets of the graph', True)
+    key('BackSpace', 'BackSpace')
+    type_text(' z = Add (y, w) }')
+    label(builder.window, '.*Add.*[34].*')
+    check('shapes that do not fit are said while one types', builder.window.find('label', 'No steps yet') is not None)
+    common.is_quiet(builder.window)
+    builder.window.process.kill()
+
+
+PARTS = {'building': [draws_by_keys, draws_by_pointer, reads_while_one_types], 'digits': [draws_the_digits], 'typing': [reads_while_one_types]}
 
 
 def main():

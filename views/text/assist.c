@@ -23,7 +23,7 @@ find_language (void)
   return gtk_source_language_manager_get_language (manager, "onnxtxt");
 }
 
-/* Names of operators, and all words of the text. */
+/* Names of operators, and all words of the text (Ctrl+Space). */
 static void
 add_completion (GtkSourceView *view)
 {
@@ -38,7 +38,8 @@ add_completion (GtkSourceView *view)
   gtk_source_completion_words_register (words, operators);
   gtk_source_completion_words_register (words, gtk_text_view_get_buffer (GTK_TEXT_VIEW (view)));
   g_object_set (words, "minimum-word-size", 3, NULL);
-  g_object_set (completion, "select-on-show", FALSE, NULL); /* Return is a new line */
+  /* When it is asked for: what comes by itself is at times shown without a size (GtkSourceView 5.6). */
+  gtk_source_completion_block_interactive (completion);
   gtk_source_completion_add_provider (completion, GTK_SOURCE_COMPLETION_PROVIDER (words));
   g_object_set_data_full (G_OBJECT (view), "operators", g_steal_pointer (&operators),
                           g_object_unref);

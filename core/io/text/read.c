@@ -378,6 +378,23 @@ read_function (IrTextParser *parser)
   return ok;
 }
 
+/* A text that says nothing of operator sets and IR version means those of what it is read over. */
+static void
+keep_imports (IrTextParser *parser, IrDraft *draft)
+{
+  const IrModel *base = parser->base;
+
+  if (base == NULL || draft->opsets->len > 0)
+    return;
+  for (guint i = 0; i < base->opsets->n; i++)
+    {
+      const IrOpset opset = { ir_context_intern (parser->context, base->opsets->opsets[i].domain),
+                              base->opsets->opsets[i].version };
+
+      g_array_append_val (draft->opsets, opset);
+    }
+}
+
 static void
 read_model_head (IrTextParser *parser)
 {
@@ -403,6 +420,7 @@ read_model_head (IrTextParser *parser)
   info->producer_version = head.producer_version;
   info->extra.doc = head.doc;
   draft->opsets = head.opsets;
+  keep_imports (parser, draft);
   draft->metadata = head.metadata;
 }
 

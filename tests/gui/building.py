@@ -2,7 +2,8 @@
 """Graphs built in the window from nothing, by keys and by the pointer; what is saved is run by the command line.
 Arguments and needs are those of end-to-end.py, from which the window comes; PART is one of
 
-    building    the worked example by keys alone: palette, names, output, undo, copies, Save As; an If by the pointer
+    building    the worked example by keys alone: palette, names, output, undo, copies, Save As; an If by the pointer;
+                a text that is checked while it is typed
     digits      the trained digits network from an empty graph, with its weights from .npy files (long)"""
 
 import importlib.util
@@ -263,14 +264,16 @@ def reads_while_one_types():
     label(builder.window, 'Can be applied.*')
     check('the text need not repeat the operator sets of the graph', True)
     key('BackSpace', 'BackSpace')
-    type_text(' z = Add (y, w) }')
+    type_text(' z = Sigm')
+    key('ctrl+space')
+    type_text(' (y) u = Add (z, w) }')
     label(builder.window, '.*Add.*[34].*')
-    check('shapes that do not fit are said while one types', builder.window.find('label', 'No steps yet') is not None)
+    check('a word is completed, and shapes that do not fit are said while one types', builder.window.find('label', 'No steps yet') is not None)
     common.is_quiet(builder.window)
     builder.window.process.kill()
 
 
-PARTS = {'building': [draws_by_keys, draws_by_pointer, reads_while_one_types], 'digits': [draws_the_digits], 'typing': [reads_while_one_types]}
+PARTS = {'building': [draws_by_keys, draws_by_pointer, reads_while_one_types], 'digits': [draws_the_digits]}
 
 
 def main():

@@ -23,27 +23,100 @@ find_language (void)
   return gtk_source_language_manager_get_language (manager, "onnxtxt");
 }
 
-/* Names of operators, and all words of the text (Ctrl+Space). */
-static void
-add_completion (GtkSourceView *view)
+/* -- completion: operators, and words of the text -- */
+
+#define MAX_OFFERED 12 /* that are named */
+
+static gboolean
+is_word (gunichar c)
 {
-  GtkSourceCompletion *completion = gtk_source_view_get_completion (view);
-  GtkSourceCompletionWords *words = gtk_source_completion_words_new ("Words");
-  g_autoptr (GtkTextBuffer) operators = gtk_text_buffer_new (NULL);
-  g_autoptr (GString) names = g_string_new (NULL);
+  return g_unichar_isalnum (c) || c == '_' || c == '.';
+}
+
+static void
+offer (GPtrArray *found, const char *word, const char *typed)
+{
+  if (g_ascii_strncasecmp (word, typed, strlen (typed)) == 0 && strcmp (word, typed) != 0 &&
+      !g_ptr_array_find_with_equal_func (found, word, g_str_equal, NULL))
+    g_ptr_array_add (found, g_strdup (word));
+}
+
+/* (transfer full) */
+static GPtrArray *
+find_words (GtkTextBuffer *buffer, const char *typed)
+{
+  GPtrArray *found = g_ptr_array_new_with_free_func (g_free);
+  GtkTextIter start, end;
+  g_autofree char *text = NULL;
+  g_auto (GStrv) words = NULL;
 
   for (guint i = 1; i < ir_op_n (); i++)
-    g_string_append_printf (names, "%s\n", ir_op_by_id ((IrOpId) i)->name);
-  gtk_text_buffer_set_text (operators, names->str, (int) names->len);
-  gtk_source_completion_words_register (words, operators);
-  gtk_source_completion_words_register (words, gtk_text_view_get_buffer (GTK_TEXT_VIEW (view)));
-  g_object_set (words, "minimum-word-size", 3, NULL);
-  /* When it is asked for: what comes by itself is at times shown without a size (GtkSourceView 5.6). */
-  gtk_source_completion_block_interactive (completion);
-  gtk_source_completion_add_provider (completion, GTK_SOURCE_COMPLETION_PROVIDER (words));
-  g_object_set_data_full (G_OBJECT (view), "operators", g_steal_pointer (&operators),
-                          g_object_unref);
-  g_object_unref (words);
+    offer (found, ir_op_by_id ((IrOpId) i)->name, typed);
+  gtk_text_buffer_get_bounds (buffer, &start, &end);
+  text = gtk_text_buffer_get_text (buffer, &start, &end, FALSE);
+  words = g_strsplit_set (text, " \t\n()<>{}[],=:\"", -1);
+  for (guint i = 0; words[i] != NULL; i++)
+    offer (found, words[i], typed);
+  return found;
+}
+
+/* As far as all of them say the same. (transfer full) */
+static char *
+common_start (const GPtrArray *words)
+{
+  const char *first = words->pdata[0];
+  gsize length = strlen (first);
+
+  for (guint i = 1; i < words->len; i++)
+    {
+      const char *word = words->pdata[i];
+      gsize same = 0;
+
+      while (same < length && word[same] == first[same])
+        same++;
+      length = same;
+    }
+  return g_strndup (first, length);
+}
+
+/* Completes the word before the cursor as far as that is clear. (transfer full) (nullable): what it
+ * could be, where it could be more than one */
+char *
+ir_text_complete (GtkTextBuffer *buffer)
+{
+  GtkTextIter start, end;
+  g_autofree char *typed = NULL, *common = NULL;
+  g_autoptr (GPtrArray) found = NULL;
+  GString *list;
+
+  gtk_text_buffer_get_iter_at_mark (buffer, &end, gtk_text_buffer_get_insert (buffer));
+  start = end;
+  while (gtk_text_iter_backward_char (&start))
+    if (!is_word (gtk_text_iter_get_char (&start)))
+      {
+        gtk_text_iter_forward_char (&start);
+        break;
+      }
+  typed = gtk_text_buffer_get_text (buffer, &start, &end, FALSE);
+  found = typed[0] != '\0' ? find_words (buffer, typed) : g_ptr_array_new ();
+  if (found->len == 0)
+    return g_strdup ("No operator and no value begins so");
+  common = common_start (found);
+  if (strlen (common) > strlen (typed) || found->len == 1)
+    {
+      gtk_text_buffer_begin_user_action (buffer);
+      gtk_text_buffer_delete (buffer, &start, &end);
+      gtk_text_buffer_insert (buffer, &start, common, -1);
+      gtk_text_buffer_end_user_action (buffer);
+    }
+  if (found->len == 1)
+    return NULL;
+  list = g_string_new (NULL);
+  for (guint i = 0; i < MIN (found->len, MAX_OFFERED); i++)
+    g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", (char *) found->pdata[i]);
+  if (found->len > MAX_OFFERED)
+    g_string_append (list, " …");
+  return g_string_free (list, FALSE);
 }
 
 void
@@ -55,7 +128,6 @@ ir_text_assist (GtkSourceView *view)
   gtk_source_buffer_set_language (buffer, find_language ());
   gtk_text_buffer_create_tag (GTK_TEXT_BUFFER (buffer), CHANGED, "paragraph-background-rgba",
                               &colour, NULL);
-  add_completion (view);
 }
 
 /* -- changed lines -- */

@@ -1,4 +1,4 @@
-/* What helps to read and write the text: colours, completion, and which lines a step changed. */
+/* What helps to read and write the text: colours, completion (Ctrl+Space), and which lines a step changed. */
 #pragma once
 
 #include "views/session/frame.h"
@@ -6,4 +6,5 @@
 #include <gtksourceview/gtksource.h>
 
 void ir_text_assist (GtkSourceView *view);
+char *ir_text_complete (GtkTextBuffer *buffer); /* at the cursor; what it could be */
 void ir_text_mark_changes (GtkTextBuffer *buffer, const IrFrame *frame); /* (nullable) */

@@ -743,7 +743,19 @@ make_bar (IrTextView *self)
   return box;
 }
 
-/* Before the editor itself takes the key for a new line. */
+static gboolean
+complete (GtkWidget *widget, GVariant *arguments, gpointer data)
+{
+  IrTextView *self = data;
+  g_autofree char *offered = ir_text_complete (GTK_TEXT_BUFFER (self->buffer));
+
+  if (offered != NULL)
+    set_status (self, offered, FALSE);
+  return TRUE;
+}
+
+/* Before the editor itself takes the key for a new line, or for a completion of its own, which at times
+ * is shown without a size. */
 static void
 add_shortcut (IrTextView *self)
 {
@@ -755,6 +767,10 @@ add_shortcut (IrTextView *self)
   gtk_shortcut_controller_add_shortcut (
       GTK_SHORTCUT_CONTROLLER (controller),
       gtk_shortcut_new (trigger, gtk_named_action_new ("text.apply")));
+  gtk_shortcut_controller_add_shortcut (
+      GTK_SHORTCUT_CONTROLLER (controller),
+      gtk_shortcut_new (gtk_shortcut_trigger_parse_string ("<Control>space"),
+                        gtk_callback_action_new (complete, self, NULL)));
   gtk_widget_add_controller (self->view, controller);
 }
 

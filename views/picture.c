@@ -119,8 +119,7 @@ ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks,
 void
 ir_picture_settings_move (IrPictureSettings *settings, guint64 key, const IrLayoutPoint *by)
 {
-  g_hash_table_replace (settings->moves, g_memdup2 (&key, sizeof key),
-                        g_memdup2 (by, sizeof *by));
+  g_hash_table_replace (settings->moves, g_memdup2 (&key, sizeof key), g_memdup2 (by, sizeof *by));
 }
 
 IrPictureSettings *

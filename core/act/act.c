@@ -300,7 +300,8 @@ readable_word (const IrModel *model, const char *word, const char *meaning)
   if (!parse_id (word, &id))
     return g_strdup (word);
   node = strstr (meaning, "NODE") != NULL ? ir_model_live_node (model, id) : NULL;
-  value = node == NULL && strstr (meaning, "VALUE") != NULL ? ir_model_live_value (model, id) : NULL;
+  value = node == NULL && strstr (meaning, "VALUE") != NULL ? ir_model_live_value (model, id)
+                                                            : NULL;
   return node != NULL    ? ir_node_label (node)
          : value != NULL ? g_strdup (value->name)
                          : g_strdup (word);

@@ -147,6 +147,14 @@ done(DIGITS, 'set /fc/Gemm alpha=0.5 transB=1', out='attr.onnxtxt')
 text = open(written).read()
 check('attributes are set by name', 'alpha: float = 0.5' in text or 'alpha = 0.5' in text, re.findall('Gemm.*', text))
 
+BRANCHY = os.path.join(ROOT, 'data/examples/if-branch.onnx')
+for nodes in ('/warm/Relu /warm/Add', '/If', '/cold/Neg /cold/Mul'):
+    wrapped = done(BRANCHY, f'wrap Part {nodes}', out='part-of-if.onnx')
+    check(f'{nodes} wrapped, in a branch or with its branches', 'the same, bit for bit' in same(BRANCHY, wrapped),
+          same(BRANCHY, wrapped))
+twin = outputs(done(BRANCHY, 'duplicate /If', 'output /If_2 z', 'output /If'))
+check('an If is duplicated with its branches', twin.get('z') == twin.get('chosen') is not None, twin)
+
 # -- paste: what another graph says, in text --
 
 text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }'

@@ -59,8 +59,8 @@ test_operators (void)
     const char *op, *value;
     gint slot;
   } cases[] = {
-    { "Relu", "x", 0 },        { "Relu", "c", -1 },    { "Sin", "c", -1 },    { "Sin", "w", 0 },
-    { "MatMul", "c", -1 },     { "Add", "w", 0 },      { "Where", "c", 0 },   { "If", "c", 0 },
+    { "Relu", "x", 0 },        { "Relu", "c", -1 },    { "Sin", "c", -1 },   { "Sin", "w", 0 },
+    { "MatMul", "c", -1 },     { "Add", "w", 0 },      { "Where", "c", 0 },  { "If", "c", 0 },
     { "SequenceAt", "x", -1 }, { "MaxPool", "w", -1 }, { "Einsum", "x", 0 },
   };
   g_autoptr (IrModel) model = read_net ();

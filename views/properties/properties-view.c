@@ -194,10 +194,10 @@ add_open_input (
   g_autofree char *word = g_strdup_printf ("#%u", node->id), *at = g_strdup_printf ("%u", index);
   g_autofree char *title = g_strdup_printf ("%s (open)", slot);
 
-  adw_preferences_group_add (
-      ADW_PREFERENCES_GROUP (group),
-      ir_editing_row (ir_view_get_session (IR_VIEW (self)), title, "",
-                      (const char *const[]){ "connect", word, at, NULL }, 1, NULL));
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group),
+                             ir_editing_row (ir_view_get_session (IR_VIEW (self)), title, "",
+                                             (const char *const[]){ "connect", word, at, NULL }, 1,
+                                             NULL));
 }
 
 static void
@@ -268,7 +268,8 @@ add_attr_row (IrPropertiesView *self,
               const char *title,
               const char *tip)
 {
-  g_autofree char *word = g_strdup_printf ("#%u", node->id), *prefix = g_strconcat (name, "=", NULL);
+  g_autofree char *word = g_strdup_printf ("#%u", node->id),
+                  *prefix = g_strconcat (name, "=", NULL);
   GtkWidget *row = ir_editing_row (ir_view_get_session (IR_VIEW (self)), title, text,
                                    (const char *const[]){ "set", word, NULL }, 2, prefix);
 
@@ -590,11 +591,10 @@ add_name (IrPropertiesView *self, const IrNode *node)
   g_autofree char *word = g_strdup_printf ("#%u", node->id);
   GtkWidget *group = add_group (self, "Node");
 
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group),
-                             ir_editing_row (ir_view_get_session (IR_VIEW (self)), "Name",
-                                             node->name,
-                                             (const char *const[]){ "rename", word, NULL }, 2,
-                                             NULL));
+  adw_preferences_group_add (
+      ADW_PREFERENCES_GROUP (group),
+      ir_editing_row (ir_view_get_session (IR_VIEW (self)), "Name", node->name,
+                      (const char *const[]){ "rename", word, NULL }, 2, NULL));
 }
 
 static void

@@ -7,6 +7,7 @@
 #include "core/op/infer.h"
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
+#include "views/session/act.h"
 #include "views/session/debug.h"
 #include "views/session/execution.h"
 #include "views/session/file.h"
@@ -217,6 +218,56 @@ test_saved (Fixture *fixture, gconstpointer data)
   g_rmdir (dir);
 }
 
+/* The file is the one that is open from then on, and is written over while its weights are mapped. */
+static void
+test_save (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *dir = g_dir_make_tmp ("irscope-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (dir, "saved.onnx", NULL);
+  static const char *const names[] = { "first", "second", "third" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autoptr (IrModel) read = NULL;
+
+      rename_to (fixture, names[i]);
+      g_assert_true (ir_session_get_modified (fixture->session));
+      ir_session_save (fixture->session, path);
+      wait_for ("the file", is_open_and_idle, fixture->session);
+      g_assert_false (ir_session_get_modified (fixture->session));
+      g_assert_cmpstr (ir_session_get_path (fixture->session), ==, path);
+      g_assert_cmpstr (ir_session_get_title (fixture->session), ==, "saved.onnx");
+      read = ir_model_load (path, NULL, NULL, NULL);
+      g_assert_nonnull (ir_graph_find_node (read->main, names[i]));
+    }
+  undo (fixture);
+  g_assert_true (ir_session_get_modified (fixture->session));
+  g_remove (path);
+  g_rmdir (dir);
+}
+
+/* Acts are steps with titles; what they make is selected, and what cannot be done changes nothing. */
+static void
+test_act (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *before = dump (fixture);
+  IrNodeId made;
+
+  ir_session_act (fixture->session,
+                  (const char *const[]){ "add", "Relu", "/fc/Add_output_0", "name=extra", NULL });
+  wait_for ("the act", is_open_and_idle, fixture->session);
+  g_assert_cmpstr (ir_session_get_undo (fixture->session), ==, "Add Node");
+  made = ir_session_get_selected_node (fixture->session);
+  g_assert_cmpstr (ir_model_node (ir_session_get_history (fixture->session), made)->name, ==,
+                   "extra");
+  undo (fixture);
+  assert_is (fixture, before);
+  ir_session_act (fixture->session, (const char *const[]){ "add", "Rleu", NULL });
+  wait_for ("the act", is_open_and_idle, fixture->session);
+  assert_is (fixture, before);
+  g_assert_cmpstr (ir_session_get_redo (fixture->session), ==, "Add Node");
+}
+
 /* What is wrong with a graph goes and comes with the edit that made it so. */
 static void
 test_problems (Fixture *fixture, gconstpointer data)
@@ -411,6 +462,8 @@ main (int argc, char **argv)
   ADD ("takes many edits back, one by one", test_many_edits);
   ADD ("takes all of a pipeline back at once", test_pipeline);
   ADD ("knows which edits are in the file", test_saved);
+  ADD ("saves over the file that is open", test_save);
+  ADD ("does acts, whole or not at all", test_act);
   ADD ("brings back what was wrong", test_problems);
   ADD ("keeps what follows an earlier edit as a branch", test_earlier_edit);
   ADD ("keeps what was undone before another edit", test_edit_after_undo);

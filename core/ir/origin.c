@@ -724,6 +724,21 @@ make_names_unique (const IrModel *model, IrEdit *edit, const IrGraph *graph)
       }
 }
 
+/* Of a graph that was built from nothing there is no original that nodes could stand for. */
+static gboolean
+began_empty (const IrModel *model)
+{
+  guint n_born = 0;
+
+  for (guint i = 0; i < model->log->records->len; i++)
+    {
+      const IrRecord *record = &g_array_index (model->log->records, IrRecord, i);
+
+      n_born += record->kind == IR_RECORD_NODE_STATE && record->before.number == IR_STATE_UNBORN;
+    }
+  return n_born + 1 >= model->nodes->len;
+}
+
 /**
  * ir_model_with_origins:
  * @model: a model, at any step of its history
@@ -744,7 +759,7 @@ ir_model_with_origins (IrModel *model)
   gboolean in_nodes = model->info->ir_version >= FIRST_NODE_METADATA;
   cJSON *lineage;
 
-  if (model->log == NULL || ir_history_cursor (model) == 0)
+  if (model->log == NULL || ir_history_cursor (model) == 0 || began_empty (model))
     return copy;
   for (guint i = 1; i < copy->graphs->len; i++)
     if (ir_model_graph (copy, i)->state == IR_STATE_LIVE)

@@ -110,6 +110,9 @@ loop = done(None, 'input x float[2]', 'add-constant times 3', 'add-constant yes 
 y = outputs(loop, '--value', 'x=1,2').get('y', '')
 check('a Loop is drawn from nothing', y == '[8, 16]', y)
 
+check('what was drawn from nothing stands for nothing else', 'lineage' not in open(done(
+    None, 'input x float', 'add Relu x name=r', 'output r y', out='plain.onnxtxt')).read())
+
 # -- each act on the digits network --
 
 steps = edit(DIGITS, 'rename /fc/Gemm head', 'rename-value probabilities p')[1]['steps']

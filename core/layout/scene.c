@@ -652,6 +652,18 @@ ir_scene_is_diff (const IrScene *scene)
 }
 
 /**
+ * ir_scene_is_wrapped:
+ * @scene: a scene
+ *
+ * Returns: whether it stands in columns
+ */
+gboolean
+ir_scene_is_wrapped (const IrScene *scene)
+{
+  return scene->cuts != NULL;
+}
+
+/**
  * ir_scene_find_node:
  * @scene: a finished scene
  * @node: id of a node; of removed ones in a diff the earlier id

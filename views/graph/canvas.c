@@ -28,6 +28,7 @@
 #define FIT_MARGIN     0.96
 #define WHOLE_ZOOM     0.45 /* a pattern is rather shown whole, so far out */
 #define MAX_SELECTED   1000 /* rings that are drawn */
+#define NAMES_ZOOM     0.25 /* columns are looked at as a whole where their names can be read */
 #define READABLE_ZOOM  0.65 /* a first look is not farther out than this */
 
 struct _IrCanvas
@@ -396,13 +397,15 @@ place_first (IrCanvas *self)
 
   if (width <= 1 || height <= 1)
     return;
-  if (fit >= READABLE_ZOOM)
+  if (fit >= (ir_scene_is_wrapped (scene (self)) ? NAMES_ZOOM : READABLE_ZOOM))
     set_camera (self, fit, (bounds.x + bounds.width / 2) * fit - width / 2,
                 (bounds.y + bounds.height / 2) * fit - height / 2);
   else
     {
       const double zoom = CLAMP (across, READABLE_ZOOM, 1.0);
-      const double x = crowded_middle (self, bounds.y + height / zoom, width / zoom - 16);
+      const double x = ir_scene_is_wrapped (scene (self))
+                           ? bounds.x + width / zoom / 2
+                           : crowded_middle (self, bounds.y + height / zoom, width / zoom - 16);
 
       set_camera (self, zoom, x * zoom - width / 2, bounds.y * zoom - 8);
     }
@@ -436,6 +439,8 @@ ir_canvas_show_box (IrCanvas *self, gint32 index)
   if (box == NULL)
     return;
   rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
+  if (box->kind == IR_SCENE_CLUSTER) /* its title: all of it may be larger than the window */
+    rect = (IrLayoutRect){ box->x, box->y, MIN (box->width, 160), box->header };
   if (!rect_in_sight (self, &rect, 8))
     fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, READABLE_ZOOM));
 }

@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#define MAX_PASSING 12 /* values that come into a group, or go out */
 #define MAX_LIST     64 /* rows of one group */
 #define MAX_ELEMENTS 16 /* of an attribute's value */
 
@@ -802,6 +803,102 @@ show_model (IrPropertiesView *self, const IrModel *model)
 
 /* -- changes -- */
 
+/* -- a group: a scope, a node with branches, copies of a block, arithmetic on shapes -- */
+
+static const IrSceneBox *
+find_group (const IrFrame *frame, const char *fold)
+{
+  guint n = 0;
+  const IrSceneBox *boxes = frame->scene != NULL ? ir_scene_boxes (frame->scene, &n) : NULL;
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].fold != NULL && strcmp (boxes[i].fold, fold) == 0)
+      return &boxes[i];
+  return NULL;
+}
+
+static gboolean
+is_in_group (const IrSceneBox *boxes, gint32 index, gint32 group)
+{
+  while (index >= 0 && index != group)
+    index = boxes[index].parent;
+  return index == group && group >= 0;
+}
+
+/* What comes in, or goes out. */
+static void
+add_passing (IrPropertiesView *self, const IrFrame *frame, gint32 group_index, gboolean out)
+{
+  guint n, n_boxes, n_shown = 0;
+  const IrSceneLine *lines = ir_scene_lines (frame->scene, &n);
+  const IrSceneBox *boxes = ir_scene_boxes (frame->scene, &n_boxes);
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  GtkWidget *group = NULL;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const gboolean from = is_in_group (boxes, lines[i].from, group_index);
+      const gboolean to = is_in_group (boxes, lines[i].to, group_index);
+      const IrValue *value = ir_frame_value (frame, ir_frame_line_value (frame, &lines[i]));
+      g_autofree char *type = NULL;
+
+      if (from != out || to == out || value == NULL || !g_hash_table_add (seen, (gpointer) value))
+        continue;
+      if (group == NULL)
+        group = add_group (self, out ? "Outputs" : "Inputs");
+      if (n_shown++ < MAX_PASSING)
+        {
+          type = ir_value_shown_type (value) != NULL
+                     ? ir_type_to_string (value->graph->model->context, ir_value_shown_type (value))
+                     : g_strdup ("type not known");
+          add_row (group, value->name, type);
+        }
+    }
+  if (n_shown > MAX_PASSING)
+    {
+      g_autofree char *more = g_strdup_printf ("and %u more", n_shown - MAX_PASSING);
+
+      add_row (group, more, "");
+    }
+}
+
+static void
+show_group (IrPropertiesView *self, const IrFrame *frame, const IrSceneBox *box)
+{
+  guint n, n_texts, n_nodes = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (frame->scene, &n);
+  const IrSceneText *texts = ir_scene_texts (frame->scene, &n_texts);
+  const gint32 index = (gint32) (box - boxes);
+  const gboolean open = box->kind == IR_SCENE_CLUSTER;
+  const char *title = box->n_texts > 0 ? texts[box->first_text].text : "Group";
+  guint64 flops = 0, bytes = 0;
+  GtkWidget *group, *button;
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].kind != IR_SCENE_CLUSTER && is_in_group (boxes, (gint32) i, index))
+      {
+        n_nodes += boxes[i].n_nodes > 0 ? boxes[i].n_nodes : boxes[i].kind == IR_SCENE_NODE;
+        flops += boxes[i].flops;
+        bytes += boxes[i].bytes;
+      }
+  g_autofree char *count = ir_count_text (n_nodes), *work = ir_flops_text (flops, FALSE);
+  g_autofree char *moved = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+  const char *blank = strchr (title, ' ');
+  add_heading (self, blank != NULL ? blank + 1 : title, open ? "Open group" : "Closed group", NULL);
+  button = gtk_button_new_with_label (open ? "Close Group" : "Open Group");
+  gtk_actionable_set_detailed_action_name (GTK_ACTIONABLE (button),
+                                           open ? "win.view('close-group')"
+                                                : "win.view('open-group')");
+  gtk_widget_set_halign (button, GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (self->box), button);
+  group = add_group (self, "Contents");
+  add_row (group, "Nodes", count);
+  add_row (group, "Work", work);
+  add_row (group, "Read and written", moved);
+  add_passing (self, frame, index, FALSE);
+  add_passing (self, frame, index, TRUE);
+}
+
 static void
 rebuild (IrPropertiesView *self)
 {
@@ -809,6 +906,7 @@ rebuild (IrPropertiesView *self)
   IrFrame *frame = ir_session_get_frame (session);
   IrNodeId id = ir_session_get_selected_node (session);
   const IrNode *node = NULL;
+  const IrSceneBox *group = NULL;
   const IrValue *value;
   g_autofree char *typing = ir_editing_focus (self->box);
   GtkWidget *child, *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
@@ -824,6 +922,8 @@ rebuild (IrPropertiesView *self)
     return;
   if (id != 0)
     node = ir_frame_node (frame, id);
+  else if (ir_session_get_selected_fold (session) != NULL)
+    group = find_group (frame, ir_session_get_selected_fold (session));
   value = ir_model_live_value (frame->model, ir_session_get_selected_value (session));
   if (node != NULL)
     show_node (self, node);
@@ -831,6 +931,8 @@ rebuild (IrPropertiesView *self)
     show_absent (self, id);
   else if (value != NULL)
     show_value (self, value);
+  else if (group != NULL)
+    show_group (self, frame, group);
   else
     show_model (self, frame->model);
   if (self->shown == id)

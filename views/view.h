@@ -41,6 +41,7 @@ typedef struct
   const char *title;     /* "Graph" */
   const char *icon_name; /* symbolic */
   const char *doc;       /* one sentence: tooltip of the tab */
+  const char *help;      /* how to read it: what marks and axes mean, what a click does */
   IrViewPlace place;
   GType (*get_type) (void); /* a final IrView */
 } IrViewInfo;

@@ -39,6 +39,41 @@ pane_title (IrWindow *self, GtkStack *stack, guint n_views)
   return box;
 }
 
+/* The one in front, as the popover comes. */
+static void
+fill_help (GtkWidget *popover, GtkStack *stack)
+{
+  GtkWidget *label = gtk_popover_get_child (GTK_POPOVER (popover));
+  GtkWidget *view = gtk_stack_get_visible_child (stack);
+
+  if (view != NULL)
+    gtk_label_set_text (GTK_LABEL (label), ir_view_get_info (IR_VIEW (view))->help);
+}
+
+/* "How to read this", beside the tabs of a pane. */
+static GtkWidget *
+help_button (GtkStack *stack)
+{
+  GtkWidget *button = gtk_menu_button_new (), *popover = gtk_popover_new ();
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 46);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_add_css_class (label, "help-text");
+  gtk_popover_set_child (GTK_POPOVER (popover), label);
+  g_signal_connect (popover, "map", G_CALLBACK (fill_help), stack);
+  gtk_menu_button_set_popover (GTK_MENU_BUTTON (button), popover);
+  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "help-about-symbolic");
+  gtk_widget_add_css_class (button, "flat");
+  gtk_widget_add_css_class (button, "help-button");
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_widget_set_tooltip_text (button, "How to read this");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "How to read this", -1);
+  return button;
+}
+
 static GtkStack *
 fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
 {
@@ -65,6 +100,14 @@ fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
     }
   gtk_widget_add_css_class (bar, "pane-header");
   gtk_box_append (GTK_BOX (bar), pane_title (self, GTK_STACK (stack), n_here));
+  if (n_here > 0)
+    {
+      GtkWidget *help = help_button (GTK_STACK (stack));
+
+      gtk_widget_set_hexpand (help, place != IR_VIEW_CENTRE);
+      gtk_widget_set_halign (help, GTK_ALIGN_END);
+      gtk_box_append (GTK_BOX (bar), help);
+    }
   if (place == IR_VIEW_CENTRE)
     {
       GtkWidget *chooser = ir_compare_chooser_new (self->session);

@@ -33,6 +33,7 @@ typedef struct
 {
   IrScene *scene;
   GArray *gaps; /* of Span: places of cuts, ascending */
+  guint *cost;  /* lines that a cut in each gap goes through */
   GArray *columns;
 } Wrap;
 
@@ -95,7 +96,58 @@ n_cut (const Wrap *w, double y)
   return n;
 }
 
-/* The gap that is nearest below @wanted and above @latest where a cut is cheap; NAN: none. */
+/* Behind what turns there, before the arrows. */
+static double
+cut_in (const Span *gap)
+{
+  return floor (gap->to) - 8;
+}
+
+/* The first gap whose cut is not above @y. */
+static guint
+first_gap (const Wrap *w, double y)
+{
+  guint lo = 0, hi = w->gaps->len;
+
+  while (lo < hi)
+    {
+      const guint mid = (lo + hi) / 2;
+
+      if (cut_in (&g_array_index (w->gaps, Span, mid)) <= y)
+        lo = mid + 1;
+      else
+        hi = mid;
+    }
+  return lo;
+}
+
+/* For all gaps at once: each part of a line begins and ends to be cut somewhere. */
+static void
+count_cuts (Wrap *w)
+{
+  g_autofree gint *steps = g_new0 (gint, w->gaps->len + 1);
+  gint sum = 0;
+
+  for (guint i = 0; i < w->scene->lines->len; i++)
+    {
+      const IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, i);
+      const IrLayoutPoint *p = ir_scene_line_points (w->scene, line);
+
+      for (guint k = 0; k + 1 < line->n_points; k++)
+        {
+          steps[first_gap (w, MIN (p[k].y, p[k + 1].y))]++;
+          steps[first_gap (w, MAX (p[k].y, p[k + 1].y))]--;
+        }
+    }
+  w->cost = g_new0 (guint, w->gaps->len + 1);
+  for (guint i = 0; i < w->gaps->len; i++)
+    {
+      sum += steps[i];
+      w->cost[i] = (guint) MAX (sum, 0);
+    }
+}
+
+/* The lowest of the cheapest cuts from @earliest to @latest; NAN: none is cheap. */
 static double
 choose_cut (const Wrap *w, double earliest, double latest)
 {
@@ -105,15 +157,13 @@ choose_cut (const Wrap *w, double earliest, double latest)
   for (guint i = 0; i < w->gaps->len; i++)
     {
       const Span *gap = &g_array_index (w->gaps, Span, i);
-      const double y = floor (gap->to) - 8; /* behind what turns there, before the arrows */
-      guint n;
+      const double y = cut_in (gap);
 
       if (y < earliest || y > latest)
         continue;
-      n = n_cut (w, y);
-      if (n <= least && n <= MOST_CUT)
+      if (w->cost[i] <= least && w->cost[i] <= MOST_CUT)
         {
-          least = n;
+          least = w->cost[i];
           best = y;
         }
     }
@@ -363,6 +413,7 @@ ir_scene_wrap (IrScene *scene, const IrScene *before)
   w.gaps = g_array_new (FALSE, FALSE, sizeof (Span));
   w.columns = g_array_new (FALSE, FALSE, sizeof (Column));
   find_gaps (&w);
+  count_cuts (&w);
   if ((was && keep_columns (&w, &r, before->cuts)) || (tall && choose_columns (&w, &r)))
     {
       scene->cuts = g_array_new (FALSE, FALSE, sizeof (double));
@@ -372,5 +423,6 @@ ir_scene_wrap (IrScene *scene, const IrScene *before)
       move_all (&w);
     }
   g_array_unref (w.gaps);
+  g_free (w.cost);
   g_array_unref (w.columns);
 }

@@ -10,6 +10,7 @@
 #include "tests/gui/waiting.h"
 #include "views/session/debug.h"
 #include "views/session/file.h"
+#include "views/view.h"
 
 static void
 settle (guint ms)
@@ -126,6 +127,19 @@ test_palette (void)
   settle (50);
 }
 
+static void
+test_help (void)
+{
+  guint n;
+  const IrViewInfo *const *infos = ir_views (&n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_assert_nonnull (infos[i]->help);
+      g_assert_cmpuint (strlen (infos[i]->help), >, strlen (infos[i]->doc));
+    }
+}
+
 /* -- breakpoints -- */
 
 static gboolean
@@ -231,6 +245,7 @@ main (int argc, char **argv)
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
   g_test_add_func ("/manners/all that has a key is a command", test_commands);
   g_test_add_func ("/manners/a command is done by its name", test_palette);
+  g_test_add_func ("/manners/each view says how to read it", test_help);
   g_test_add_func ("/manners/breakpoints mean something", test_breakpoints);
   g_test_add_func ("/manners/recent files are graphs", test_recent);
   return g_test_run ();

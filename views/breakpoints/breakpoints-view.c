@@ -250,6 +250,9 @@ const IrViewInfo ir_view_breakpoints = {
   .title = "Breakpoints",
   .icon_name = "media-record-symbolic",
   .doc = "Where going through the steps stops.",
+  .help = "Write where the steps shall stop: rule=fold-*, op=Conv, node=conv1, "
+          "verdict=broken, nodes<50. F9 runs on to the next stop, Shift+F9 back. A tick "
+          "switches one on and off; ● marks the one that stopped last.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_breakpoints_view_get_type,
 };

@@ -577,6 +577,9 @@ const IrViewInfo ir_view_differences = {
   .title = "Differences",
   .icon_name = "object-flip-horizontal-symbolic",
   .doc = "What differs between the two sides on screen, the same changes together.",
+  .help = "Structure: each line is a kind of change, with how often it occurs; a click "
+          "goes there. Values: both graphs run on the same inputs; the first value that "
+          "differs and the largest differences come first.",
   .place = IR_VIEW_START,
   .get_type = ir_differences_view_get_type,
 };

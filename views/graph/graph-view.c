@@ -957,6 +957,11 @@ const IrViewInfo ir_view_graph = {
   .title = "Graph",
   .icon_name = "network-workgroup-symbolic",
   .doc = "The graph at the cursor, with what the step changed.",
+  .help = "A box is a node: its operator, name, attributes, and in rows the weights that "
+          "it reads. Lines carry values, types stand beside them; dashed lines come from "
+          "outside a branch. Stacked boxes are closed groups: ▸ opens, ▾ closes.\n\nAfter "
+          "a step, + is new, − removed, ~ changed. Far out, boxes have the colour of their "
+          "arithmetic: the darker, the more.",
   .place = IR_VIEW_CENTRE,
   .get_type = ir_graph_view_get_type,
 };

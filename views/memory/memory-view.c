@@ -668,6 +668,9 @@ const IrViewInfo ir_view_memory = {
   .title = "Memory",
   .icon_name = "drive-multidisk-symbolic",
   .doc = "Where each value lies and when, and what fits into a budget.",
+  .help = "From left to right the steps of the run, from bottom to top addresses: a block "
+          "is a value, as long as it lives and as high as it is large. The highest edge is "
+          "the peak. A click on a block says why it lies there.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_memory_view_get_type,
 };

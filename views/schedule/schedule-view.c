@@ -255,6 +255,8 @@ const IrViewInfo ir_view_schedule = {
   .title = "Schedule",
   .icon_name = "x-office-calendar-symbolic",
   .doc = "Which node runs when: predicted, and measured by the last run.",
+  .help = "A lane is a worker, a bar a node, as long as it ran. Predicted times are before "
+          "a run, measured ones after it. A click selects the node.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_schedule_view_get_type,
 };

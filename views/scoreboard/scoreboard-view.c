@@ -435,6 +435,8 @@ const IrViewInfo ir_view_scoreboard = {
   .title = "Scoreboard",
   .icon_name = "view-list-symbolic",
   .doc = "What the graph costs after each step.",
+  .help = "A curve for each cost over the steps; ▲ marks where one rose. A click goes to "
+          "that step.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_scoreboard_view_get_type,
 };

@@ -780,6 +780,9 @@ const IrViewInfo ir_view_steps = {
   .title = "Steps",
   .icon_name = "view-list-symbolic",
   .doc = "Every rewrite, in order, with its verdict.",
+  .help = "A row is a rewrite: its rule, where it was applied, and what it did to the "
+          "number of nodes. ✓ is bit-exact, ≈ equal up to rounding, ✗ broken; without a "
+          "mark nothing was run. F8 goes on, Shift+F8 back.",
   .place = IR_VIEW_START,
   .get_type = ir_steps_view_get_type,
 };

@@ -759,6 +759,9 @@ const IrViewInfo ir_view_tensor = {
   .title = "Tensor",
   .icon_name = "accessories-calculator-symbolic",
   .doc = "Statistics and values of the selected value, before and after.",
+  .help = "What the selected value held in the last run, in the original graph and in the "
+          "graph that ran. The histogram shows how often values occur, the heat map where; "
+          "red is NaN. “Show” scrolls to the largest difference.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_tensor_view_get_type,
 };

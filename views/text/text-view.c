@@ -858,6 +858,8 @@ const IrViewInfo ir_view_text = {
   .title = "Text",
   .icon_name = "text-x-generic-symbolic",
   .doc = "The graph as text, to read and to edit.",
+  .help = "The same graph in ONNX text. Edit it, then Apply: it becomes what the text "
+          "says, as one step that can be undone. Ctrl+F searches the text.",
   .place = IR_VIEW_CENTRE,
   .get_type = ir_text_view_get_type,
 };

@@ -432,6 +432,8 @@ const IrViewInfo ir_view_why = {
   .title = "Why Not",
   .icon_name = "dialog-question-symbolic",
   .doc = "What keeps rules from firing at the selected node.",
+  .help = "Rules that could start at the selected node, the nearest to fitting first: what "
+          "fits, and where each stops to fit. “Show” draws the pattern on the graph.",
   .place = IR_VIEW_END,
   .get_type = ir_why_view_get_type,
 };

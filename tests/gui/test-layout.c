@@ -112,6 +112,10 @@ expect_part (IrWindow *window, double least, double most)
   for (guint ms = 0; ms < PATIENCE_MS && (graph_part (window) < least || graph_part (window) > most);
        ms += 50)
     settle (50);
+  g_test_message ("window %dx%d, canvas %dx%d", gtk_widget_get_width (GTK_WIDGET (window)),
+                  gtk_widget_get_height (GTK_WIDGET (window)),
+                  gtk_widget_get_width (find (GTK_WIDGET (window), is_canvas, NULL)),
+                  gtk_widget_get_height (find (GTK_WIDGET (window), is_canvas, NULL)));
   g_assert_cmpfloat (graph_part (window), >=, least);
   g_assert_cmpfloat (graph_part (window), <=, most);
 }
@@ -282,6 +286,18 @@ test_names (void)
   close_window (window);
 }
 
+/* As the application does: its style says how small tabs and buttons are. */
+static void
+load_style (void)
+{
+  g_autoptr (GtkCssProvider) style = gtk_css_provider_new ();
+
+  gtk_css_provider_load_from_resource (style, "/org/irscope/Irscope/style.css");
+  gtk_style_context_add_provider_for_display (gdk_display_get_default (),
+                                              GTK_STYLE_PROVIDER (style),
+                                              GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -291,6 +307,7 @@ main (int argc, char **argv)
   g_setenv ("XDG_DATA_HOME", config, TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
+  load_style ();
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
   g_test_add_func ("/layout/the graph has most of the window at first", test_first);
   g_test_add_func ("/layout/panes come when there is something in them", test_raised);

@@ -734,6 +734,8 @@ build_legend (IrGraphView *self)
   return box;
 }
 
+#define MINIMAP_ROOM 210 /* px, as wide as the map with its margins may be */
+
 static GtkWidget *
 build_caption (IrGraphView *self)
 {
@@ -762,6 +764,7 @@ build_caption (IrGraphView *self)
   gtk_widget_add_css_class (box, "canvas-note");
   gtk_widget_set_halign (box, GTK_ALIGN_START);
   gtk_widget_set_valign (box, GTK_ALIGN_START);
+  gtk_widget_set_margin_end (box, MINIMAP_ROOM);
   gtk_widget_set_can_target (box, FALSE);
   self->caption = box;
   self->caption_title = GTK_LABEL (title);

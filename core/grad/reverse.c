@@ -385,10 +385,16 @@ derive_node (IrReverse *reverse, const IrNode *node, GError **error)
     return FALSE;
   if (!any_wanted || !begin (reverse, ir_grad_rule_VJP, node))
     return TRUE;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (dy[i] != NULL)
+      ir_edit_step_note_part (reverse->edit, node->outputs[i]->id, dy[i]->id);
   gboolean done = derive (reverse, &vjp, error);
   for (guint i = 0; done && i < node->n_inputs; i++)
     if (wanted[i] && dx[i] != NULL)
-      contribute (reverse, node->inputs[i], dx[i]);
+      {
+        contribute (reverse, node->inputs[i], dx[i]);
+        ir_edit_step_note_part (reverse->edit, node->inputs[i]->id, dx[i]->id);
+      }
   end (reverse);
   return done;
 }

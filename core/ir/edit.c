@@ -503,6 +503,19 @@ ir_edit_step_map_value (IrEdit *edit, IrValueId old_value, IrValueId new_value)
 }
 
 /**
+ * ir_edit_step_note_part:
+ * @edit: an edit with an open step
+ * @value: a value
+ * @part: the derivative by it of what is derived, or a part of that
+ */
+void
+ir_edit_step_note_part (IrEdit *edit, IrValueId value, IrValueId part)
+{
+  if (edit->step != NULL)
+    map_pair (&edit->step->parts, value, part);
+}
+
+/**
  * ir_edit_record_refusals:
  * @edit: an edit
  * @on: whether ir_edit_refuse() keeps what it is told

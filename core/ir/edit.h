@@ -42,6 +42,7 @@ void ir_edit_step_map_node (IrEdit *edit, IrNodeId old_node, IrNodeId new_node);
 void ir_edit_step_map_value (IrEdit *edit,
                              IrValueId old_value,
                              IrValueId new_value); /* stands for */
+void ir_edit_step_note_part (IrEdit *edit, IrValueId value, IrValueId part); /* is derived by */
 /* A rule that matched so far and then did not apply; kept only when refusals are asked for. */
 void ir_edit_refuse (IrEdit *edit, const char *rule, IrNodeId anchor, const char *reason);
 void ir_edit_record_refusals (IrEdit *edit, gboolean on);

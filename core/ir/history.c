@@ -49,6 +49,7 @@ ir_step_free (IrStep *step)
 {
   g_clear_pointer (&step->nodes, g_array_unref);
   g_clear_pointer (&step->values, g_array_unref);
+  g_clear_pointer (&step->parts, g_array_unref);
   g_free (step);
 }
 
@@ -238,6 +239,7 @@ ir_history_bytes (const IrModel *model)
       const IrStep *step = log->steps->pdata[i];
       bytes += (step->nodes != NULL ? step->nodes->len : 0) * sizeof (IrIdPair);
       bytes += (step->values != NULL ? step->values->len : 0) * sizeof (IrIdPair);
+      bytes += (step->parts != NULL ? step->parts->len : 0) * sizeof (IrIdPair);
     }
   for (guint i = 0; i < IR_N_SNAPSHOTS; i++)
     if (log->snapshots[i].model != NULL)
@@ -406,6 +408,7 @@ step_copy (const IrStep *step)
 
   copy->nodes = step->nodes != NULL ? g_array_copy (step->nodes) : NULL;
   copy->values = step->values != NULL ? g_array_copy (step->values) : NULL;
+  copy->parts = step->parts != NULL ? g_array_copy (step->parts) : NULL;
   return copy;
 }
 

@@ -109,6 +109,7 @@ typedef struct
   IrCost cost_before, cost_after;
   GArray *nodes;  /* (nullable) of IrIdPair: lineage, old -> new node */
   GArray *values; /* (nullable) of IrIdPair: new value stands for old value */
+  GArray *parts;  /* (nullable) of IrIdPair: a value, and (a part of) what is derived by it */
   IrProof proof;
 } IrStep;
 

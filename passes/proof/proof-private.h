@@ -35,6 +35,7 @@ void ir_cone_find (IrProver *prover, const IrStep *step, IrCone *cone);
 void ir_cone_clear (IrCone *cone);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrCone, ir_cone_clear)
 
+void ir_derivative_judge (IrProver *prover, const IrStep *step, IrProof *proof);
 guint ir_prover_captured (const IrProver *prover, IrValueId id); /* its number; 0: none */
 void ir_cone_judge (IrProver *prover, const IrCone *cone, IrProof *proof);
 /* One pair alone, without the prover's model: what each side is computed from says its scope. */

@@ -263,6 +263,8 @@ prove (IrProver *prover, guint step, IrProof *proof)
     {
       ir_cone_find (prover, what, &cone);
       ir_cone_judge (prover, &cone, proof);
+      if (what->parts != NULL && proof->verdict == IR_VERDICT_EXACT)
+        ir_derivative_judge (prover, what, proof);
     }
 }
 

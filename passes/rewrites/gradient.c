@@ -426,11 +426,12 @@ run (IrPassContext *context, GError **error)
                  "the model has opset %" G_GINT64_FORMAT ", derivatives need %d; upgrade it first "
                  "(--opset 18)",
                  opset, MIN_OPSET);
-  g_autoptr (GPtrArray) by = ir_gradient_wrt (context->model, option (&d, "wrt"), error);
-  d.of = by != NULL ? ir_gradient_of (context->model, option (&d, "of"), error) : NULL;
+  d.of = ir_gradient_of (context->model, option (&d, "of"), error);
+  g_autoptr (GPtrArray)
+      by = d.of != NULL ? ir_gradient_wrt (context->model, option (&d, "wrt"), error) : NULL;
   d.by = by;
   d.named = !is_kind (option (&d, "wrt"));
-  return d.of != NULL && derive (&d, error);
+  return by != NULL && derive (&d, error);
 }
 
 static const IrRule rules[] = {

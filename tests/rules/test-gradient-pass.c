@@ -209,6 +209,84 @@ test_refused (void)
       "gradient.wrt=x", "upgrade it first (--opset 18)");
 }
 
+/* -- proof -- */
+
+static IrProof
+proof_of (IrModel *model, guint step, const char *contents)
+{
+  g_autoptr (GHashTable)
+      inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  g_autoptr (GError) error = NULL;
+  const IrValue *x = ir_graph_input (model->main, 0);
+  g_auto (GStrv) words = g_strsplit (contents, " ", -1);
+  gint64 n = g_strv_length (words);
+  float numbers[8] = { 0 };
+  IrProof proof;
+
+  for (gint64 i = 0; i < n; i++)
+    numbers[i] = (float) g_ascii_strtod (words[i], NULL);
+  g_hash_table_insert (inputs, GUINT_TO_POINTER (x->id),
+                       ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, &n, numbers));
+  g_autoptr (IrProver) prover = ir_prover_new (model, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (ir_prover_prove_step (prover, step, &proof, &error));
+  return proof;
+}
+
+static void
+test_proved (void)
+{
+  const char *const settings[] = { "gradient.wrt=x", NULL };
+  g_autoptr (IrModel) model = derived (
+      HEAD "(float[2] x) => (float[2] y) { r = Relu (x)  a = Exp (r)  y = Mul (a, r) }", settings);
+  guint last = ir_history_n_steps (model) - 1; /* vjp of Relu, before connect */
+  IrProof off = proof_of (model, last, "0.5 -3"), at = proof_of (model, last, "0 0");
+
+  for (guint i = 1; i < last; i++)
+    {
+      IrProof proof = proof_of (model, i, "0.5 -3");
+      gboolean vjp = strcmp (ir_history_step (model, i)->rule, "vjp") == 0;
+      g_assert_cmpint (proof.verdict, ==, vjp ? IR_VERDICT_ROUNDING : IR_VERDICT_EXACT);
+    }
+  g_assert_cmpint (off.verdict, ==, IR_VERDICT_ROUNDING);
+  g_assert_nonnull (strstr (off.text, "agree with differences"));
+  g_assert_cmpint (at.verdict, ==, IR_VERDICT_ROUNDING);
+  g_assert_nonnull (strstr (at.text, "kink: by x the slopes are"));
+}
+
+/* y = Exp (x), and a step that says x for its derivative, or what is right. */
+static IrProof
+proof_by_hand (const char *factor)
+{
+  g_autoptr (IrModel) model = test_model (HEAD "(float[2] x) => (float[2] y) { y = Exp (x) }");
+  IrEdit *edit = ir_edit_new (model);
+  IrValue *y = ir_graph_output (model->main, 0);
+  float ones[] = { 1, 2 };
+  gint64 n = 2;
+  g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, &n, ones);
+
+  ir_edit_begin_step (edit, "vjp", IR_CLASS_EXACT, y->producer->id);
+  IrValue *inputs[] = { ir_edit_add_initializer (edit, model->main, "dy", tensor),
+                        ir_graph_find_value (model->main, factor) };
+  IrNode *node = ir_edit_add_node (edit, model->main, "Mul", "", NULL, 2, inputs, 1);
+  ir_infer_node (edit, node, NULL);
+  ir_edit_step_note_part (edit, y->id, inputs[0]->id);
+  ir_edit_step_note_part (edit, ir_graph_input (model->main, 0)->id, node->outputs[0]->id);
+  ir_edit_end_step (edit);
+  ir_edit_free (edit);
+  return proof_of (model, 1, "0.5 -3");
+}
+
+static void
+test_wrong_is_broken (void)
+{
+  IrProof right = proof_by_hand ("y"), wrong = proof_by_hand ("x");
+
+  g_assert_cmpint (right.verdict, ==, IR_VERDICT_ROUNDING);
+  g_assert_cmpint (wrong.verdict, ==, IR_VERDICT_BROKEN);
+  g_assert_nonnull (strstr (wrong.text, "by x the node moves by"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -220,6 +298,8 @@ main (int argc, char **argv)
   TEST ("each derivative has a name of its own", test_names);
   TEST ("functions and fused operators are derived", test_functions);
   TEST ("it runs once", test_runs_once);
+  TEST ("steps are proved by differences, and kinks are said", test_proved);
+  TEST ("a wrong derivative is broken", test_wrong_is_broken);
   TEST ("what cannot be is said, and taken back", test_refused);
   return g_test_run ();
 }

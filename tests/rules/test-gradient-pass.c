@@ -193,7 +193,7 @@ test_refused (void)
   check_refused (HEAD "(float[2] x) => (float[2] y, float[2] z) { y = Exp (x)  z = Neg (x) }", NULL,
                  "2 floating-point outputs (y, z)");
   check_refused (HEAD "(float[2] x) => (int64[2] y) { y = Cast <to = 7> (x) }", NULL,
-                 "no output of the graph is floating-point");
+                 "no output of the graph is known to be floating-point");
   check_refused (MLP, "gradient.of=nobody", "of: there is no value \"nobody\"");
   check_refused (MLP, "gradient.wrt=x,nobody", "wrt: there is no value \"nobody\"");
   check_refused (MLP, "gradient.stop=nobody", "stop: there is no value \"nobody\"");

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
-#include "app/cli/model.h"
+#include "app/cli/derive.h"
 #include "app/cli/output.h"
 #include "core/io/io.h"
 #include "passes/rewrites/gradient.h"
@@ -10,8 +10,6 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
-
-#define OPSET 18 /* rules give nodes of that version; older models are upgraded first, in steps */
 
 typedef struct
 {
@@ -94,15 +92,13 @@ joined (char *const *names, const char *fallback)
 }
 
 static IrPipeline *
-pipeline_of (const Options *options, gboolean upgrade, const char *wrt, GError **error)
+pipeline_of (const Options *options, const char *wrt, GError **error)
 {
-  const char *const both[] = { IR_PASS_UPGRADE_OPSET, "gradient", NULL };
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (upgrade ? both : both + 1, error);
+  const char *const names[] = { "gradient", NULL };
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, error);
   g_autofree char *stop = joined (options->stop, "");
-  g_autofree char *opset = g_strdup_printf (IR_PASS_UPGRADE_OPSET ".opset=%d", OPSET);
 
-  if (pipeline == NULL || (upgrade && !ir_pipeline_set (pipeline, opset, error)) ||
-      !set (pipeline, "of", options->of != NULL ? options->of : "", error) ||
+  if (pipeline == NULL || !set (pipeline, "of", options->of != NULL ? options->of : "", error) ||
       !set (pipeline, "wrt", wrt, error) || !set (pipeline, "stop", stop, error) ||
       !set (pipeline, "cotangent", options->cotangent != NULL ? options->cotangent : "", error))
     return NULL;
@@ -176,10 +172,10 @@ static gboolean
 name_all (Answer *answer, const char *wrt, GError **error)
 {
   const char *of = answer->options->of != NULL ? answer->options->of : "";
-  g_autoptr (GPtrArray) by = ir_gradient_wrt (answer->model, wrt, error);
-  const IrValue *value = by != NULL ? ir_gradient_of (answer->model, of, error) : NULL;
+  const IrValue *value = ir_gradient_of (answer->model, of, error);
+  g_autoptr (GPtrArray) by = value != NULL ? ir_gradient_wrt (answer->model, wrt, error) : NULL;
 
-  if (value == NULL)
+  if (by == NULL)
     return FALSE;
   answer->of = value->id;
   answer->gradients = g_array_new (FALSE, TRUE, sizeof (Gradient));
@@ -197,18 +193,19 @@ static gboolean
 derive (Answer *answer, GError **error)
 {
   const Options *options = answer->options;
-  gint64 opset = ir_model_opset (answer->model, "");
   g_autofree char *wrt = joined (options->wrt, "params");
-  gboolean partial = FALSE, upgrade = opset != 0 && opset < OPSET;
-  g_autoptr (IrPipeline) pipeline = pipeline_of (options, upgrade, wrt, error);
+  g_autoptr (IrPipeline) pipeline = NULL;
+  gboolean partial = FALSE;
   const IrPipelineOptions how = { .max_class = IR_CLASS_EXACT };
 
-  if (pipeline == NULL || !name_all (answer, wrt, error))
+  if (!cli_prepare_to_derive (answer->cli, &options->model, answer->model, &wrt, error) ||
+      !name_all (answer, wrt, error) || (pipeline = pipeline_of (options, wrt, error)) == NULL)
     return FALSE;
+  guint before = ir_history_n_steps (answer->model);
   answer->forward = ir_cost_model (answer->model, &partial);
   if (!ir_pipeline_run (answer->model, pipeline, &how, NULL, answer->cli->cancellable, error))
     return FALSE;
-  if (ir_history_n_steps (answer->model) == 0)
+  if (ir_history_n_steps (answer->model) == before)
     {
       g_set_error (error, CLI_ERROR, 0,
                    "the model has Gradient nodes, which name values that must stay; it is not "
@@ -423,9 +420,10 @@ const CliCommand cli_command_grad = {
   .summary =
       "Derive a value by parameters, inputs or other values: the backward graph and what it gives",
   .doc =
-      "The backward part is that of the pass gradient ('irscope steps FILE --pass gradient'); models\n"
-      "before opset 18 are upgraded first. Derivatives are outputs called NAME.grad. What nothing\n"
-      "comes to is listed with the reason. docs/GRADIENTS.md says how each operator is derived.",
+      "The backward part is that of the pass gradient ('irscope steps FILE --pass gradient'). Models\n"
+      "before opset 18 are upgraded first, and constants folded where sizes are not known. Derivatives are\n"
+      "outputs called NAME.grad. What nothing comes to is listed with the reason. docs/GRADIENTS.md says\n"
+      "how each operator is derived.",
   .min_args = 1,
   .max_args = 1,
   .options = grad_options,

@@ -2,13 +2,12 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
-#include "app/cli/model.h"
+#include "app/cli/derive.h"
 #include "app/cli/output.h"
 #include "passes/proof/gradcheck.h"
 
 #include <math.h>
 
-#define OPSET        18
 #define N_DIRECTIONS 3
 
 typedef struct
@@ -130,10 +129,11 @@ run (Cli *cli)
   g_autoptr (GError) error = NULL;
   g_autoptr (GHashTable) inputs = NULL;
   g_autoptr (GArray) items = NULL;
+  g_autofree char *wrt = g_strdup (options->wrt != NULL ? options->wrt : "all");
   CliStatus status;
   IrGradcheckOptions how = {
     .of = options->of != NULL ? options->of : "",
-    .wrt = options->wrt != NULL ? options->wrt : "all",
+    .wrt = "all",
     .eps = options->eps > 0 ? options->eps : 1e-6,
     .atol = options->atol > 0 ? options->atol : 1e-5,
     .rtol = options->rtol > 0 ? options->rtol : 1e-3,
@@ -144,15 +144,9 @@ run (Cli *cli)
 
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  if (options->model.opset == 0 && ir_model_opset (opened.model, "") != 0 &&
-      ir_model_opset (opened.model, "") < OPSET)
-    {
-      CliModelOptions upgraded = options->model;
-      upgraded.passes = (char *) IR_PASS_UPGRADE_OPSET;
-      upgraded.opset = OPSET;
-      if (!cli_run_pipeline (cli, &upgraded, opened.model, NULL, &error))
-        return cli_fail (cli_status_of (error), error);
-    }
+  if (!cli_prepare_to_derive (cli, &options->model, opened.model, &wrt, &error))
+    return cli_fail (cli_status_of (error), error);
+  how.wrt = wrt;
   if (!cli_limits (&options->model, &how.limits, &error) ||
       (inputs = cli_inputs_within (cli, &options->model, opened.model, how.limits.memory_limit,
                                    &error)) == NULL ||

@@ -95,6 +95,7 @@ class Mixed(nn.Module):
 
 CASES = {
     'resnet': (lambda: resnet(8, 4).eval(), lambda: torch.randn(4, 3, 64, 64)),
+    'resnet-training': (lambda: resnet(8, 4).train(), lambda: torch.randn(4, 3, 64, 64)),
     'transformer': (Transformer, lambda: torch.randint(0, 50, (3, 7))),
     'mixed': (Mixed, lambda: torch.randn(2, 4, 9, 8)),
 }

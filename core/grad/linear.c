@@ -303,3 +303,20 @@ ir_vjp_conv_grad_weight (IrVjp *vjp, GError **error)
     vjp->dx[1] = convolve (vjp, &window, node->inputs[0], vjp->dy[0]);
   return TRUE;
 }
+
+/* A rotation backwards is one by the negative angles. */
+gboolean
+ir_vjp_rotary (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+  IrValue *inputs[] = { vjp->dy[0], node->inputs[1], ir_emit1 (vjp, "Neg", node->inputs[2]),
+                        ir_node_input (node, 3) };
+
+  if (vjp->wanted[1] || vjp->wanted[2])
+    return ir_emit_fail (vjp, error, "there is no rule for its angles");
+  IrNode *back = ir_emit_node (vjp, "RotaryEmbedding", inputs[3] != NULL ? 4 : 3, inputs, 1);
+  for (guint i = 0; i < node->n_attrs; i++)
+    ir_edit_set_attr (vjp->edit, back, node->attrs[i]);
+  vjp->dx[0] = ir_emit_end (vjp, back);
+  return TRUE;
+}

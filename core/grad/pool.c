@@ -60,35 +60,101 @@ shares (const IrVjp *vjp, const IrSlide *window, gboolean with_padding)
   return ir_emit_doubles (vjp, window->n + 2, dims, values);
 }
 
-/* Each channel is an image of its own, with a kernel of ones. */
-gboolean
-ir_vjp_average_pool (IrVjp *vjp, GError **error)
+/* (nullable) What comes to each place goes to all elements of its window: each channel is an image
+ * of its own, with a kernel of ones. */
+static IrValue *
+spread_windows (const IrVjp *vjp, IrSlide *window, IrValue *part, GError **error)
 {
-  IrValue *x = vjp->node->inputs[0];
   gint64 dims[IR_MAX_RANK] = { -1, 1 }, kernel[IR_MAX_RANK] = { 1, 1 }, ones = 1;
-  IrSlide window;
 
-  if (!ir_slide_read (vjp, x, vjp->node->outputs[0], NULL, &window, error))
-    return FALSE;
-  if (!window.sizes_known)
-    return ir_emit_fail (vjp, error, "its sizes are not known; give them (--dim)");
-  for (guint i = 0; i < window.n; i++)
+  for (guint i = 0; i < window->n; i++)
     {
-      dims[i + 2] = window.out[i];
-      ones *= kernel[i + 2] = window.kernel[i];
+      dims[i + 2] = window->out[i];
+      ones *= kernel[i + 2] = window->kernel[i];
     }
-  window.group = 1;
-  IrValue *part = ir_emit2 (
-      vjp, "Mul", vjp->dy[0],
-      shares (vjp, &window, ir_node_attr_int (vjp->node, "count_include_pad", 0) != 0));
+  window->group = 1;
   g_autofree double *values = g_new (double, ones);
   for (gint64 i = 0; i < ones; i++)
     values[i] = 1;
-  IrValue *back = ir_slide_back (vjp, &window, ir_emit_reshape (vjp, part, dims, window.n + 2),
-                                 ir_emit_doubles (vjp, window.n + 2, kernel, values), error);
-  if (back == NULL)
+  IrValue *back = ir_slide_back (vjp, window, ir_emit_reshape (vjp, part, dims, window->n + 2),
+                                 ir_emit_doubles (vjp, window->n + 2, kernel, values), error);
+  return back != NULL ? ir_emit_reshape_like (vjp, back, vjp->node->inputs[0]) : NULL;
+}
+
+static gboolean
+read_pool (const IrVjp *vjp, IrSlide *window, GError **error)
+{
+  return ir_slide_read (vjp, vjp->node->inputs[0], vjp->node->outputs[0], NULL, window, error) &&
+         (window->sizes_known ||
+          ir_emit_fail (vjp, error, "its sizes are not known; give them (--dim)"));
+}
+
+gboolean
+ir_vjp_average_pool (IrVjp *vjp, GError **error)
+{
+  IrSlide window;
+
+  if (!read_pool (vjp, &window, error))
     return FALSE;
-  vjp->dx[0] = ir_emit_reshape_like (vjp, back, x);
+  IrValue *part = ir_emit2 (
+      vjp, "Mul", vjp->dy[0],
+      shares (vjp, &window, ir_node_attr_int (vjp->node, "count_include_pad", 0) != 0));
+  vjp->dx[0] = spread_windows (vjp, &window, part, error);
+  return vjp->dx[0] != NULL;
+}
+
+/* -- p-norms: x |x|^(p-2) y^(1-p), and 0 where y is 0 -- */
+
+static IrValue *
+norm_share (const IrVjp *vjp, double p)
+{
+  IrValue *y = vjp->node->outputs[0], *zero = ir_emit_number (vjp, 0);
+  IrValue *none = ir_emit2 (vjp, "Equal", y, zero);
+  IrValue *safe = ir_emit3 (vjp, "Where", none, ir_emit_number (vjp, 1), y);
+  IrValue *power = ir_emit2 (vjp, "Pow", safe, ir_emit_number (vjp, 1 - p));
+
+  return ir_emit3 (vjp, "Where", none, zero, ir_emit2 (vjp, "Mul", vjp->dy[0], power));
+}
+
+static IrValue *
+norm_slope (const IrVjp *vjp, double p)
+{
+  IrValue *x = vjp->node->inputs[0];
+  IrValue *power = ir_emit2 (vjp, "Pow", ir_emit1 (vjp, "Abs", x), ir_emit_number (vjp, p - 1));
+
+  return ir_emit2 (vjp, "Mul", ir_emit1 (vjp, "Sign", x), power);
+}
+
+gboolean
+ir_vjp_lp_pool (IrVjp *vjp, GError **error)
+{
+  double p = (double) ir_node_attr_int (vjp->node, "p", 2);
+  IrSlide window;
+
+  if (!read_pool (vjp, &window, error))
+    return FALSE;
+  IrValue *spread = spread_windows (vjp, &window, norm_share (vjp, p), error);
+  vjp->dx[0] = spread != NULL ? ir_emit2 (vjp, "Mul", spread, norm_slope (vjp, p)) : NULL;
+  return spread != NULL;
+}
+
+gboolean
+ir_vjp_global_lp_pool (IrVjp *vjp, GError **error)
+{
+  double p = (double) ir_node_attr_int (vjp->node, "p", 2);
+
+  vjp->dx[0] = ir_emit2 (vjp, "Mul", norm_share (vjp, p), norm_slope (vjp, p));
+  return TRUE;
+}
+
+/* Each element is read from where it was put. */
+gboolean
+ir_vjp_max_unpool (IrVjp *vjp, GError **error)
+{
+  if (ir_node_input (vjp->node, 2) != NULL)
+    return ir_emit_fail (vjp, error,
+                         "its output_shape moves what its indices count, which has no rule");
+  vjp->dx[0] = ir_emit2 (vjp, "Gather", ir_emit_flat (vjp, vjp->dy[0]), vjp->node->inputs[1]);
   return TRUE;
 }
 

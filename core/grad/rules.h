@@ -60,6 +60,10 @@
   F (scatter_elements)                                                                             \
   F (scatter_nd)                                                                                   \
   F (one_hot)                                                                                      \
+  F (rotary)                                                                                       \
+  F (lp_pool)                                                                                      \
+  F (global_lp_pool)                                                                               \
+  F (max_unpool)                                                                                   \
   F (top_k)
 
 #define F(NAME) gboolean ir_vjp_##NAME (IrVjp *vjp, GError **error);

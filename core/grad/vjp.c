@@ -128,12 +128,19 @@ has_rules (const IrGradRow *row)
   return FALSE;
 }
 
-/* (nullable) How @op is derived, or why not; NULL if its row does not say. */
+/* (nullable) How @op is derived, or why not; NULL if its row does not say. Those of com.microsoft
+ * need not. */
 const IrGradRow *
 ir_grad_row (const IrOp *op)
 {
+  static const IrGradRow contrib = {
+    .opaque = "There is no rule yet for this operator of com.microsoft."
+  };
   const IrGradRow *row = &rows[op->id];
 
+  if (g_strcmp0 (op->domain, "com.microsoft") == 0 && !has_rules (row) && row->function == NULL &&
+      !row->body && !row->zero && row->opaque == NULL)
+    return &contrib;
   return has_rules (row) || row->function != NULL || row->body || row->zero || row->opaque != NULL
              ? row
              : NULL;

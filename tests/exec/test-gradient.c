@@ -216,6 +216,15 @@ static const Case cases[] = {
     "y = AveragePool <kernel_shape = [3, 2], pads = [1, 0, 0, 1], strides = [2, 1]> (a)" },
   { "AveragePool", BOTH_SIGNS, "double[2,2,6]", NULL, NULL,
     "y = AveragePool <kernel_shape = [3], pads = [1, 1], strides = [2], ceil_mode = 1, count_include_pad = 1> (a)" },
+  { "LpPool", BOTH_SIGNS, "double[1,2,5,4]", NULL, NULL,
+    "y = LpPool <kernel_shape = [3, 2], pads = [1, 0, 0, 1], strides = [2, 1], p = 3> (a)" },
+  { "GlobalLpPool", BOTH_SIGNS, "double[2,2,3]", NULL, NULL, "y = GlobalLpPool (a)" },
+  { "MaxUnpool", BOTH_SIGNS, "double[1,1,2,2]", NULL, NULL,
+    "i = Constant <value = int64[1,1,2,2] {5, 7, 13, 8}> ()\n"
+    "y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (a, i)" },
+  { "RotaryEmbedding", BOTH_SIGNS, "double[1,2,2,4]", NULL, NULL,
+    "k = Constant <value = double[1,2,2] {0.6, 0.8, -0.6, 1}> ()\n"
+    "s = Constant <value = double[1,2,2] {0.8, 0.6, 0.8, 0}> ()\n y = RotaryEmbedding (a, k, s)" },
   { "GlobalAveragePool", BOTH_SIGNS, "double[2,2,2,3]", NULL, NULL, "y = GlobalAveragePool (a)" },
   { "GlobalMaxPool", "1.1 3.4 3.2 -2 -2.5 -5 0.3", "double[2,2,3]", NULL, NULL,
     "y = GlobalMaxPool (a)" },

@@ -126,13 +126,52 @@ vjp_of (const IrReverse *reverse, const IrNode *node)
 
 /* -- activity -- */
 
+/* Values around it that its subgraphs, and those in them, read. */
+static void
+add_captured (const IrNode *node, const IrGraph *outside, GPtrArray *values)
+{
+  if (node->op != NULL && !(node->op->flags & IR_OP_SUBGRAPHS))
+    return;
+  g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (node);
+  for (guint g = 0; subgraphs != NULL && g < subgraphs->len; g++)
+    {
+      const IrGraph *graph = subgraphs->pdata[g];
+      guint n;
+      IrNode *const *order = ir_graph_order (graph, &n);
+      for (guint i = 0; i < n; i++)
+        {
+          ir_node_for_each_input (order[i], k, value)
+            if (value->graph == outside)
+              g_ptr_array_add (values, value);
+          add_captured (order[i], outside, values);
+        }
+      for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
+        if (ir_graph_output (graph, i)->graph == outside)
+          g_ptr_array_add (values, ir_graph_output (graph, i));
+    }
+}
+
+/* (nullable) A floating-point value that its subgraphs read, and that derivatives are wanted by */
+static const IrValue *
+active_captured (const IrReverse *reverse, const IrNode *node)
+{
+  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+
+  add_captured (node, reverse->graph, values);
+  for (guint i = 0; i < values->len; i++)
+    if (g_hash_table_contains (reverse->active, values->pdata[i]) &&
+        ir_dtype_is_float (ir_value_dtype (values->pdata[i])))
+      return values->pdata[i];
+  return NULL;
+}
+
 static gboolean
 reads_active (const IrReverse *reverse, const IrNode *node)
 {
   ir_node_for_each_input (node, i, value)
     if (g_hash_table_contains (reverse->active, value))
       return TRUE;
-  return FALSE;
+  return active_captured (reverse, node) != NULL;
 }
 
 static void
@@ -160,6 +199,7 @@ find_sources (const IrReverse *reverse, IrValue *of)
         continue;
       ir_node_for_each_input (node, i, input)
         g_ptr_array_add (waiting, input);
+      add_captured (node, reverse->graph, waiting);
     }
   return needed;
 }
@@ -383,6 +423,10 @@ derive_node (IrReverse *reverse, const IrNode *node, GError **error)
   vjp.wanted = wanted;
   if (!find_wanted (reverse, &vjp, wanted, &any_wanted, error))
     return FALSE;
+  const IrValue *captured = active_captured (reverse, node);
+  if (captured != NULL)
+    return ir_emit_fail (&vjp, error, "its subgraphs read %s, and control flow is not derived yet",
+                         captured->name);
   if (!any_wanted || !begin (reverse, ir_grad_rule_VJP, node))
     return TRUE;
   for (guint i = 0; i < node->n_outputs; i++)

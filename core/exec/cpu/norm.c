@@ -74,10 +74,9 @@ CPU_VECTORIZED static void
 exp_of_lines (const float *x, const float *most, float *y, double *sums, gint64 n)
 {
   for (gint64 i = 0; i < n; i++)
-    {
-      y[i] = cpu_vector_exp (x[i] - most[i]);
-      sums[i] += (double) y[i];
-    }
+    y[i] = cpu_vector_exp (x[i] - most[i]);
+  for (gint64 i = 0; i < n; i++)
+    sums[i] += (double) y[i];
 }
 
 CPU_VECTORIZED static void
@@ -106,8 +105,8 @@ softmax_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
     scale_lines (factors, y + k * step, n_lines);
 }
 
-#define FEW_LINES   16   /* fewer than a vector or two: each is brought together and taken by itself */
-#define SHORT_LINE  4096 /* elements of one that is */
+#define FEW_LINES  16 /* fewer than a vector or two: each is brought together and taken by itself */
+#define SHORT_LINE 4096 /* elements of one that is */
 
 static void
 softmax_few_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)

@@ -19,7 +19,7 @@
 #define SHAPE     1.5   /* wanted width by height */
 #define TALL      2.2   /* height by width of what is cut */
 #define LEAST     1600.0 /* px, height of what is cut */
-#define MAX_COLUMNS 24
+#define MAX_COLUMNS 250
 
 typedef struct
 {
@@ -173,7 +173,8 @@ choose_cut (const Wrap *w, double earliest, double latest)
 static gboolean
 choose_columns (Wrap *w, const IrLayoutRect *r)
 {
-  const double height = MAX (sqrt (r->height * (r->width + GAP) / SHAPE), 900);
+  const double height = MAX (MAX (sqrt (r->height * (r->width + GAP) / SHAPE), 900),
+                             r->height / MAX_COLUMNS / (1 - LOOK));
   double y = r->y;
 
   while (w->columns->len < MAX_COLUMNS && y + height < r->y + r->height)
@@ -219,11 +220,18 @@ keep_columns (Wrap *w, const IrLayoutRect *r, const GArray *cuts)
 static guint
 column_of (const Wrap *w, double y)
 {
-  guint i = 0;
+  guint lo = 0, hi = w->columns->len - 1;
 
-  while (i + 1 < w->columns->len && y >= g_array_index (w->columns, Column, i).end)
-    i++;
-  return i;
+  while (lo < hi)
+    {
+      const guint mid = (lo + hi) / 2;
+
+      if (y >= g_array_index (w->columns, Column, mid).end)
+        lo = mid + 1;
+      else
+        hi = mid;
+    }
+  return lo;
 }
 
 static Column *
@@ -239,45 +247,77 @@ widen (double *left, double *right, double x)
   *right = MAX (*right, x);
 }
 
+/* What is in each column, from left to right: @left and @right have one place for each. */
+static void
+measure_columns (const Wrap *w, double *left, double *right)
+{
+  for (guint k = 0; k < w->scene->boxes->len; k++)
+    {
+      const IrSceneBox *b = &g_array_index (w->scene->boxes, IrSceneBox, k);
+      const guint i = column_of (w, b->y);
+
+      widen (&left[i], &right[i], b->x);
+      widen (&left[i], &right[i], b->x + b->width);
+    }
+  for (guint k = 0; k < w->scene->points->len; k++)
+    {
+      const IrLayoutPoint *p = &g_array_index (w->scene->points, IrLayoutPoint, k);
+      const guint i = column_of (w, p->y);
+
+      widen (&left[i], &right[i], p->x);
+    }
+  for (guint k = 0; k < w->scene->texts->len; k++)
+    {
+      const IrSceneText *t = &g_array_index (w->scene->texts, IrSceneText, k);
+      const guint i = t->box < 0 ? column_of (w, t->y) : 0;
+
+      if (t->box < 0)
+        widen (&left[i], &right[i], t->x + t->width);
+    }
+}
+
+/* A line that only passes through a column needs room there, too. */
+static void
+measure_passing (const Wrap *w, double *left, double *right)
+{
+  for (guint k = 0; k < w->scene->lines->len; k++)
+    {
+      const IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, k);
+      const IrLayoutPoint *p = ir_scene_line_points (w->scene, line);
+
+      for (guint m = 0; m + 1 < line->n_points; m++)
+        for (guint i = column_of (w, MIN (p[m].y, p[m + 1].y));
+             i < column_of (w, MAX (p[m].y, p[m + 1].y)); i++)
+          {
+            widen (&left[i], &right[i], p[m + 1].x);
+            widen (&left[i + 1], &right[i + 1], p[m + 1].x);
+          }
+    }
+}
+
 /* Columns are as wide as what is in them, and begin at one height. */
 static void
 place_columns (Wrap *w, const IrLayoutRect *r)
 {
+  const guint n = w->columns->len;
+  g_autofree double *left = g_new (double, n), *right = g_new (double, n);
   double x = r->x;
 
-  for (guint i = 0; i < w->columns->len; i++)
+  for (guint i = 0; i < n; i++)
+    {
+      left[i] = G_MAXDOUBLE;
+      right[i] = -G_MAXDOUBLE;
+    }
+  measure_columns (w, left, right);
+  measure_passing (w, left, right);
+  for (guint i = 0; i < n; i++)
     {
       Column *column = column_at (w, i);
-      double left = G_MAXDOUBLE, right = -G_MAXDOUBLE;
 
-      for (guint k = 0; k < w->scene->boxes->len; k++)
-        {
-          const IrSceneBox *b = &g_array_index (w->scene->boxes, IrSceneBox, k);
-
-          if (column_of (w, b->y) != i)
-            continue;
-          widen (&left, &right, b->x);
-          widen (&left, &right, b->x + b->width);
-        }
-      for (guint k = 0; k < w->scene->points->len; k++)
-        {
-          const IrLayoutPoint *p = &g_array_index (w->scene->points, IrLayoutPoint, k);
-
-          if (p->y >= column->y && p->y <= column->end)
-            widen (&left, &right, p->x);
-        }
-      for (guint k = 0; k < w->scene->texts->len; k++)
-        {
-          const IrSceneText *t = &g_array_index (w->scene->texts, IrSceneText, k);
-
-          if (t->box < 0 && column_of (w, t->y) == i)
-            widen (&left, &right, t->x + t->width);
-        }
-      column->dx = x - left;
+      column->dx = x - left[i];
       column->dy = r->y - column->y;
-      column->right = right + column->dx;
-      x = column->right + GAP +
-          (i + 1 < w->columns->len ? TRACK * n_cut (w, column->end) : 0);
+      column->right = right[i] + column->dx;
+      x = column->right + GAP + (i + 1 < n ? TRACK * n_cut (w, column->end) : 0);
     }
 }
 

@@ -57,6 +57,14 @@ ir_sides_get_shown (IrSides *self, IrSidesPlace place)
   return self->narrow ? gtk_revealer_get_reveal_child (side->drawer) : side->wide_shown;
 }
 
+/* A window that is going to be small must not begin with more than fits: it would stay as large. */
+void
+ir_sides_expect (IrSides *self, int width)
+{
+  self->tight = width < TIGHT;
+  g_signal_emit (self, signals[MODE], 0);
+}
+
 /* Over the graph there is one at a time. */
 void
 ir_sides_set_shown (IrSides *self, IrSidesPlace place, gboolean shown)

@@ -388,7 +388,7 @@ on_mode (IrWindow *self)
 
   gtk_widget_set_visible (self->inputs_button, !ir_sides_get_tight (self->sides));
   gtk_widget_set_visible (self->options_button, !ir_sides_get_tight (self->sides));
-  if (!narrow)
+  if (!narrow && self->panes_placed)
     ir_window_place_panes (self);
 }
 

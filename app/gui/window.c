@@ -584,6 +584,7 @@ ir_window_init (IrWindow *self)
   add_bubbling_keys (self);
   gtk_window_set_default_size (GTK_WINDOW (self), ir_state_get_int ("width", 1280),
                                ir_state_get_int ("height", 860));
+  ir_sides_expect (self->sides, ir_state_get_int ("width", 1280));
   if (ir_state_get_boolean ("maximized", FALSE))
     gtk_window_maximize (GTK_WINDOW (self));
   update_recent (self);

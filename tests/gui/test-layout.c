@@ -2,6 +2,7 @@
  * a small window the panes lie over it. */
 #include "config.h"
 
+#include "app/gui/state.h"
 #include "app/gui/window.h"
 #include "tests/gui/waiting.h"
 #include "views/graph/canvas.h"
@@ -49,9 +50,11 @@ static IrWindow *
 open_window (int width, int height)
 {
   g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", "digits.onnx", NULL);
-  IrWindow *window = ir_window_new (NULL);
+  IrWindow *window;
 
-  gtk_window_set_default_size (GTK_WINDOW (window), width, height);
+  ir_state_set_int ("width", width);
+  ir_state_set_int ("height", height);
+  window = ir_window_new (NULL);
   ir_session_open (ir_window_get_session (window), path);
   gtk_window_present (GTK_WINDOW (window));
   wait_for ("the model", is_open_and_idle, ir_window_get_session (window));

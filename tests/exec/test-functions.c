@@ -42,6 +42,7 @@ shape_of (const IrOp *op, const char *input)
   {
     const char *base, *input, *type;
   } shapes[] = {
+    { "ConvGradWeight", "dY", "float[1,6,3,4]" },
     { "Conv", "X", "float[1,4,6,7]" },
     { "Conv", "W", "float[6,2,3,3]" },
     { "Conv", "B", "float[6]" },
@@ -140,6 +141,8 @@ attrs_of (const IrOp *op)
       g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", attrs[i].text);
   if (strcmp (op->name, "Swish") == 0)
     g_string_append (text, "alpha = 1.5");
+  if (strcmp (op->name, "ConvGradWeight") == 0)
+    g_string_append (text, ", kernel_shape = [3, 3]");
   if (text->len > 0)
     g_string_append_c (g_string_prepend_c (text, '<'), '>');
   return g_string_free (g_steal_pointer (&text), FALSE);

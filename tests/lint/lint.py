@@ -79,7 +79,7 @@ UPWARD = {
 # The nouns of the session from the floor up: a file calls its own row and those before it.
 SESSION = [
     ['hub'],
-    ['position', 'selection', 'problems', 'compare', 'display', 'frame', 'timeline'],
+    ['position', 'selection', 'problems', 'compare', 'display', 'places', 'frame', 'timeline'],
     ['sizes'],
     ['inputs'],
     ['request'],
@@ -90,7 +90,7 @@ SESSION = [
     ['bisect', 'scoreboard', 'breakpoints', 'why', 'prove'],
     ['what-if', 'draw', 'replace'],
     ['undo'],
-    ['file', 'pipeline', 'edit', 'kernels'],
+    ['file', 'pipeline', 'edit', 'act', 'kernels'],
     ['session'],
 ]
 

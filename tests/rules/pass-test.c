@@ -170,8 +170,8 @@ compare_tensors (const char *name, const IrTensor *a, const IrTensor *b, double 
 char *
 test_compare (IrModel *a, IrRun *run_a, IrModel *b, IrRun *run_b, double rtol)
 {
-  if (ir_graph_n_outputs (a->main) != ir_graph_n_outputs (b->main))
-    return g_strdup ("the number of outputs differs");
+  if (ir_graph_n_outputs (a->main) > ir_graph_n_outputs (b->main))
+    return g_strdup ("outputs are gone");
   for (guint i = 0; i < ir_graph_n_outputs (a->main); i++)
     {
       const IrValue *x = ir_graph_output (a->main, i), *y = ir_graph_output (b->main, i);

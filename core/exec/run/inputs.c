@@ -24,6 +24,7 @@ typedef enum
   ROLE_NONE,
   ROLE_FOLLOW, /* the elements go on to output 0 */
   ROLE_INDEX,  /* an index along the node's attribute axis of input 0 */
+  ROLE_LABEL,  /* an index along axis 1 of input 0 */
   ROLE_POINT,  /* indices along the leading axes of input 0 */
   ROLE_CLASS,  /* an index below the contents of input 1 */
   ROLE_MASK,   /* 0 or 1 */
@@ -33,8 +34,11 @@ typedef enum
   ROLE_SIZE,   /* a positive size or count */
   ROLE_ONE,    /* a size that must fit another one: 1 always does */
   ROLE_FIRST,  /* a position that every sequence with an item has: 0 */
-  ROLE_POSITIVE
+  ROLE_POSITIVE,
+  ROLE_TABLE /* and those behind it */
 } Role;
+
+#define ROLE_ROW_OF(i) (ROLE_TABLE + (i)) /* an index of a row of input @i */
 
 #define MAX_SLOTS 8 /* with a role */
 
@@ -93,16 +97,16 @@ constant_operand (const IrNode *node, guint slot, double *value)
   return TRUE;
 }
 
+/* Indices along @axis of the input @slot, or along any of its leading axes. */
 static void
-index_range (const IrNode *node, gboolean leading, Range *range)
+index_range (const IrNode *node, guint slot, gint64 axis, gboolean leading, Range *range)
 {
-  const IrValue *table = ir_node_input (node, 0);
+  const IrValue *table = ir_node_input (node, slot);
   const IrType *type = table != NULL ? table->type : NULL;
   gint64 extent = G_MAXINT64;
 
   if (type == NULL || !ir_type_has_rank (type) || type->rank == 0)
     return;
-  gint64 axis = ir_node_attr_int (node, "axis", 0);
   if (axis < 0)
     axis += type->rank;
   for (int i = 0; i < type->rank; i++)
@@ -164,10 +168,13 @@ apply_use (Walk *w, const IrNode *node, guint slot, guint depth, Range *range)
       follow (w, node, depth, 0, range);
       break;
     case ROLE_INDEX:
-      index_range (node, FALSE, range);
+      index_range (node, 0, ir_node_attr_int (node, "axis", 0), FALSE, range);
+      break;
+    case ROLE_LABEL:
+      index_range (node, 0, 1, FALSE, range);
       break;
     case ROLE_POINT:
-      index_range (node, TRUE, range);
+      index_range (node, 0, 0, TRUE, range);
       break;
     case ROLE_CLASS:
       if (constant_operand (node, 1, &other) && other >= 1 && other < 1e15)
@@ -202,8 +209,9 @@ apply_use (Walk *w, const IrNode *node, guint slot, guint depth, Range *range)
     case ROLE_POSITIVE:
       range->positive = TRUE;
       break;
+    case ROLE_TABLE:
     default:
-      g_assert_not_reached ();
+      index_range (node, role_of (node, slot) - ROLE_TABLE, 0, FALSE, range);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/io/io.h"
 #include "tests/exec/graphs.h"
 
 static const IrTensor *
@@ -80,6 +81,35 @@ test_indices (void)
   g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
   g_assert_no_error (error);
   g_assert_nonnull (run);
+}
+
+/* Labels lie below the classes, ids below the rows of the table that each is for. */
+static void
+test_labels_and_rows (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (IrModel) model = ir_text_read (
+      "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1, \"com.microsoft\" : 1]>\n"
+      "g (float[200,3] scores, int64[200] labels, int64[20,50] words, int64[20,50] types, int64[20,50] at, "
+      "int32[20,50] ids, float[11,4] W, float[2,4] T, float[50,4] P, float[4] s, float[4] b) "
+      "=> (float loss, float[20,50,4] e, float[20,50,4] m)\n"
+      "{ loss = SoftmaxCrossEntropyLoss (scores, labels)\n"
+      "  e = irscope.EmbedLayerNormalization (W, words, T, types, P, at, s, b)\n"
+      "  m, mask = com.microsoft.EmbedLayerNormalization (ids, , W, P, , s, b) }",
+      -1, problems, &error);
+  const struct
+  {
+    const char *name;
+    gint64 high;
+  } bounds[] = { { "labels", 2 }, { "words", 10 }, { "types", 1 }, { "at", 49 }, { "ids", 10 } };
+
+  g_assert_no_error (error);
+  g_autoptr (GHashTable) inputs = ir_random_inputs (model, 1, NULL, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (bounds); i++)
+    assert_range (input_of (inputs, ir_graph_find_value (model->main, bounds[i].name)), 0,
+                  bounds[i].high);
 }
 
 /* (1 - float (mask)) * -10000, as exported transformers do. */
@@ -177,6 +207,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/random/the same seed gives the same tensors", test_same_seed);
   g_test_add_func ("/random/indices lie within the table", test_indices);
+  g_test_add_func ("/random/labels and rows of tables are there", test_labels_and_rows);
   g_test_add_func ("/random/masks are 0 or 1", test_masks);
   g_test_add_func ("/random/symbols have sensible sizes", test_default_sizes);
   g_test_add_func ("/random/limits hold before anything is made", test_limits);

@@ -47,6 +47,15 @@ contains (const char *text, const char *part)
   return FALSE;
 }
 
+/* (transfer full): with the domain, but for ai.onnx */
+static char *
+full_name (const IrOp *op)
+{
+  return op->domain != NULL && op->domain[0] != '\0'
+             ? g_strdup_printf ("%s.%s", op->domain, op->name)
+             : g_strdup (op->name);
+}
+
 /* 0: it is what is typed; the larger the less alike; G_MAXUINT: not at all */
 static guint
 unlikeness (const IrOp *op, const char *typed)
@@ -165,9 +174,7 @@ choose (IrPalette *self, GtkListBoxRow *row)
     {
       const IrOp *op = ir_op_by_id (op_of_row (row));
 
-      g_ptr_array_add (words, op->domain != NULL && op->domain[0] != '\0'
-                                  ? g_strdup_printf ("%s.%s", op->domain, op->name)
-                                  : g_strdup (op->name));
+      g_ptr_array_add (words, full_name (op));
     }
   else if (typed != NULL && typed[0] != NULL && typed[0][0] != '\0')
     g_ptr_array_add (words, g_strdup (typed[0])); /* perhaps a function of the model */
@@ -230,7 +237,8 @@ static GtkWidget *
 make_row (const IrOp *op)
 {
   GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 10);
-  GtkWidget *name = gtk_label_new (op->name), *doc = gtk_label_new (op->doc);
+  g_autofree char *full = full_name (op); /* three domains have an Attention */
+  GtkWidget *name = gtk_label_new (full), *doc = gtk_label_new (op->doc);
 
   gtk_label_set_xalign (GTK_LABEL (name), 0);
   gtk_label_set_xalign (GTK_LABEL (doc), 0);
@@ -241,8 +249,7 @@ make_row (const IrOp *op)
   gtk_box_append (GTK_BOX (box), name);
   gtk_box_append (GTK_BOX (box), doc);
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, op->name,
-                                  -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, full, -1);
   g_object_set_data (G_OBJECT (row), "op", GUINT_TO_POINTER ((guint) op->id));
   return row;
 }

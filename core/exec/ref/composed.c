@@ -39,7 +39,8 @@ give_result (IrCompose *c, guint slot, GError **error)
 
   if (to == NULL)
     return FALSE;
-  memcpy (ir_tensor_data_writable (to), ir_tensor_data (from), ir_tensor_n_bytes (from));
+  if (ir_tensor_n_bytes (from) > 0)
+    memcpy (ir_tensor_data_writable (to), ir_tensor_data (from), ir_tensor_n_bytes (from));
   return TRUE;
 }
 

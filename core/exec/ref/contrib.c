@@ -337,7 +337,8 @@ ir_ref_bifurcation_detector (IrCall *call, GError **error)
   IrTensor *y = ir_call_new_output (call, 0, IR_DTYPE_INT64, 1, &n, error);
   if (y == NULL || ir_block_cancelled (call, error))
     return FALSE;
-  memcpy (ir_tensor_data_writable (y), tokens->data, sizeof (gint64) * (gsize) n);
+  if (n > 0)
+    memcpy (ir_tensor_data_writable (y), tokens->data, sizeof (gint64) * (gsize) n);
   if (!ir_call_has_output (call, 1))
     return TRUE;
   IrTensor *index = ir_call_new_output (call, 1, IR_DTYPE_INT64, 0, NULL, error);

@@ -125,6 +125,21 @@ ir_infer_reduce_sum_to (IrCall *call, GError **error)
   return TRUE;
 }
 
+/* Places in a window are computed from them, and must not overflow. */
+static gboolean
+check_steps (IrCall *call, const char *name, gint64 least, GError **error)
+{
+  guint n = 0;
+  const gint64 *steps = ir_call_ints (call, name, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (steps[i] < least || steps[i] > G_MAXINT32)
+      return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
+                           "%s has %" G_GINT64_FORMAT ", needed %" G_GINT64_FORMAT " to %d", name,
+                           steps[i], least, G_MAXINT32);
+  return TRUE;
+}
+
 /* X [N, C, ...] and dY [N, M, ...] to [M, C / group, kernel...] */
 gboolean
 ir_infer_conv_grad_weight (IrCall *call, GError **error)
@@ -151,10 +166,13 @@ ir_infer_conv_grad_weight (IrCall *call, GError **error)
   dims[0] = dy[1];
   dims[1] = ir_dim_is_known (x[1]) ? x[1] / group : IR_DIM_UNKNOWN;
   for (guint i = 0; i < n; i++)
-    if (kernel[i] < 1)
-      return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "kernel_shape has a size below 1");
+    if (kernel[i] < 1 || kernel[i] > G_MAXINT32)
+      return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "kernel_shape has a size below 1, or too large a one");
     else
       dims[i + 2] = kernel[i];
+  if (!check_steps (call, "strides", 1, error) || !check_steps (call, "dilations", 1, error) ||
+      !check_steps (call, "pads", 0, error))
+    return FALSE;
   ir_call_set_output_type (
       call, 0, ir_type_tensor (call->context, ir_call_input_dtype (call, 0), rank, dims));
   return TRUE;

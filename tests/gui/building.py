@@ -114,7 +114,10 @@ class Builder:
         return self.window.wait(f'the box {pattern}', find)
 
     def drag(self, start, end):
-        for words in (('mousemove', *map(str, start)), ('mousedown', '1'),
+        # A hand comes by several motions; by a single one the pointer may still be where a popover was.
+        for words in (('mousemove', str(start[0] - 60), str(start[1] - 60)),
+                      ('mousemove', str(start[0] - 6), str(start[1] - 6)),
+                      ('mousemove', *map(str, start)), ('mousedown', '1'),
                       ('mousemove', str((start[0] + end[0]) // 2), str((start[1] + end[1]) // 2)),
                       ('mousemove', *map(str, end)), ('mouseup', '1')):
             subprocess.run(['xdotool', *words], check=True)
@@ -258,7 +261,7 @@ def reads_while_one_types():
     key('ctrl+a')
     type_text('g (float[3] x, float[4] w) => (y) { y = Relu (x }')
     label(builder.window, 'Line 1, column .*')
-    check('a bracket that lacks is said while one types', builder.window.find('label', 'No steps yet') is not None)
+    check('a bracket that lacks is said while one types', builder.window.find('label', 'Step 1 of 1') is None)
     key('BackSpace', 'BackSpace')
     type_text(') }')
     label(builder.window, 'Can be applied.*')
@@ -268,7 +271,7 @@ def reads_while_one_types():
     key('ctrl+space')
     type_text(' (y) u = Add (z, w) }')
     label(builder.window, '.*Add.*[34].*')
-    check('a word is completed, and shapes that do not fit are said while one types', builder.window.find('label', 'No steps yet') is not None)
+    check('a word is completed, and shapes that do not fit are said while one types', builder.window.find('label', 'Step 1 of 1') is None)
     common.is_quiet(builder.window)
     builder.window.process.kill()
 

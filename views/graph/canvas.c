@@ -162,6 +162,14 @@ ir_canvas_get_camera (IrCanvas *self)
   return camera (self);
 }
 
+/* Not while it is being allocated: that would be forgotten, and the canvas drawn without a place. */
+static void
+queue_allocate (IrCanvas *self)
+{
+  if (!self->allocating)
+    gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
 /* Half a viewport of free space around the picture, so that every box can be brought to the middle.
  */
 static void
@@ -182,8 +190,7 @@ configure (IrCanvas *self, double x, double y)
                             (bounds.y + bounds.height) * self->zoom + height / 2, 24, height * 0.9,
                             height);
   self->configuring = FALSE;
-  if (!self->allocating)
-    gtk_widget_queue_allocate (GTK_WIDGET (self));
+  queue_allocate (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -1247,7 +1254,10 @@ sync_proxies (IrCanvas *self)
           gtk_widget_grab_focus (GTK_WIDGET (self));
         gtk_widget_unparent (old->pdata[i]);
       }
-  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  /* By the whole chain of parents: one of them may still count as told from children that were
+   * not placed, and then an allocation of the canvas alone is never done. */
+  if (!self->allocating)
+    gtk_widget_queue_resize (GTK_WIDGET (self));
 }
 
 static gboolean
@@ -1293,7 +1303,6 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
     configure (self, now.x + (self->allocated_width > 0 ? (self->allocated_width - width) / 2 : 0),
                now.y);
   self->allocated_width = width;
-  self->allocating = FALSE;
   for (guint i = 0; i < self->proxies->len; i++)
     {
       const IrSceneBox *box = box_at (self, ir_node_proxy_get_box (self->proxies->pdata[i]));
@@ -1305,6 +1314,7 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
        child = gtk_widget_get_next_sibling (child))
     if (GTK_IS_POPOVER (child))
       gtk_popover_present (GTK_POPOVER (child));
+  self->allocating = FALSE;
   now = camera (self);
   if (self->zoom_to_tell || !same_camera (&now, &self->sync_camera))
     {
@@ -1447,7 +1457,7 @@ on_adjustment_changed (IrCanvas *self)
   if (self->configuring)
     return;
   self->moved = TRUE;
-  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  queue_allocate (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 

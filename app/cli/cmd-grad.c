@@ -315,7 +315,7 @@ add_gradient (const Answer *answer, const Gradient *gradient, cJSON *array)
   cJSON_AddItemToArray (array, object);
 }
 
-/* What is derived: the sum of its elements, weighed by the cotangent if there is one. */
+/* The sum of the elements of what is derived, a cotangent left aside. */
 static double
 value_of (const Answer *answer)
 {
@@ -354,9 +354,13 @@ static void
 print_text (const Answer *answer)
 {
   g_autofree char *kept = cli_format_bytes (answer->kept);
+  const IrTensor *of = ir_run_value (answer->run, answer->of);
+  const guint64 n = of != NULL ? ir_tensor_n_elements (of) : 1;
+  g_autofree char *sum = n != 1 ? g_strdup_printf (" (sum of %" G_GUINT64_FORMAT " elements)", n)
+                                : g_strdup ("");
 
-  cli_print ("%s = %g%s\n", ir_model_value (answer->model, answer->of)->name, value_of (answer),
-             answer->options->cotangent != NULL ? " (before the cotangent)" : "");
+  cli_print ("%s = %g%s%s\n", ir_model_value (answer->model, answer->of)->name, value_of (answer),
+             sum, answer->options->cotangent != NULL ? " (before the cotangent)" : "");
   for (guint i = 0; i < answer->gradients->len; i++)
     {
       const Gradient *gradient = &g_array_index (answer->gradients, Gradient, i);

@@ -60,6 +60,14 @@ CUT = model('cut', 'g (float[3] x) => (float[3] y, float[3] z) <float[3] w = {1,
 EXAMPLE = os.path.join(ROOT, 'data/examples/worked-example.onnx')
 
 
+@test('a target of several elements is said to be a sum')
+def _sum_is_said():
+    code, out, err = irscope('grad', CUT, '--of', 'y', '--wrt', 'w')
+    assert code == 0 and '(sum of 3 elements)' in out.splitlines()[0], (out, err)
+    code, out, err = irscope('grad', EXAMPLE, '--wrt', 'inputs')
+    assert code == 0 and 'sum of' not in out.splitlines()[0], (out, err)
+
+
 @test('the worked example: 5.5 and 1.716 at (2, 5)')
 def _():
     out = os.path.join(WORK, 'out')

@@ -23,7 +23,7 @@ act_no_cycle (const IrGraph *graph, GError **error)
 {
   for (const IrGraph *around = graph; around != NULL; around = ir_graph_outer (around))
     if (ir_graph_is_cyclic (around))
-      return act_refuse (error, "that would be a circle: the value is computed from what the node "
+      return act_refuse (error, "that would be a cycle: the value is computed from what the node "
                                 "gives; connect a value that is there before it");
   return TRUE;
 }

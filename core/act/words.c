@@ -5,6 +5,7 @@
 #include "core/io/io.h"
 #include "core/op/op.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -129,6 +130,25 @@ act_dtype (const char *text, GError **error)
   return dtype;
 }
 
+/* A size is a name or a number; what begins like a number and is none would become a name. */
+static gboolean
+check_sizes (const char *text, GError **error)
+{
+  for (const char *at = strpbrk (text, "[,"); at != NULL; at = strpbrk (at + 1, "[,"))
+    {
+      const char *size = at + 1 + strspn (at + 1, " ");
+      char *end = NULL;
+
+      if (*size != '-' && !g_ascii_isdigit (*size))
+        continue;
+      errno = 0;
+      if (g_ascii_strtoll (size, &end, 10) < 0 || errno != 0 || strchr (" ,]*+", *end) == NULL)
+        return act_misread (error, "'%s': '%.*s' is no size; needs a number of at least 0 or a name",
+                            text, (int) strcspn (size, ",]"), size);
+    }
+  return TRUE;
+}
+
 const IrType *
 act_type (const IrModel *model, const char *text, GError **error)
 {
@@ -136,8 +156,11 @@ act_type (const IrModel *model, const char *text, GError **error)
   g_autofree char *scalar = ir_dtype_from_name (text) != IR_DTYPE_UNDEFINED
                                 ? g_strdup_printf ("%s[]", text)
                                 : NULL; /* as ONNX text says it */
-  const IrType *type = ir_type_parse (model->context, scalar != NULL ? scalar : text, &why);
+  const IrType *type;
 
+  if (!check_sizes (text, error))
+    return NULL;
+  type = ir_type_parse (model->context, scalar != NULL ? scalar : text, &why);
   if (type == NULL)
     act_misread (error, "'%s' is no type: %s; needs one such as float[batch,3,224]", text,
                  why != NULL ? why->message : "it cannot be read");

@@ -70,7 +70,7 @@ typedef struct
 {
   gint64 deadline_us; /* of g_get_monotonic_time(): when the run has to end; 0: it need not */
   gint stopped;       /* atomic: whether a poll has said so */
-  gint left;    /* atomic: nobody waits for the run any more */
+  gint left;          /* atomic: nobody waits for the run any more */
 } IrWatch;
 
 /* Gives memory for outputs; NULL: the heap. */
@@ -85,12 +85,12 @@ struct _IrCall
   gint64 opset; /* version of the node's domain */
   /* Execution: inference has seen just these types, and nothing that is not constant can change its
    * answer; back ends need not ask it again. */
-  gboolean settled;
+  gboolean shape_static;
   guint n_inputs, n_outputs, n_attrs;
   IrCallInput *inputs;
   IrCallOutput *outputs;
   const IrAttr **attrs;
-  GPtrArray *owned;          /* (nullable) scratch that lives as long as the call */
+  GPtrArray *owned; /* (nullable) scratch that lives as long as the call */
   IrThreads threads;
   GCancellable *cancellable; /* (nullable) */
   IrWatch *watch;            /* (nullable) */

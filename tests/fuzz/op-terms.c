@@ -415,7 +415,7 @@ try_pieces (Try *self, IrTensor *const *wanted, TermsCompare compare, TermsCount
     {
       guint64 total = ir_tensor_n_elements (out);
       guint64 at = (guint64) g_rand_int_range (self->rand, 1, (gint32) total);
-      call.settled = TRUE;
+      call.shape_static = TRUE;
       counts->n_pieces++;
       found = call_piece (self, &call, out, total, 0, at);
       if (found == NULL)

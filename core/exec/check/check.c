@@ -487,7 +487,7 @@ find_writer (const IrChecker *checker, IrValueId value, guint until)
     {
       const IrWritten *other = &checker->written[id];
       if (id != value && other->data != NULL && other->step > lost->step && other->step <= until &&
-          !(checker->prepared->steps[other->step - 1].idle &&
+          !(checker->prepared->steps[other->step - 1].no_op &&
             checker->prepared->steps[other->step - 1].link == 0) &&
           other->data < lost->data + lost->bytes && lost->data < other->data + other->bytes &&
           (found == 0 || other->step < found))

@@ -27,7 +27,7 @@ refuses (const IrNode *node)
 static gboolean
 run_as_is (const IrCpuKernel *kernel, IrCall *call, GError **error)
 {
-  if (!call->settled && !call->op->infer (call, error))
+  if (!call->shape_static && !call->op->infer (call, error))
     return FALSE;
   ir_call_ready (call, FALSE);
   return kernel->run (call, error);

@@ -59,8 +59,8 @@ cpu_floats (const IrCall *call, guint slot)
                                                                       : NULL;
 }
 
-const CpuLooseFloat *
-cpu_loose_floats (const IrCall *call, guint slot)
+const CpuUnalignedFloat *
+cpu_unaligned_floats (const IrCall *call, guint slot)
 {
   const IrTensor *tensor = ir_call_input (call, slot);
   return tensor != NULL && ir_tensor_dtype (tensor) == IR_DTYPE_FLOAT ? ir_tensor_raw (tensor)

@@ -103,15 +103,15 @@ typedef struct
 /* What is made in the first run, when all shapes are known for sure, and kept. */
 typedef struct
 {
-  const IrNode *chosen_for; /* (nullable) whose @choice it is: of a call that is settled */
+  const IrNode *chosen_for; /* (nullable) whose @choice it is: of a call of static shapes */
   const IrType *chosen_x, *chosen_w;
   Choice choice;
-  CpuConvPlans plans;               /* on oneDNN */
-  CpuDirect *direct;                /* (nullable) over NCHWc */
-  const CpuLooseFloat *packed_from; /* what @direct was packed from */
+  CpuConvPlans plans;                   /* on oneDNN */
+  CpuDirect *direct;                    /* (nullable) over NCHWc */
+  const CpuUnalignedFloat *packed_from; /* what @direct was packed from */
   const float *packed_bias;
   CpuWinograd *winograd; /* (nullable) likewise */
-  const CpuLooseFloat *winograd_from;
+  const CpuUnalignedFloat *winograd_from;
   const float *winograd_bias;
 } State;
 
@@ -398,7 +398,7 @@ run_winograd (State *state,
               float *y)
 {
   const CpuDirectShape *shape = &choice->shape;
-  const CpuLooseFloat *w = cpu_loose_floats (call, 1);
+  const CpuUnalignedFloat *w = cpu_unaligned_floats (call, 1);
   const float *b = cpu_floats (call, 2);
 
   if (epilogue->add == y)
@@ -427,7 +427,7 @@ static gboolean
 pack_direct (State *state, const IrCall *call, const Choice *choice)
 {
   const CpuDirectShape *shape = &choice->shape;
-  const CpuLooseFloat *w = cpu_loose_floats (call, 1);
+  const CpuUnalignedFloat *w = cpu_unaligned_floats (call, 1);
   const float *b = cpu_floats (call, 2);
 
   if (state->direct == NULL || memcmp (cpu_direct_shape (state->direct), shape, sizeof *shape) != 0)
@@ -492,7 +492,7 @@ fits_direct (const IrCall *call, const CpuDirectShape *shape)
   gint64 out[] = { shape->batch, shape->groups * shape->maps, shape->out[0], shape->out[1] };
   CpuEpilogue epilogue;
 
-  if (cpu_loose_floats (call, 1) == NULL || cpu_floats (call, 0) == NULL)
+  if (cpu_unaligned_floats (call, 1) == NULL || cpu_floats (call, 0) == NULL)
     return FALSE;
   if (!cpu_epilogue_of (call, &epilogue))
     return FALSE;
@@ -500,7 +500,7 @@ fits_direct (const IrCall *call, const CpuDirectShape *shape)
                                    memcmp (residual->dims, out, sizeof out) == 0);
 }
 
-/* A settled call is of a plan, in which neither types nor attributes change any more: next to a
+/* A call of static shapes is of a plan, in which neither types nor attributes change any more: next to a
  * small convolution finding all this out again would take long, and on one thread. */
 static const Choice *
 choose (State *state, const IrCall *call)
@@ -508,14 +508,14 @@ choose (State *state, const IrCall *call)
   const IrType *x = ir_call_input_type (call, 0), *w = ir_call_input_type (call, 1);
   Choice *choice = &state->choice;
 
-  if (call->settled && state->chosen_for == call->node && state->chosen_x == x &&
+  if (call->shape_static && state->chosen_for == call->node && state->chosen_x == x &&
       state->chosen_w == w)
     return choice;
   choice->direct = direct_shape (call, &choice->shape) && fits_direct (call, &choice->shape);
   choice->winograd = choice->direct && takes_winograd (call->node, &choice->shape);
   choice->constant = choice->direct && has_constant_weights (call->node) &&
                      ir_packed_keeps (call->packed);
-  state->chosen_for = call->settled ? call->node : NULL;
+  state->chosen_for = call->shape_static ? call->node : NULL;
   state->chosen_x = x;
   state->chosen_w = w;
   return choice;
@@ -612,7 +612,7 @@ static const IrCpuBlocks conv_blocks = {
 const IrCpuKernel cpu_conv = {
   .name = "convolution",
   .refuses = refuses,
-  .loose = 2,
+  .unaligned = 2,
   .prepare = prepare,
   .release = release,
   .shares_state = TRUE,

@@ -35,8 +35,8 @@ typedef struct
       shares_state; /* what was prepared serves every node of the kernel, one after the other */
   IrKernelFunc run;
   const IrCpuBlocks *blocks; /* (nullable) plain values only, or operators element by element */
-  guint loose;        /* 1 + the input that it reads at any address, as files have them; 0: none */
-  gboolean tiled;     /* float32 element by element: tiles of operands give tiles of the output */
+  guint unaligned; /* 1 + the input that it reads at any address, as files have them; 0: none */
+  gboolean tiled;  /* float32 element by element: tiles of operands give tiles of the output */
   const char *candidates; /* (nullable) names of its variants, as users ask for them */
   /* (nullable) Those of them that can run @node, as far as its types tell. */
   const char *(*candidates_for) (const IrNode *node);
@@ -127,8 +127,9 @@ extern const char cpu_product_candidates[];
 void cpu_library_threads (const IrCall *call, int n_threads);
 const float *cpu_floats (const IrCall *call, guint slot); /* NULL: absent, or of another type */
 /* The same for what is read but once, as when weights are packed: no aligned copy is made. */
-typedef float CpuLooseFloat __attribute__ ((aligned (1))); /* as files have them, at any address */
-const CpuLooseFloat *cpu_loose_floats (const IrCall *call, guint slot);
+typedef float CpuUnalignedFloat
+    __attribute__ ((aligned (1))); /* as files have them, at any address */
+const CpuUnalignedFloat *cpu_unaligned_floats (const IrCall *call, guint slot);
 float *cpu_new_floats (IrCall *call, guint slot, const IrTensor *like, GError **error);
 float *cpu_new_floats_shaped (
     IrCall *call, guint slot, guint rank, const gint64 *dims, GError **error);

@@ -310,7 +310,7 @@ group_in_blocks (const CpuDirect *direct, gint64 group)
 
 /* Weights of all maps of a group in the order in which the tiles read them. */
 static void
-pack_group (const CpuDirect *direct, gint64 group, const CpuLooseFloat *from, float *to)
+pack_group (const CpuDirect *direct, gint64 group, const CpuUnalignedFloat *from, float *to)
 {
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes, skip = group_skip (direct, group);
@@ -334,7 +334,7 @@ pack_group (const CpuDirect *direct, gint64 group, const CpuLooseFloat *from, fl
 }
 
 static gboolean
-all_finite (const CpuLooseFloat *x, gint64 n)
+all_finite (const CpuUnalignedFloat *x, gint64 n)
 {
   gboolean finite = TRUE;
 
@@ -345,7 +345,7 @@ all_finite (const CpuLooseFloat *x, gint64 n)
 
 /* Weights of a depthwise convolution: lane by lane. */
 static void
-pack_depthwise (const CpuDirect *direct, const CpuLooseFloat *from, float *to)
+pack_depthwise (const CpuDirect *direct, const CpuUnalignedFloat *from, float *to)
 {
   gint64 lanes = direct->unit->lanes, n_taps = direct->n_taps;
   gint64 n_blocks = direct->packed_blocks[direct->n_groups];
@@ -361,7 +361,7 @@ pack_depthwise (const CpuDirect *direct, const CpuLooseFloat *from, float *to)
  * this convolution cannot be computed so. @weights: as the standard has them: [groups * maps,
  * channels, kernel]. */
 gboolean
-cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *bias)
+cpu_direct_pack (CpuDirect *direct, const CpuUnalignedFloat *weights, const float *bias)
 {
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes, n_blocks = direct->packed_blocks[direct->n_groups];

@@ -26,7 +26,7 @@ const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
 guint cpu_direct_in_block (const CpuDirectShape *shape, guint lanes);
 gboolean cpu_direct_adds_in_place (const CpuDirectShape *shape, guint lanes);
 gboolean cpu_direct_knows (const CpuEpilogue *epilogue);
-gboolean cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *bias);
+gboolean cpu_direct_pack (CpuDirect *direct, const CpuUnalignedFloat *weights, const float *bias);
 void cpu_direct_run (const CpuDirect *direct,
                      const IrCall *call,
                      const CpuEpilogue *epilogue,
@@ -59,7 +59,7 @@ typedef struct
   gint64 first, last;           /* first channel in the first block, end in the last */
   gint64 lane, lane_end;        /* of maps: first in the first block, end in the last */
   gboolean starts, ends;        /* first part: from the bias; last part: what follows is done */
-  IrActivation activation;     /* one that cpu_direct_knows() */
+  IrActivation activation;      /* one that cpu_direct_knows() */
   float low, high, alpha;
   guintptr ahead;     /* address of weights that are needed later */
   gint64 ahead_lines; /* lines of them to fetch with each tap of a block */

@@ -100,7 +100,7 @@ run_gemm (IrCall *call, GError **error)
 const IrCpuKernel cpu_gemm = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
-  .loose = 2,
+  .unaligned = 2,
   .candidates = cpu_product_candidates,
   .variant = cpu_product_variant,
   .run = run_gemm,
@@ -282,7 +282,7 @@ run_matmul (IrCall *call, GError **error)
 const IrCpuKernel cpu_matmul = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
-  .loose = 2,
+  .unaligned = 2,
   .candidates = cpu_product_candidates,
   .variant = cpu_product_variant,
   .run = run_matmul,
@@ -293,8 +293,8 @@ const IrCpuKernel cpu_matmul = {
 typedef struct
 {
   const float *data;
-  gboolean one_row; /* for all rows of the result */
-  guint rank; /* of the result */
+  gboolean one_row;                              /* for all rows of the result */
+  guint rank;                                    /* of the result */
   gint64 dims[IR_MAX_RANK], stride[IR_MAX_RANK]; /* in elements of C; 0 where it broadcasts */
 } Addend;
 
@@ -403,7 +403,7 @@ run_matmul_add (IrCall *call, GError **error)
 const IrCpuKernel cpu_matmul_add = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
-  .loose = 2,
+  .unaligned = 2,
   .candidates = cpu_product_candidates,
   .variant = cpu_product_variant,
   .run = run_matmul_add,

@@ -568,7 +568,7 @@ run_gather (IrCall *call, GError **error)
 
 const IrCpuKernel cpu_gather = { .name = "block copy",
                                  .refuses = refuses_first,
-                                 .loose = 1,
+                                 .unaligned = 1,
                                  .run = run_gather,
                                  .blocks = &cpu_gather_blocks };
 

@@ -68,7 +68,7 @@ layouts_of (IrCall *call, guint slot)
 {
   guint8 *layouts = &call->inputs[slot].layouts;
 
-  if (*layouts == 0 || !call->settled)
+  if (*layouts == 0 || !call->shape_static)
     *layouts = (guint8) cpu_input_terms (call->node, slot, TRUE).layouts;
   return *layouts;
 }
@@ -121,7 +121,7 @@ cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
       if (kernel->blocks == NULL && input->block != 0)
         input->type = ir_tensor_type (ir_call_input (call, i), call->context);
     }
-  if ((kernel->blocks == NULL || !call->settled) && !call->op->infer (call, error))
+  if ((kernel->blocks == NULL || !call->shape_static) && !call->op->infer (call, error))
     return FALSE;
   ir_call_ready (call, TRUE);
   return kernel->blocks != NULL ? kernel->blocks->run (call, error) : kernel->run (call, error);

@@ -38,7 +38,7 @@ padded_distance (gint64 n)
 
 /* LINE columns from @first on, which are rows of the constant. */
 static void
-turn_panel (const Packing *p, const CpuLooseFloat *from, float *to, gint64 first)
+turn_panel (const Packing *p, const CpuUnalignedFloat *from, float *to, gint64 first)
 {
   gint64 end = MIN (first + LINE, p->columns);
 
@@ -52,7 +52,7 @@ static gpointer
 pack (const IrTensor *constant, gpointer data)
 {
   const Packing *p = data;
-  const CpuLooseFloat *from = ir_tensor_raw (constant);
+  const CpuUnalignedFloat *from = ir_tensor_raw (constant);
   gint64 n_parts = p->turned ? (p->columns + LINE - 1) / LINE : p->rows;
   int n_threads = cpu_n_threads (p->call, (guint64) (p->rows * p->columns));
   float *to = ir_pages_new (sizeof (float) * (gsize) (p->rows * p->distance));

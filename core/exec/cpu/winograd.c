@@ -164,7 +164,7 @@ product_weights (const CpuWinograd *w)
 }
 
 static void
-transform_weights (const CpuWinograd *w, const CpuLooseFloat *g, double *u)
+transform_weights (const CpuWinograd *w, const CpuUnalignedFloat *g, double *u)
 {
   static const double lines_4[4][3] = {
     { 1, 0, 0 }, { 0.5, 0.5, 0.5 }, { 0.5, -0.5, 0.5 }, { 0, 0, 1 }
@@ -189,7 +189,7 @@ transform_weights (const CpuWinograd *w, const CpuLooseFloat *g, double *u)
 
 /* [panel][product][channel][map of the panel]. Returns: whether all are finite. */
 static gboolean
-pack_map (const CpuWinograd *w, const CpuLooseFloat *weights, gint64 map)
+pack_map (const CpuWinograd *w, const CpuUnalignedFloat *weights, gint64 map)
 {
   gint64 lanes = w->unit->lanes, channels = w->shape.channels;
   gboolean finite = TRUE;
@@ -219,7 +219,7 @@ pack_map (const CpuWinograd *w, const CpuLooseFloat *weights, gint64 map)
 gboolean
 cpu_winograd_pack (CpuWinograd *winograd,
                    const IrCall *call,
-                   const CpuLooseFloat *weights,
+                   const CpuUnalignedFloat *weights,
                    const float *bias)
 {
   gint64 maps = winograd->shape.maps, filled = winograd->out_blocks * winograd->unit->lanes;

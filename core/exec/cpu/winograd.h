@@ -12,7 +12,7 @@ void cpu_winograd_free (CpuWinograd *winograd);
 const CpuDirectShape *cpu_winograd_shape (const CpuWinograd *winograd);
 gboolean cpu_winograd_pack (CpuWinograd *winograd,
                             const IrCall *call,
-                            const CpuLooseFloat *weights,
+                            const CpuUnalignedFloat *weights,
                             const float *bias);
 gboolean cpu_winograd_run (const CpuWinograd *winograd,
                            IrCall *call,

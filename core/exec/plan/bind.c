@@ -15,8 +15,8 @@ typedef struct
 {
   IrPrepared *prepared;
   const IrRunOptions *options;
-  guint64 budget;  /* bytes that tensors of their own may still take */
-  guint64 limit;   /* bytes of one value */
+  guint64 budget;     /* bytes that tensors of their own may still take */
+  guint64 limit;      /* bytes of one value */
   guint8 *persistent; /* by value id: its memory is not of the arena and there before it is read */
 } Binder;
 
@@ -44,7 +44,7 @@ has_plain_types (const IrNode *node)
 /* Contents that inference may read and that can differ from run to run: it has to be asked again.
  */
 static gboolean
-is_settled (const IrCall *call)
+is_shape_static (const IrCall *call)
 {
   if (call->op->flags & IR_OP_ELEMENTWISE)
     return TRUE;
@@ -105,7 +105,7 @@ lay_out (const IrPrepared *prepared, IrRunStep *step)
       ir_call_clear (call);
       return FALSE;
     }
-  call->settled = is_settled (call);
+  call->shape_static = is_shape_static (call);
   bind_blocks (prepared, step);
   step->n_owned = ir_call_n_owned (call);
   return TRUE;
@@ -213,9 +213,9 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
 
   if (ir_prepared_in_arena (prepared, value))
     tensor = new_placed (prepared, &prepared->values[value->id].place, type);
-  else if (step->fixed)
+  else if (step->constant)
     {
-      tensor = ir_output_slab_fixed (prepared, value, error);
+      tensor = ir_output_slab_constant (prepared, value, error);
       binder->persistent[value->id] = TRUE;
       binder->budget -= ir_step_bytes (type);
       step->kept_bytes += ir_step_bytes (type);
@@ -264,18 +264,19 @@ fits (const Binder *binder, const IrNode *node)
 /* Tensors of its own that a step fills, @n_slab_values of them, are handed out with all others when the
  * run ends: see ir_run_adopt(). */
 static void
-mark_watched (const Binder *binder, IrRunStep *step, guint n_slab_values)
+mark_observed (const Binder *binder, IrRunStep *step, guint n_slab_values)
 {
   guint n_kept = 0;
 
-  step->watched = binder->options->capture == IR_CAPTURE_STATS;
+  step->observed = binder->options->capture == IR_CAPTURE_STATS;
   for (guint i = 0; i < step->node->n_outputs; i++)
     if (step->node->outputs[i] != NULL)
       {
         n_kept += binder->prepared->values[step->node->outputs[i]->id].keep != IR_KEEP_NOT;
-        step->watched = step->watched || binder->prepared->values[step->node->outputs[i]->id].spill;
+        step->observed = step->observed ||
+                         binder->prepared->values[step->node->outputs[i]->id].spill;
       }
-  step->watched = step->watched || n_kept != n_slab_values;
+  step->observed = step->observed || n_kept != n_slab_values;
 }
 
 static void
@@ -294,11 +295,11 @@ bind_constants (Binder *binder, IrRunStep *step)
 
 /* Where the budget sends one of its values to a file, the node runs in every run. */
 static gboolean
-stays_fixed (const IrPrepared *prepared, const IrNode *node)
+stays_constant (const IrPrepared *prepared, const IrNode *node)
 {
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL &&
-        (!prepared->values[node->outputs[i]->id].fixed ||
+        (!prepared->values[node->outputs[i]->id].constant ||
          prepared->values[node->outputs[i]->id].keep != IR_KEEP_PLANNED))
       return FALSE;
   return TRUE;
@@ -316,12 +317,12 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
   step->outputs = g_new0 (IrTensor *, MAX (node->n_outputs, 1));
   if (is_constant_output (node))
     {
-      step->idle = TRUE;
+      step->no_op = TRUE;
       bind_constants (binder, step);
     }
   else if (ir_step_is_view (binder->prepared, node) && bind_view (binder, step, index, &bound))
     {
-      step->idle = TRUE;
+      step->no_op = TRUE;
       if (bound)
         done = bind_output (binder, step, 0, error);
     }
@@ -333,14 +334,14 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
     }
   else
     {
-      step->fixed = stays_fixed (binder->prepared, node);
-      step->idle = is_in_place (binder->prepared, node);
+      step->constant = stays_constant (binder->prepared, node);
+      step->no_op = is_in_place (binder->prepared, node);
       for (guint i = 0; i < node->n_outputs && done; i++)
         if (node->outputs[i] != NULL)
           done = bind_output (binder, step, i, error);
     }
   step->bound = TRUE;
-  mark_watched (binder, step, binder->prepared->slab_values->len - n_before);
+  mark_observed (binder, step, binder->prepared->slab_values->len - n_before);
   return done;
 }
 

@@ -71,10 +71,10 @@ fits (const IrPrepared *prepared, IrRunStep *step, guint64 *unit)
   const IrBackend *backend = step->choice->backend;
   gsize bytes = 0;
 
-  if (!step->bound || step->idle || step->fixed || !step->call.settled || backend == NULL ||
-      !ir_backend_output_terms (backend, node).tiled || step->call.n_inputs > IR_CHAIN_OPERANDS ||
-      step->call.n_outputs != 1 || step->call.n_inputs != node->n_inputs ||
-      !ir_type_n_bytes (node->outputs[0]->type, &bytes) ||
+  if (!step->bound || step->no_op || step->constant || !step->call.shape_static ||
+      backend == NULL || !ir_backend_output_terms (backend, node).tiled ||
+      step->call.n_inputs > IR_CHAIN_OPERANDS || step->call.n_outputs != 1 ||
+      step->call.n_inputs != node->n_inputs || !ir_type_n_bytes (node->outputs[0]->type, &bytes) ||
       bytes < (prepared->values[node->outputs[0]->id].keep ? LEAST_KEPT_BYTES : LEAST_BYTES) ||
       ir_plan_is_excepted (prepared->except, IR_DECISION_CHAINS, node->outputs[0]->id))
     return FALSE;
@@ -103,8 +103,8 @@ follows (const IrPrepared *prepared, const IrRunStep *before, const IrRunStep *s
   if (!reads)
     return FALSE;
   if (!ir_prepared_in_arena (prepared, to))
-    return !before->watched || !ir_prepared_in_arena (prepared, from);
-  return ir_prepared_in_arena (prepared, from) && !before->watched &&
+    return !before->observed || !ir_prepared_in_arena (prepared, from);
+  return ir_prepared_in_arena (prepared, from) && !before->observed &&
          prepared->values[from->id].place.offset == prepared->values[to->id].place.offset;
 }
 
@@ -167,7 +167,7 @@ find_streams (const IrPrepared *prepared, IrRunStep *head)
 static gboolean
 is_nothing (const IrRunStep *step)
 {
-  return step->bound && step->idle && step->node->n_inputs == 0;
+  return step->bound && step->no_op && step->node->n_inputs == 0;
 }
 
 /* The step behind the longest chain that begins with @first, and what its tiles consist of;
@@ -220,7 +220,7 @@ ir_chains_find (IrPrepared *prepared)
         if (!is_nothing (step))
           {
             step->link = ++head->n_links;
-            step->idle = step != head;
+            step->no_op = step != head;
           }
       find_streams (prepared, head);
     }

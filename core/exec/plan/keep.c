@@ -159,7 +159,7 @@ want (Planner *planner, const IrRunOptions *options)
 
 /* Whether all that @node reads is the same in every run, and so is what it gives. */
 static gboolean
-is_fixed (const Planner *planner, const IrNode *node)
+is_constant_node (const Planner *planner, const IrNode *node)
 {
   const IrPlanValue *values = planner->prepared->values;
   gsize bytes;
@@ -169,7 +169,7 @@ is_fixed (const Planner *planner, const IrNode *node)
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
     if (node->inputs[i] != NULL && ir_value_constant (node->inputs[i]) == NULL &&
-        !values[node->inputs[i]->id].fixed)
+        !values[node->inputs[i]->id].constant)
       return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL &&
@@ -202,15 +202,15 @@ share (Planner *planner, const GArray *items)
     {
       const IrNode *node = ir_model_node (prepared->model,
                                           g_array_index (items, IrScheduleItem, i).node);
-      gboolean fixed = is_fixed (planner, node);
+      gboolean constant = is_constant_node (planner, node);
       if (ir_step_is_view (prepared, node) && given[node->inputs[0]->id])
         given[node->outputs[0]->id] = TRUE;
       for (guint k = 0; k < node->n_outputs; k++)
         {
           const IrValue *value = node->outputs[k];
           gsize bytes = 0;
-          if (value != NULL && fixed)
-            given[value->id] = prepared->values[value->id].fixed = TRUE;
+          if (value != NULL && constant)
+            given[value->id] = prepared->values[value->id].constant = TRUE;
           if (value != NULL)
             apt[value->id] = apt[value->id] && !given[value->id] &&
                              size_of (planner, value, &bytes) && bytes > 0;
@@ -221,7 +221,7 @@ share (Planner *planner, const GArray *items)
 
 /**
  * ir_capture_plan:
- * @prepared: a plan with schedule and places; gets keep, spill, within, fixed and kept_bytes
+ * @prepared: a plan with schedule and places; gets keep, spill, within, constant and kept_bytes
  * @options: of its runs
  *
  * Outputs of the graph are always kept in memory; what has no producer is there anyway.
@@ -239,7 +239,7 @@ ir_capture_plan (IrPrepared *prepared, const IrRunOptions *options)
     {
       IrPlanValue *row = &prepared->values[id];
       row->keep = IR_KEEP_NOT;
-      row->spill = row->fixed = FALSE;
+      row->spill = row->constant = FALSE;
     }
   prepared->kept_bytes = 0;
   want (&planner, options);

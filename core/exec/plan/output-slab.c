@@ -161,7 +161,7 @@ ir_output_slab_tensor (IrPrepared *prepared, const IrValue *value, GError **erro
 }
 
 /**
- * ir_output_slab_fixed:
+ * ir_output_slab_constant:
  * @prepared: a plan
  * @value: one that is kept, and holds the same in every run
  * @error: return location for an error
@@ -171,7 +171,7 @@ ir_output_slab_tensor (IrPrepared *prepared, const IrValue *value, GError **erro
  * Returns: (transfer full) (nullable): its tensor, in memory of its own, which all runs share
  */
 IrTensor *
-ir_output_slab_fixed (const IrPrepared *prepared, const IrValue *value, GError **error)
+ir_output_slab_constant (const IrPrepared *prepared, const IrValue *value, GError **error)
 {
   const IrType *type = ir_schedule_kept_type (prepared->schedule, value);
   g_autoptr (GBytes) memory = new_memory (ir_step_bytes (type), error);

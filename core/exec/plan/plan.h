@@ -34,10 +34,11 @@ typedef struct
 {
   const IrNode *node;
   const IrKernelChoice *choice;
-  gboolean bound;       /* the fields below are there */
-  gboolean idle;        /* nothing to compute: outputs are constants, or views made beforehand */
-  gboolean fixed;       /* from constants alone: the first run that comes through makes it idle */
-  gboolean watched;     /* outputs need a look: statistics, files, views that are kept */
+  gboolean bound;    /* the fields below are there */
+  gboolean no_op;    /* nothing to compute: outputs are constants, or views made beforehand */
+  gboolean constant; /* from constants alone: the first run that comes through makes it a no_op */
+  gboolean
+      observed; /* outputs are read behind the kernel: statistics, files, views that are kept */
   guint n_slab_values;  /* entries of prepared->slab_values up to here */
   guint n_owned;        /* scratch of the call itself; what lies behind is of one run */
   IrTensor **outputs;   /* one per output of the node; NULL: nobody wants it */
@@ -103,8 +104,8 @@ typedef struct
   /* What the first run adds: bind.c, keep.c. */
   IrBinding binding;
   IrKeep keep;
-  gboolean spill; /* is written to a file when it is computed */
-  gboolean fixed; /* computed from constants alone, and kept for all runs */
+  gboolean spill;    /* is written to a file when it is computed */
+  gboolean constant; /* computed from constants alone, and kept for all runs */
   IrWithin within;
   IrOutputPlace slab_place; /* of a kept value, and of what it lies in */
 } IrPlanValue;
@@ -121,13 +122,13 @@ typedef struct
   IrDecisions without;
   const IrPlanExceptions *except; /* (nullable) */
   char *shapes;                   /* key: the inputs' types as text */
-  GArray *claimed;                /* (nullable) of IrValueId: values whose types are only declared */
+  GArray *claimed; /* (nullable) of IrValueId: values whose types are only declared */
   IrSchedule *schedule;
   IrMemPlan *memplan;
   /* What the first run adds, when it is known which values are kept: bind.c. */
   IrRunStep *steps; /* (nullable) one per step of the schedule */
   IrCallInput **readers;
-  guint64 kept_bytes; /* of values that are kept in memory by plan */
+  guint64 kept_bytes;                  /* of values that are kept in memory by plan */
   GArray *slab_values;                 /* of IrValueId: bound to memory that is handed out */
   GArray *chunks;                      /* of IrOutputChunk */
   guint64 expected_bytes, taken_bytes; /* of chunks */
@@ -138,7 +139,7 @@ typedef struct
   guint n_nodes, n_values; /* lengths of the tables below: largest id + 1 */
   IrKernels *kernels;      /* of the schedule */
   gpointer *states;        /* by node id: (nullable) what the back end prepared */
-  IrControlFunc control; /* for nodes without a kernel */
+  IrControlFunc control;   /* for nodes without a kernel */
   IrPlanValue *values;
   IrValueId *release;   /* values in the order of their last use */
   guint *release_start; /* by step: first index into release; n_steps + 1 entries */
@@ -211,7 +212,9 @@ IrValueId ir_capture_root (const IrPrepared *prepared, IrValueId id, guint64 *at
 void ir_output_slab_init (IrPrepared *prepared);
 guint64 ir_output_slab_needs (const IrPrepared *prepared, const IrValue *value);
 IrTensor *ir_output_slab_tensor (IrPrepared *prepared, const IrValue *value, GError **error);
-IrTensor *ir_output_slab_fixed (const IrPrepared *prepared, const IrValue *value, GError **error);
+IrTensor *ir_output_slab_constant (const IrPrepared *prepared,
+                                   const IrValue *value,
+                                   GError **error);
 gboolean ir_output_slab_renew (IrPrepared *prepared, GError **error);
 void ir_output_slab_clear (IrPrepared *prepared);
 

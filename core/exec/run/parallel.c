@@ -90,9 +90,9 @@ ir_parallel_mode_find (const char *name, IrParallelMode *mode)
 static gboolean
 runs_concurrently (const IrPrepared *prepared, const IrRunStep *step)
 {
-  if (!step->bound || (!step->idle && !step->call.settled))
+  if (!step->bound || (!step->no_op && !step->call.shape_static))
     return FALSE;
-  for (guint i = 0; step->watched && i < step->node->n_outputs; i++)
+  for (guint i = 0; step->observed && i < step->node->n_outputs; i++)
     if (step->node->outputs[i] != NULL && !prepared->values[step->node->outputs[i]->id].keep)
       return FALSE;
   return TRUE;
@@ -257,7 +257,7 @@ run_step (Job *job, guint step, guint worker)
       step_failed (job, step, error, FALSE);
       return FALSE;
     }
-  if (!run->idle &&
+  if (!run->no_op &&
       !ir_step_compute (state, run, job->parallel->lane, &job->parallel->scratch[worker], &error))
     {
       step_failed (job, step, error, TRUE);
@@ -265,7 +265,7 @@ run_step (Job *job, guint step, guint worker)
     }
   item->end_ns = ir_run_elapsed_ns (state);
   item->worker = worker;
-  item->by_ref = !run->idle && run->call.by_ref;
+  item->by_ref = !run->no_op && run->call.by_ref;
   if (!ir_run_after (state, run->node, run, &error))
     {
       step_failed (job, step, error, FALSE);

@@ -390,13 +390,13 @@ check_shared (IrPlanCheck *check, const IrRunState *state, Output output, const 
 
 /* A step that has nothing to do has its output where its inputs lie. */
 static void
-check_idle (IrPlanCheck *check, const IrRunState *state, guint index, guint slot)
+check_no_op (IrPlanCheck *check, const IrRunState *state, guint index, guint slot)
 {
   const IrRunStep *step = &state->prepared->steps[index];
   const IrNode *node = step->node;
   gboolean joins = ir_op_is (node, IR_OP_CONCAT);
 
-  if (!step->bound || !step->idle || step->link != 0 || step->fixed ||
+  if (!step->bound || !step->no_op || step->link != 0 || step->constant ||
       ir_value_constant (node->outputs[slot]) != NULL)
     return;
   for (guint i = 0; i < (joins ? node->n_inputs : MIN (node->n_inputs, 1)); i++)
@@ -456,7 +456,7 @@ check_output (IrPlanCheck *check, const IrRunState *state, Output output)
   if (block != 0 && !has_layout (tensor, value->type, block))
     note (check, node, slot, TRUE, describe_sizes (tensor), describe_layout (block));
   check_place (check, state, node, slot);
-  check_idle (check, state, index, slot);
+  check_no_op (check, state, index, slot);
   for (guint i = 0; i < check->n_live && is_planned (state, &state->prepared->steps[index], value);
        i++)
     check_shared (check, state, output, ir_model_value (state->prepared->model, check->live[i]));

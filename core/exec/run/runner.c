@@ -367,7 +367,7 @@ ir_run_schedule (IrRunState *state, GError **error)
       if (!run_step (state, step, error))
         break;
       item->by_ref = !step->bound || state->diverged ? state->by_ref
-                                                     : !step->idle && step->call.by_ref;
+                                                     : !step->no_op && step->call.by_ref;
       item->start_ns = start_ns;
       item->end_ns = start_ns = ir_run_elapsed_ns (state);
       if (state->plan_check != NULL)

@@ -30,7 +30,7 @@ typedef struct
   GArray *dims;       /* of IrFreeDim */
   GArray *equations;  /* of Equation */
   GHashTable *values; /* name -> gint64 *, borrowed: the sizes so far */
-  DimSet settled;     /* asked for, or found */
+  DimSet known;       /* asked for, or found */
 } Solver;
 
 static IrFreeDim *
@@ -235,7 +235,7 @@ settle (Solver *s, const Equation *equation, DimSet found)
         dim_at (s, i)->node = equation->is.node;
         dim_at (s, i)->why = equation_text (s, equation);
       }
-  s->settled |= equation->dims;
+  s->known |= equation->dims;
 }
 
 /* Which of several unknowns take a new size: not those that are 1 by default, where there are others. */
@@ -276,7 +276,7 @@ next_equation (const Solver *s)
     for (guint i = 0; i < s->equations->len; i++)
       {
         Equation *equation = &g_array_index (s->equations, Equation, i);
-        guint n_open = count (equation->dims & ~s->settled);
+        guint n_open = count (equation->dims & ~s->known);
 
         if (equation->tried || n_open == 0 || equation->is.or_one != (rank % 2 == 1) ||
             (n_open == 1) != (rank < 2))
@@ -295,7 +295,7 @@ solve_all (Solver *s)
 
   while ((equation = next_equation (s)) != NULL)
     {
-      DimSet open = equation->dims & ~s->settled;
+      DimSet open = equation->dims & ~s->known;
 
       equation->tried = TRUE;
       if (count (open) > 1)
@@ -359,7 +359,7 @@ ir_sizes_solve (IrModel *model, GArray *dims, GArray *conflicts)
     {
       g_hash_table_insert (values, dim_at (&s, i)->name, &dim_at (&s, i)->size);
       if (i < MAX_DIMS && dim_at (&s, i)->given)
-        s.settled |= (DimSet) 1 << i;
+        s.known |= (DimSet) 1 << i;
     }
   collect (&s);
   solve_all (&s);

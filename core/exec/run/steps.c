@@ -255,7 +255,7 @@ fix_step (IrPrepared *prepared, IrRunStep *step)
 {
   IrTraceItem *item = &prepared->trace[step - prepared->steps];
 
-  step->idle = TRUE;
+  step->no_op = TRUE;
   item->kernel = "kept from the first run, as only constants lead to it";
   item->flops = item->bytes = 0;
 }
@@ -296,7 +296,8 @@ ir_step_compute (
   call->alloc_data = step;
   ir_plan_check_watch (state, call);
   /* One that has seen that it is to stop may leave its outputs incomplete. */
-  gboolean done = ir_run_kernel (state, step->choice->kernel, call, error) && !ir_call_fail_if_cut (call, error);
+  gboolean done = ir_run_kernel (state, step->choice->kernel, call, error) &&
+                  !ir_call_fail_if_cut (call, error);
   for (guint i = 0; done && i < call->n_outputs; i++)
     done = take_bound (state, step, i, error);
   ir_call_disown (call, step->n_owned);
@@ -319,9 +320,9 @@ ir_step_finish (IrRunState *state, IrRunStep *step)
   state->placed_bytes = step->placed_bytes;
   state->live_bytes += step->kept_bytes;
   state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + step->placed_bytes);
-  if (step->watched)
+  if (step->observed)
     keep_outputs (state, step);
-  if (step->fixed && !step->idle)
+  if (step->constant && !step->no_op)
     fix_step (state->prepared, step);
 }
 
@@ -336,7 +337,7 @@ ir_step_finish (IrRunState *state, IrRunStep *step)
 gboolean
 ir_step_run (IrRunState *state, IrRunStep *step, GError **error)
 {
-  if (!step->idle &&
+  if (!step->no_op &&
       !ir_step_compute (state, step, state->threads, &state->prepared->scratch, error))
     return FALSE;
   ir_step_finish (state, step);

@@ -50,7 +50,7 @@ ir_schedule_policy_find (const char *name, IrSchedulePolicy *policy)
 /* -- which nodes can be one kernel -- */
 
 static gboolean
-is_fixed (const IrValue *value)
+is_constant (const IrValue *value)
 {
   return value == NULL || ir_value_constant (value) != NULL ||
          (value->producer != NULL && ir_node_is_constant (value->producer));
@@ -63,10 +63,10 @@ channel_axis (const IrNode *node)
   const IrType *type;
 
   if (node->n_inputs < 2 || node->inputs[0] == NULL || node->inputs[1] == NULL ||
-      is_fixed (node->inputs[0]))
+      is_constant (node->inputs[0]))
     return -1;
   for (guint i = 1; i < node->n_inputs; i++)
-    if (!is_fixed (node->inputs[i]))
+    if (!is_constant (node->inputs[i]))
       return -1;
   type = node->inputs[1]->type;
   if (type == NULL || type->rank < 2)

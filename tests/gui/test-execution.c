@@ -351,13 +351,7 @@ test_sizes (Fixture *fixture, gconstpointer data)
 int
 main (int argc, char **argv)
 {
-  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
-
-  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
-  g_setenv ("XDG_DATA_HOME", config, TRUE);
-  gtk_test_init (&argc, &argv, NULL);
-  adw_init ();
-  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  start_window_tests (&argc, &argv);
 #define ADD(NAME, TEXT, TEST)                                                                      \
   g_test_add ("/execution/" NAME, Fixture, TEXT, set_up, TEST, tear_down)
   ADD ("says that all is right", CHAIN, test_right);
@@ -371,5 +365,5 @@ main (int argc, char **argv)
        HEAD "g (float[seq,2] x, float[?] z) => (float[seq,2] y, float[k] v) <float[5,2] c = "
             "{0.0,1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0}> { y = Add (x, c) v = Neg (z) }\n",
        test_sizes);
-  return g_test_run ();
+  return run_window_tests ();
 }

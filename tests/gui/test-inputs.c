@@ -8,7 +8,6 @@
 #include "views/session/inputs.h"
 #include "views/session/runs.h"
 
-#include <adwaita.h>
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -238,15 +237,9 @@ test_data_sets (Fixture *fixture, gconstpointer data)
 int
 main (int argc, char **argv)
 {
-  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
-
-  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
-  g_setenv ("XDG_DATA_HOME", config, TRUE);
-  gtk_test_init (&argc, &argv, NULL);
-  adw_init ();
-  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  start_window_tests (&argc, &argv);
   g_test_add ("/inputs/proposed-sizes", Fixture, fixed, set_up, test_proposed_sizes, tear_down);
   g_test_add ("/inputs/remembered-sizes", Fixture, fixed, set_up, test_remembered_sizes, tear_down);
   g_test_add ("/inputs/data-sets", Fixture, pair, set_up, test_data_sets, tear_down);
-  return g_test_run ();
+  return run_window_tests ();
 }

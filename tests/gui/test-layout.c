@@ -112,8 +112,8 @@ expect_seen (IrWindow *window, const char *view, gboolean seen)
 static void
 expect_part (IrWindow *window, double least, double most)
 {
-  for (guint ms = 0; ms < PATIENCE_MS && (graph_part (window) < least || graph_part (window) > most);
-       ms += 50)
+  for (guint ms = 0;
+       ms < PATIENCE_MS && (graph_part (window) < least || graph_part (window) > most); ms += 50)
     settle (50);
   g_test_message ("window %dx%d, canvas %dx%d", gtk_widget_get_width (GTK_WIDGET (window)),
                   gtk_widget_get_height (GTK_WIDGET (window)),
@@ -225,7 +225,8 @@ test_narrow (void)
   /* and back beside it, where there is room again */
   gtk_window_set_default_size (GTK_WINDOW (window), 1280, 800);
   settle (600);
-  for (guint ms = 0; ms < PATIENCE_MS && gtk_widget_get_width (GTK_WIDGET (window)) < 1200; ms += 50)
+  for (guint ms = 0; ms < PATIENCE_MS && gtk_widget_get_width (GTK_WIDGET (window)) < 1200;
+       ms += 50)
     settle (50);
   expect_seen (window, "IrPropertiesView", TRUE);
   g_assert_true (is_on (window, "show-end"));
@@ -247,8 +248,8 @@ test_menu (void)
 
   gtk_menu_button_popup (GTK_MENU_BUTTON (button));
   settle (300);
-  gtk_widget_get_preferred_size (GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button))),
-                                 NULL, &size);
+  gtk_widget_get_preferred_size (
+      GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button))), NULL, &size);
   g_assert_cmpint (size.height, >, 100);
   g_assert_cmpint (size.height, <, 600);
   close_window (window);
@@ -260,14 +261,16 @@ assert_named (GtkWidget *widget)
 {
   if (GTK_IS_BUTTON (widget) || GTK_IS_MENU_BUTTON (widget))
     {
-      const char *label = GTK_IS_BUTTON (widget) ? gtk_button_get_label (GTK_BUTTON (widget)) : NULL;
+      const char *label = GTK_IS_BUTTON (widget) ? gtk_button_get_label (GTK_BUTTON (widget))
+                                                 : NULL;
       const char *icon = GTK_IS_BUTTON (widget)
                              ? gtk_button_get_icon_name (GTK_BUTTON (widget))
                              : gtk_menu_button_get_icon_name (GTK_MENU_BUTTON (widget));
       GtkWidget *around = widget;
 
-      while (around != NULL && gtk_widget_get_tooltip_text (around) == NULL &&
-             (GTK_IS_BUTTON (around) || GTK_IS_MENU_BUTTON (around) || ADW_IS_SPLIT_BUTTON (around)))
+      while (
+          around != NULL && gtk_widget_get_tooltip_text (around) == NULL &&
+          (GTK_IS_BUTTON (around) || GTK_IS_MENU_BUTTON (around) || ADW_IS_SPLIT_BUTTON (around)))
         around = gtk_widget_get_parent (around);
       if (icon != NULL && label == NULL && !gtk_widget_has_css_class (widget, "close") &&
           (around == NULL || gtk_widget_get_tooltip_text (around) == NULL))
@@ -304,19 +307,13 @@ load_style (void)
 int
 main (int argc, char **argv)
 {
-  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
-
-  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
-  g_setenv ("XDG_DATA_HOME", config, TRUE);
-  gtk_test_init (&argc, &argv, NULL);
-  adw_init ();
+  start_window_tests (&argc, &argv);
   load_style ();
-  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
   g_test_add_func ("/layout/the graph has most of the window at first", test_first);
   g_test_add_func ("/layout/panes come when there is something in them", test_raised);
   g_test_add_func ("/layout/the graph alone, and back", test_alone);
   g_test_add_func ("/layout/panes lie over the graph in a small window", test_narrow);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
   g_test_add_func ("/layout/each icon says what it does", test_names);
-  return g_test_run ();
+  return run_window_tests ();
 }

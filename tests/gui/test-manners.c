@@ -155,8 +155,8 @@ accepts (IrSession *session, const char *text)
 static void
 test_breakpoints (void)
 {
-  static const char *const nonsense[] = { "op==Frob & x", "op=Frob",        "rule=no-such-rule",
-                                          "pass=nothing", "node=nobody",    "node=#99999",
+  static const char *const nonsense[] = { "op==Frob & x", "op=Frob",     "rule=no-such-rule",
+                                          "pass=nothing", "node=nobody", "node=#99999",
                                           "verdict=fine", "nodes<many" };
   g_autofree char *path = example ("digits.onnx");
   g_autoptr (IrSession) session = ir_session_new ();
@@ -236,17 +236,11 @@ test_recent (void)
 int
 main (int argc, char **argv)
 {
-  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
-
-  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
-  g_setenv ("XDG_DATA_HOME", config, TRUE);
-  gtk_test_init (&argc, &argv, NULL);
-  adw_init ();
-  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  start_window_tests (&argc, &argv);
   g_test_add_func ("/manners/all that has a key is a command", test_commands);
   g_test_add_func ("/manners/a command is done by its name", test_palette);
   g_test_add_func ("/manners/each view says how to read it", test_help);
   g_test_add_func ("/manners/breakpoints mean something", test_breakpoints);
   g_test_add_func ("/manners/recent files are graphs", test_recent);
-  return g_test_run ();
+  return run_window_tests ();
 }

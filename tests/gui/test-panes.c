@@ -3,6 +3,7 @@
 
 #include "app/gui/panes.h"
 #include "app/gui/window.h"
+#include "tests/gui/waiting.h"
 
 #include <string.h>
 
@@ -119,15 +120,9 @@ test_double_click (void)
 int
 main (int argc, char **argv)
 {
-  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
-
-  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
-  g_setenv ("XDG_DATA_HOME", config, TRUE);
-  gtk_test_init (&argc, &argv, NULL);
-  adw_init ();
-  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  start_window_tests (&argc, &argv);
   g_test_add_func ("/panes/dividers take no keys", test_keys);
   g_test_add_func ("/panes/kept sizes leave room for the graph", test_keep);
   g_test_add_func ("/panes/a double click puts a divider back", test_double_click);
-  return g_test_run ();
+  return run_window_tests ();
 }

@@ -245,9 +245,9 @@ test_closing_restores (void)
 int
 main (int argc, char *argv[])
 {
-  gtk_test_init (&argc, &argv, NULL);
+  start_window_tests (&argc, &argv);
   g_test_add_func ("/search/finds nodes by words", test_search);
   g_test_add_func ("/search/finds nodes in closed scopes of branches", test_search_folds);
   g_test_add_func ("/search/a group that is closed again leaves no trace", test_closing_restores);
-  return g_test_run ();
+  return run_window_tests ();
 }

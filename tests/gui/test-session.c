@@ -1412,13 +1412,8 @@ main (int argc, char **argv)
 {
   guint n;
   const IrViewInfo *const *infos;
-  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
 
-  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
-  g_setenv ("XDG_DATA_HOME", config, TRUE);
-  gtk_test_init (&argc, &argv, NULL);
-  adw_init ();
-  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  start_window_tests (&argc, &argv);
   add_session_test ("opens a model and lays it out", "digits.onnx", test_open);
   add_session_test ("keeps what is open when a file is damaged", "digits.onnx", test_open_damaged);
   add_session_test ("runs a pipeline and proves its steps", "digits.onnx", test_pipeline);
@@ -1469,5 +1464,5 @@ main (int argc, char **argv)
   g_test_add_func ("/window/lets a message take the place of one that comes, stays or fades",
                    test_messages);
   g_test_add_func ("/window/follows dark and light", test_dark);
-  return g_test_run ();
+  return run_window_tests ();
 }

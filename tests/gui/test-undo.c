@@ -453,10 +453,7 @@ test_what_if (Fixture *fixture, gconstpointer data)
 int
 main (int argc, char **argv)
 {
-  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
-
-  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
-  gtk_test_init (&argc, &argv, NULL);
+  start_window_tests (&argc, &argv);
 #define ADD(NAME, TEST) g_test_add ("/undo/" NAME, Fixture, NULL, set_up, TEST, tear_down)
   ADD ("takes an edit back, and does it again", test_edit);
   ADD ("takes many edits back, one by one", test_many_edits);
@@ -470,5 +467,5 @@ main (int argc, char **argv)
   ADD ("runs a pipeline over an edit of what it made", test_pipeline_over_edit);
   ADD ("runs a pipeline over an edit in the middle of it", test_pipeline_over_earlier_edit);
   ADD ("goes back to the result of a what-if", test_what_if);
-  return g_test_run ();
+  return run_window_tests ();
 }

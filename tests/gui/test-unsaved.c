@@ -164,17 +164,11 @@ test_saved (Fixture *fixture, gconstpointer data)
 int
 main (int argc, char **argv)
 {
-  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
-
-  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
-  g_setenv ("XDG_DATA_HOME", config, TRUE);
-  gtk_test_init (&argc, &argv, NULL);
-  adw_init ();
-  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  start_window_tests (&argc, &argv);
 #define ADD(NAME, TEST) g_test_add ("/unsaved/" NAME, Fixture, NULL, set_up, TEST, tear_down)
   ADD ("asks before a new graph", test_new);
   ADD ("asks before another file", test_open);
   ADD ("asks before the window closes", test_close);
   ADD ("does not ask about what was saved", test_saved);
-  return g_test_run ();
+  return run_window_tests ();
 }

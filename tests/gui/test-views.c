@@ -760,13 +760,7 @@ test_properties (void)
 int
 main (int argc, char **argv)
 {
-  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
-
-  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
-  g_setenv ("XDG_DATA_HOME", config, TRUE);
-  gtk_test_init (&argc, &argv, NULL);
-  adw_init ();
-  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  start_window_tests (&argc, &argv);
   g_test_add_func ("/text/Apply makes one step and going back restores the graph", test_apply);
   g_test_add_func ("/text/a text that says the same makes no step", test_apply_same);
   g_test_add_func ("/text/its words are found", test_find_in_text);
@@ -785,5 +779,5 @@ main (int argc, char **argv)
   g_test_add_func ("/graph/nodes are found at once", test_find_node);
   g_test_add_func ("/steps/a menu gives the focus back", test_menu_gives_focus_back);
   g_test_add_func ("/steps/the menu of a step leaves no row pressed", test_menu_releases_row);
-  return g_test_run ();
+  return run_window_tests ();
 }

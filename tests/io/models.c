@@ -4,7 +4,6 @@
 
 #include "core/ir/edit.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
 
 const char test_rich_text[] =
@@ -169,34 +168,6 @@ test_assert_same (IrModel *a, IrModel *b)
     g_assert_cmpstr (lines_a[i], ==, lines_b[i]);
   g_assert_cmpuint (g_strv_length (lines_a), ==, g_strv_length (lines_b));
   g_assert_not_reached ();
-}
-
-char *
-test_folder (void)
-{
-  g_autoptr (GError) error = NULL;
-  char *folder = g_dir_make_tmp ("irscope-io-XXXXXX", &error);
-
-  g_assert_no_error (error);
-  return folder;
-}
-
-void
-test_remove_folder (const char *folder)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
-
-      if (g_file_test (path, G_FILE_TEST_IS_DIR) && !g_file_test (path, G_FILE_TEST_IS_SYMLINK))
-        test_remove_folder (path);
-      else
-        g_unlink (path);
-    }
-  g_rmdir (folder);
 }
 
 /* An ONNX file of a chain of Adds, each with @tensor_bytes of weights. */

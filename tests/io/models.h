@@ -3,6 +3,7 @@
 
 #include "core/io/io.h"
 #include "core/ir/dump.h"
+#include "tests/support/folder.h"
 
 extern const char test_rich_text[];   /* every kind of attribute, subgraphs, functions, extras */
 extern const char test_dtypes_text[]; /* a tensor of every element type, with its extremes */
@@ -14,6 +15,4 @@ IrModel *test_through_json (IrModel *model);
 void test_assert_same (IrModel *a, IrModel *b);
 void test_assert_no_errors (const GPtrArray *problems);
 gboolean test_has_problem (const GPtrArray *problems, IrProblemCode code);
-char *test_folder (void); /* a new temporary one */
-void test_remove_folder (const char *folder);
 void test_write_weights (const char *path, guint n_tensors, gsize tensor_bytes); /* sums of zeros */

@@ -278,39 +278,6 @@ recipe_input (Draw *d, const char *text, const Change *change)
   return tensor_new (d, dtype, rank, dims, (gint) (end == change->from ? change->to : end));
 }
 
-static const IrAttr *
-recipe_attr (IrContext *context, const IrAttrSpec *spec, const char *text)
-{
-  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
-  guint n = g_strv_length (parts);
-  g_autofree gint64 *ints = g_new0 (gint64, n + 1);
-  g_autofree float *floats = g_new0 (float, n + 1);
-  g_autofree IrString *list = g_new0 (IrString, n + 1);
-  for (guint i = 0; i < n; i++)
-    {
-      ints[i] = g_ascii_strtoll (parts[i], NULL, 10);
-      floats[i] = (float) g_ascii_strtod (parts[i], NULL);
-      list[i] = (IrString){ .data = parts[i], .length = strlen (parts[i]) };
-    }
-  if (spec->kind == IR_ATTR_INT)
-    return ir_attr_int (context, spec->name, ints[0]);
-  if (spec->kind == IR_ATTR_INTS)
-    return ir_attr_ints (context, spec->name, ints, n);
-  if (spec->kind == IR_ATTR_FLOAT)
-    return ir_attr_float (context, spec->name, floats[0]);
-  if (spec->kind == IR_ATTR_FLOATS)
-    return ir_attr_floats (context, spec->name, floats, n);
-  if (spec->kind == IR_ATTR_STRINGS)
-    return ir_attr_strings (context, spec->name, list, n);
-  if (spec->kind == IR_ATTR_TENSOR)
-    {
-      gint64 dim = n;
-      g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, &dim, floats);
-      return ir_attr_tensor (context, spec->name, tensor);
-    }
-  return ir_attr_string (context, spec->name, text, -1);
-}
-
 /* Operators of two domains may have one name. */
 static gboolean
 attrs_exist (const IrOp *op, const char *attrs)

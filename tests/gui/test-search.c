@@ -17,23 +17,6 @@
 /* -- waiting -- */
 
 static gboolean
-is_idle (gpointer data)
-{
-  const IrFrame *frame = ir_session_get_frame (data);
-
-  return !ir_session_get_busy (data) &&
-         (frame == NULL || frame->to == ir_session_get_cursor (data));
-}
-
-static gboolean
-frame_is_laid_out (gpointer data)
-{
-  const IrFrame *frame = ir_session_get_frame (data);
-
-  return is_idle (data) && frame != NULL && frame->scene != NULL;
-}
-
-static gboolean
 is_current (gpointer data)
 {
   const IrFrame *frame = ir_session_get_frame (data);
@@ -47,7 +30,7 @@ open_file (const char *path)
   IrSession *session = ir_session_new ();
 
   ir_session_open (session, path);
-  wait_for ("the model", frame_is_laid_out, session);
+  wait_for ("the model", is_open_and_idle, session);
   return session;
 }
 

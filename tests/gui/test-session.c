@@ -28,25 +28,6 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-/* -- waiting -- */
-
-static gboolean
-is_idle (gpointer data)
-{
-  const IrFrame *frame = ir_session_get_frame (data);
-
-  return !ir_session_get_busy (data) &&
-         (frame == NULL || frame->to == ir_session_get_cursor (data));
-}
-
-static gboolean
-frame_is_laid_out (gpointer data)
-{
-  const IrFrame *frame = ir_session_get_frame (data);
-
-  return is_idle (data) && frame != NULL && frame->scene != NULL;
-}
-
 static char *
 example (const char *name)
 {
@@ -89,7 +70,7 @@ set_up (Fixture *fixture, gconstpointer name)
       g_autofree char *path = example (name);
 
       ir_session_open (fixture->session, path);
-      wait_for ("the model", frame_is_laid_out, fixture->session);
+      wait_for ("the model", is_open_and_idle, fixture->session);
     }
 }
 
@@ -745,12 +726,12 @@ test_edit_problems (Fixture *fixture, gconstpointer data)
 
   g_assert_true (g_file_set_contents (path, text, -1, NULL));
   ir_session_open (opened, path);
-  wait_for ("the file", frame_is_laid_out, opened);
+  wait_for ("the file", is_open_and_idle, opened);
   wanted = ir_session_get_problems (opened);
   g_assert_cmpuint (wanted->len, ==, 2);
   ir_session_new_model (fixture->session);
   ir_session_edit (fixture->session, "Apply", apply_text, text, NULL);
-  wait_for ("the edit", frame_is_laid_out, fixture->session);
+  wait_for ("the edit", is_open_and_idle, fixture->session);
   found = ir_session_get_problems (fixture->session);
   assert_same_problems (found, wanted);
   frame = ir_session_get_frame (fixture->session);
@@ -763,7 +744,7 @@ test_edit_problems (Fixture *fixture, gconstpointer data)
     g_assert_cmpuint (ir_scene_boxes (frame->scene, &n)[at].problem, ==, 1 + IR_SEVERITY_ERROR);
   }
   ir_session_edit (fixture->session, "Rename", rename_first, NULL, NULL);
-  wait_for ("the edit", frame_is_laid_out, fixture->session);
+  wait_for ("the edit", is_open_and_idle, fixture->session);
   found = ir_session_get_problems (fixture->session);
   g_assert_cmpuint (found->len, ==, 1);
   g_assert_cmpstr (((IrProblem *) found->pdata[0])->message, ==,
@@ -830,7 +811,7 @@ open_window (const char *name)
       g_autoptr (GFile) file = g_file_new_for_path (path);
 
       ir_window_open (window, file);
-      wait_for ("the model", frame_is_laid_out, ir_window_get_session (window));
+      wait_for ("the model", is_open_and_idle, ir_window_get_session (window));
       gtk_test_widget_wait_for_draw (GTK_WIDGET (window));
     }
   return window;
@@ -1151,7 +1132,7 @@ test_window (void)
   g_assert_false (g_action_group_get_action_enabled (actions, "export"));
   g_assert_true (g_action_group_get_action_enabled (actions, "open"));
   g_action_group_activate_action (actions, "open-file", g_variant_new_string (path));
-  wait_for ("the model", frame_is_laid_out, session);
+  wait_for ("the model", is_open_and_idle, session);
   g_assert_true (g_action_group_get_action_enabled (actions, "optimize"));
   g_assert_false (g_action_group_get_action_enabled (actions, "previous-step"));
   g_action_group_activate_action (actions, "optimize", NULL);

@@ -38,21 +38,6 @@ typedef struct
   GtkWidget *window, *view;
 } Fixture;
 
-static gboolean
-is_idle (gpointer data)
-{
-  const IrFrame *frame = ir_session_get_frame (data);
-
-  return !ir_session_get_busy (data) &&
-         (frame == NULL || frame->to == ir_session_get_cursor (data));
-}
-
-static gboolean
-is_open (gpointer data)
-{
-  return is_idle (data) && ir_session_get_frame (data) != NULL;
-}
-
 static void
 open_view (Fixture *fixture, const char *id, const char *file)
 {
@@ -71,7 +56,7 @@ open_view (Fixture *fixture, const char *id, const char *file)
 
       ir_session_open (fixture->session, path);
     }
-  wait_for ("the model", is_open, fixture->session);
+  wait_for ("the model", is_open_and_idle, fixture->session);
   settle (100);
 }
 

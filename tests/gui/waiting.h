@@ -63,3 +63,12 @@ is_open_and_idle (gpointer data)
   return !ir_session_get_busy (data) && frame != NULL && frame->scene != NULL &&
          frame->to == ir_session_get_cursor (data);
 }
+
+static inline gboolean
+is_idle (gpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (data);
+
+  return !ir_session_get_busy (data) &&
+         (frame == NULL || frame->to == ir_session_get_cursor (data));
+}

@@ -333,41 +333,6 @@ recipe_input (GRand *rand, const char *text)
   return tensor;
 }
 
-static const IrAttr *
-recipe_attr (IrContext *context, const IrAttrSpec *spec, const char *text)
-{
-  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
-  guint n = g_strv_length (parts);
-  g_autofree gint64 *ints = g_new0 (gint64, n + 1);
-  g_autofree float *floats = g_new0 (float, n + 1);
-  g_autofree IrString *strings = g_new0 (IrString, n + 1);
-  for (guint i = 0; i < n; i++)
-    {
-      ints[i] = g_ascii_strtoll (parts[i], NULL, 10);
-      floats[i] = (float) g_ascii_strtod (parts[i], NULL);
-      strings[i].data = parts[i];
-      strings[i].length = strlen (parts[i]);
-    }
-  if (spec->kind == IR_ATTR_INT)
-    return ir_attr_int (context, spec->name, ints[0]);
-  if (spec->kind == IR_ATTR_INTS)
-    return ir_attr_ints (context, spec->name, ints, n);
-  if (spec->kind == IR_ATTR_FLOAT)
-    return ir_attr_float (context, spec->name, floats[0]);
-  if (spec->kind == IR_ATTR_FLOATS)
-    return ir_attr_floats (context, spec->name, floats, n);
-  if (spec->kind == IR_ATTR_STRINGS)
-    return ir_attr_strings (context, spec->name, strings, n);
-  if (spec->kind == IR_ATTR_TENSOR)
-    {
-      gint64 dim = n;
-      g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, &dim, floats);
-      return ir_attr_tensor (context, spec->name, tensor);
-    }
-  g_assert_cmpint (spec->kind, ==, IR_ATTR_STRING);
-  return ir_attr_string (context, spec->name, text, -1);
-}
-
 /* A recipe for the operator, or -1; mostly, where there is one. */
 static int
 choose_recipe (GRand *rand, const IrOp *op)

@@ -1,3 +1,4 @@
+/* What the selected nodes reach, and what lies between two of them, becomes the selection. */
 #include "config.h"
 
 #include "views/graph/reach.h"

@@ -1,4 +1,4 @@
-/* The check looks on while a plain run goes its way: before a node it copies what the node reads,
+/* The check observes a plain run: before a node it copies what the node reads,
  * in plain order, and behind it it reads what the node has written; then the node is computed
  * again from the copies (judge.c). A value is hashed when its producer has written it, and
  * when somebody reads it: where that differs, something else lies in its place. Nothing is kept for
@@ -393,7 +393,7 @@ after_body (IrChecker *checker, const IrNode *node, GError **error)
   return going;
 }
 
-/* -- looking on -- */
+/* -- observing the run -- */
 
 static gboolean
 begin (IrObserver *observer, IrRunState *state, GError **error)
@@ -590,7 +590,7 @@ take_item (IrChecker *checker, IrNodeCheck *item)
   *item = (IrNodeCheck){ 0 };
 }
 
-/* Idle members of chains and what the first run keeps count as having run. */
+/* No-op members of chains, and what the first run computed for all, count as having run. */
 static void
 gather (IrChecker *checker)
 {
@@ -703,7 +703,7 @@ check_new (IrChecker *checker, const IrRun *run)
  * @executable: an executable that keeps no values but outputs, and has not run
  * @inputs: value id -> #IrTensor; overridable inputs may be left out
  * @budget: (nullable): how much work reference kernels may have; %NULL: the defaults
- * @cancellable: (nullable): looked at meanwhile
+ * @cancellable: (nullable): polled between nodes
  * @error: return location for an error
  *
  * Runs once and judges every node. Nodes beyond the budget are judged by another candidate of the
@@ -749,7 +749,7 @@ ir_executable_check (IrExecutable *executable,
  * @inputs: value id -> #IrTensor
  * @options: (nullable): how to run; what it keeps is left out
  * @budget: (nullable): how much work reference kernels may have; %NULL: the defaults
- * @cancellable: (nullable): looked at meanwhile
+ * @cancellable: (nullable): polled between nodes
  * @error: return location for an error
  *
  * Prepares, runs once and judges as ir_executable_check(), and frees.

@@ -247,7 +247,7 @@ planner_init (IrMemPlanner *planner,
   ir_sharing_init (&planner->sharing, options->align_bytes, options);
 }
 
-/* Its plan stays. */
+/* The plan is not freed: its caller owns it. */
 static void
 planner_clear (IrMemPlanner *planner)
 {
@@ -307,7 +307,8 @@ place (const IrMemPlanner *planner, const IrMemOptions *options)
   return TRUE;
 }
 
-/* The same once more, with parts in their wholes; of both plans the better, or NULL. */
+/* Plans once more with ranges of Split, Slice and Concat inside of one another. (nullable) The plan with the
+ * lower peak; NULL: cancelled */
 static IrMemPlan *
 plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
 {

@@ -152,7 +152,7 @@ share_cut (Planner *planner, guint interval)
   IrLiveRange own = range_of (planner, interval);
   IrRecomputeInterval *row = interval_at (planner, interval);
 
-  /* Lives of one task come in the order of its ranges, each of which has another part. */
+  /* Live ranges of one task come in the order of its ranges, each of which has another part. */
   for (guint i = 0; i < task->n_ranges; i++)
     {
       guint index = (planner->next_range + i) % task->n_ranges;

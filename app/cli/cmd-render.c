@@ -6,10 +6,12 @@
 #include "app/cli/plans.h"
 #include "app/cli/recompute.h"
 #include "app/cli/why.h"
+#include "core/act/act.h"
 #include "core/io/io.h"
 #include "core/diff/diff.h"
 #include "core/layout/charts.h"
 #include "core/render/render.h"
+#include "core/ir/cycles.h"
 #include "core/ir/pages.h"
 
 #include <stdio.h>
@@ -23,7 +25,7 @@ typedef struct
   CliPlanOptions plan;
   char *output, *diff, *why, *view, *tensor;
   gint at;
-  gboolean dark, constants, flat, left_to_right, wrap;
+  gboolean dark, constants, flat, left_to_right, wrap, cycle;
   gdouble zoom;
   double scale;
   char **fold;
@@ -54,6 +56,8 @@ static const CliOption render_options[] = {
     "With --view memory or schedule: the plan of a run with this option: off (the default), on, or "
     "auto, which runs FILE until it is decided",
     "off,on,auto" },
+  { "cycle", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, cycle),
+    "Only the nodes of the first cycle, which wait for each other", NULL },
   { "dark", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, dark), "Light on dark", NULL },
   { "constants", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, constants),
     "Draw constants as boxes of their own", NULL },
@@ -184,8 +188,8 @@ graph_scene (
 
   if (options->fold != NULL)
     {
-      g_autoptr (IrScene) open = ir_scene_new_for_model (opened->model, &scene_options,
-                                                         cli->cancellable, error);
+      g_autoptr (IrScene)
+          open = ir_scene_new_for_model (opened->model, &scene_options, cli->cancellable, error);
 
       if (open == NULL)
         return NULL;
@@ -357,6 +361,29 @@ make_scene (
 }
 
 static gboolean
+keep_cycle (CliModel *opened, GError **error)
+{
+  g_autoptr (GPtrArray) cycles = ir_model_cycles (opened->model);
+  const GArray *cycle = cycles->len > 0 ? cycles->pdata[0] : NULL;
+  g_autoptr (GArray) nodes = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
+
+  for (guint i = 0; cycle != NULL && i < cycle->len; i++)
+    g_array_append_val (nodes, g_array_index (cycle, IrCycleStep, i).node);
+  if (cycle == NULL)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--cycle: %s has none",
+                 opened->path);
+  IrModel *part = cycle != NULL
+                      ? ir_act_copy (opened->model, (const IrNodeId *) (const void *) nodes->data,
+                                     nodes->len, error)
+                      : NULL;
+  if (part == NULL)
+    return FALSE;
+  ir_model_unref (opened->model);
+  opened->model = part;
+  return TRUE;
+}
+
+static gboolean
 write_picture (Cli *cli,
                const Options *options,
                CliModel *opened,
@@ -405,6 +432,8 @@ run (Cli *cli)
   if (!cli_model_open (cli, &options->model, file, options->diff != NULL || options->why != NULL,
                        &opened, &status))
     return status;
+  if (options->cycle && !keep_cycle (&opened, &error))
+    return cli_fail (CLI_BAD, error);
   if (!write_picture (cli, options, &opened, &bounds, &note, &error))
     return cli_fail (cli_status_of (error), error);
   if (note != NULL)

@@ -7,6 +7,8 @@
 
 #include "core/io/draft.h"
 
+#include "core/ir/cycles.h"
+
 #include <string.h>
 
 typedef struct _Scope Scope;
@@ -411,23 +413,6 @@ build_functions (Builder *builder)
     }
 }
 
-static void
-report_cycles (Builder *builder)
-{
-  for (guint i = 1; i < builder->model->graphs->len; i++)
-    {
-      IrGraph *graph = builder->model->graphs->pdata[i];
-
-      if (graph != NULL && graph->state == IR_STATE_LIVE && ir_graph_is_cyclic (graph))
-        {
-          g_autofree char *message = g_strdup_printf (
-              "Graph \"%s\" has a cycle: some node needs its own result.", graph->name);
-
-          problem_at (builder, IR_PROBLEM_CYCLE, NULL, NULL, (IrDraftPlace){ 0, 0 }, message);
-        }
-    }
-}
-
 static const IrProps *
 metadata_props (IrDraft *draft)
 {
@@ -479,5 +464,6 @@ ir_draft_build (IrDraft *draft, IrModel *model)
         ir_edit_add_control (edit, edge->node, edge->before->producer);
     }
   ir_model_order (model);
-  report_cycles (&builder);
+  if (ir_model_is_cyclic (model))
+    ir_model_report_cycles (model, draft->problems);
 }

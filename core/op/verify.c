@@ -1,8 +1,10 @@
 /* The verifier. It trusts nothing but the tables of ids: links are checked from both ends, and the
- * search for cycles makes its own order. Every finding is reported, each with the node's label. */
+ * search for cycles (cycles.c) makes its own order. Every finding is reported, each with the node's label. */
 #include "config.h"
 
 #include "core/op/verify.h"
+
+#include "core/ir/cycles.h"
 #include "core/op/check.h"
 #include "core/op/infer.h"
 
@@ -311,180 +313,6 @@ check_graph (Verifier *v, const IrGraph *graph)
                      "Graph \"%s\" (%u) - belongs to no node", graph->name, graph->id);
 }
 
-/* -- cycles -- */
-
-typedef struct
-{
-  guint32 from, to; /* node ids, both in one graph; @from must run first */
-} Edge;
-
-/* The node of @graph that @node is or lies in; 0 if it is outside. */
-static IrNodeId
-lift (const IrModel *model, const IrNode *node, const IrGraph *graph)
-{
-  for (guint depth = 0; node != NULL && depth <= model->graphs->len; depth++)
-    {
-      if (node->graph == graph)
-        return node->id;
-      node = node->graph != NULL ? ir_model_live_node (model, node->graph->owner) : NULL;
-    }
-  return 0;
-}
-
-static void
-add_edge (GArray *edges, const IrModel *model, const IrNode *before, const IrNode *node)
-{
-  Edge edge = { before->id, lift (model, node, before->graph) };
-
-  /* From a node to itself too: also where a node inside of it reads what it produces. */
-  if (before->state == IR_STATE_LIVE && edge.to != 0)
-    g_array_append_val (edges, edge);
-}
-
-static int
-compare_edges (gconstpointer a, gconstpointer b)
-{
-  const Edge *ea = a, *eb = b;
-  return ea->to != eb->to ? (ea->to < eb->to ? -1 : 1)
-                          : (ea->from > eb->from) - (ea->from < eb->from);
-}
-
-/* Sorted by target, so that the edges into one node lie together. */
-static GArray *
-collect_edges (const IrModel *model)
-{
-  GArray *edges = g_array_new (FALSE, FALSE, sizeof (Edge));
-
-  for (guint i = 1; i < model->nodes->len; i++)
-    {
-      const IrNode *node = model->nodes->pdata[i];
-      if (node->state != IR_STATE_LIVE)
-        continue;
-      for (guint k = 0; k < node->n_inputs; k++)
-        if (node->inputs[k] != NULL && node->inputs[k]->producer != NULL)
-          add_edge (edges, model, node->inputs[k]->producer, node);
-      for (guint k = 0; node->controls != NULL && k < node->controls->n; k++)
-        {
-          const IrNode *before = ir_model_live_node (model, node->controls->ids[k]);
-          if (before != NULL)
-            add_edge (edges, model, before, node);
-        }
-    }
-  g_array_sort (edges, compare_edges);
-  return edges;
-}
-
-static void
-report_cycle (Verifier *v, const GArray *path, guint start)
-{
-  g_autoptr (GString) names = g_string_new (NULL);
-  const IrNode *first = ir_model_node (v->model, g_array_index (path, guint32, start));
-  guint n = path->len - start;
-  IrProblem *problem;
-
-  /* The path runs against the edges. */
-  for (guint i = 0; i < MIN (n, 8); i++)
-    {
-      g_autofree char *label = ir_node_label (
-          ir_model_node (v->model, g_array_index (path, guint32, path->len - 1 - i)));
-      g_string_append_printf (names, "%s%s", i > 0 ? " -> " : "", label);
-    }
-  if (n > 8)
-    g_string_append_printf (names, " -> ... (%u nodes)", n);
-  problem = ir_problems_add (v->problems, IR_SEVERITY_ERROR, IR_PROBLEM_CYCLE, first, NULL,
-                             "Graph \"%s\" - these nodes wait for each other: %s",
-                             first->graph->name, names->str);
-  ir_problem_set_hint (problem, "A graph must have an order: cut one of these edges.");
-}
-
-typedef struct
-{
-  const GArray *edges;
-  guint32 *first;  /* edges into node i: [first[i], first[i + 1]) */
-  guint8 *removed; /* cannot be on a cycle */
-} Predecessors;
-
-/* Takes away, over and over, the nodes without predecessors; the rest is on or behind a cycle. */
-static void
-peel (const Predecessors *p, guint n_nodes)
-{
-  g_autofree guint32 *n_waiting = g_new0 (guint32, n_nodes);
-  g_autofree guint32 *head = g_new0 (guint32, n_nodes); /* edge index + 1, by source */
-  g_autofree guint32 *next = g_new0 (guint32, p->edges->len + 1);
-  g_autoptr (GArray) ready = g_array_new (FALSE, FALSE, sizeof (guint32));
-
-  for (guint32 e = 0; e < p->edges->len; e++)
-    {
-      const Edge *edge = &g_array_index (p->edges, Edge, e);
-      n_waiting[edge->to]++;
-      next[e] = head[edge->from];
-      head[edge->from] = e + 1;
-    }
-  for (guint32 i = 1; i < n_nodes; i++)
-    if (n_waiting[i] == 0)
-      g_array_append_val (ready, i);
-  while (ready->len > 0)
-    {
-      guint32 id = g_array_index (ready, guint32, ready->len - 1);
-      g_array_set_size (ready, ready->len - 1);
-      p->removed[id] = 1;
-      for (guint32 e = head[id]; e != 0; e = next[e - 1])
-        {
-          guint32 to = g_array_index (p->edges, Edge, e - 1).to;
-          if (--n_waiting[to] == 0)
-            g_array_append_val (ready, to);
-        }
-    }
-}
-
-/* Walks against the edges from @start until a node comes again. */
-static void
-find_cycle (Verifier *v, const Predecessors *p, guint32 *seen, guint32 start)
-{
-  g_autoptr (GArray) path = g_array_new (FALSE, FALSE, sizeof (guint32));
-  guint32 id = start;
-
-  while (id != 0 && seen[id] == 0)
-    {
-      guint32 before = 0;
-
-      seen[id] = start;
-      g_array_append_val (path, id);
-      for (guint32 e = p->first[id]; e < p->first[id + 1] && before == 0; e++)
-        if (!p->removed[g_array_index (p->edges, Edge, e).from])
-          before = g_array_index (p->edges, Edge, e).from;
-      id = before;
-    }
-  if (id == 0 || seen[id] != start)
-    return; /* led into a cycle that was reported before */
-  for (guint i = 0; i < path->len; i++)
-    if (g_array_index (path, guint32, i) == id)
-      {
-        report_cycle (v, path, i);
-        return;
-      }
-}
-
-static void
-check_cycles (Verifier *v)
-{
-  guint n = v->model->nodes->len;
-  g_autoptr (GArray) edges = collect_edges (v->model);
-  g_autofree guint32 *first = g_new0 (guint32, n + 1);
-  g_autofree guint8 *removed = g_new0 (guint8, n);
-  g_autofree guint32 *seen = g_new0 (guint32, n);
-  Predecessors p = { edges, first, removed };
-
-  for (guint i = 0; i < edges->len; i++)
-    first[g_array_index (edges, Edge, i).to + 1]++;
-  for (guint i = 0; i < n; i++)
-    first[i + 1] += first[i];
-  peel (&p, n);
-  for (guint32 i = 1; i < n; i++)
-    if (!removed[i] && seen[i] == 0)
-      find_cycle (v, &p, seen, i);
-}
-
 /**
  * ir_verify_structure:
  * @model: a model
@@ -511,7 +339,7 @@ ir_verify_structure (const IrModel *model, GPtrArray *problems)
   for (guint i = 1; i < model->graphs->len; i++)
     if (((const IrGraph *) model->graphs->pdata[i])->state == IR_STATE_LIVE)
       check_graph (&v, model->graphs->pdata[i]);
-  check_cycles (&v);
+  ir_model_report_cycles (model, problems);
 }
 
 /* -- nodes against the op table -- */

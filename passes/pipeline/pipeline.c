@@ -3,6 +3,7 @@
 
 #include "passes/pipeline/pipeline.h"
 
+#include "core/ir/cycles.h"
 #include "core/ir/history.h"
 #include "core/op/verify.h"
 #include "passes/rule/rule.h"
@@ -293,6 +294,12 @@ ir_pipeline_run (IrModel *model,
   clock_t cpu_start = clock ();
   gboolean done;
 
+  g_autofree char *cycle = ir_model_cycle_message (model);
+  if (cycle != NULL)
+    {
+      g_set_error_literal (error, IR_OP_ERROR, IR_OP_ERROR_UNSUPPORTED, cycle);
+      return FALSE;
+    }
   if (options == NULL)
     options = &defaults;
   guint cursor = ir_history_cursor (model);

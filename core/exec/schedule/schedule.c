@@ -6,6 +6,7 @@
 
 #include "core/exec/kernel/backend.h"
 #include "core/exec/schedule/schedule.h"
+#include "core/ir/cycles.h"
 #include "core/op/infer.h"
 
 /* Orders of magnitude for one core of a current desktop; they shape the picture, and no test
@@ -261,11 +262,10 @@ static gboolean
 order_nodes (IrModel *model, GError **error)
 {
   ir_model_order (model);
-  if (!ir_graph_is_cyclic (model->main))
+  g_autofree char *message = ir_model_cycle_message (model);
+  if (message == NULL)
     return TRUE;
-  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
-               "The graph has a cycle, so no order of its nodes is valid; “irscope check” names "
-               "the nodes on it");
+  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT, message);
   return FALSE;
 }
 
@@ -308,7 +308,8 @@ ir_schedule_check (IrModel *model, const IrBackend *backend, GError **error)
  * Orders the nodes of the main graph and predicts when each would run. The items stand in execution
  * order; subgraphs run inside the node that owns them.
  *
- * Fails with %IR_EXEC_ERROR_UNSUPPORTED at the first node that has no kernel, or on a cycle.
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED at the first node that has no kernel, and with %IR_EXEC_ERROR_INPUT
+ * on a cycle.
  *
  * Cost: O(nodes log nodes + edges · workers).
  *

@@ -101,7 +101,6 @@ LONG_FILES = {
     'core/ir/tensor.c': 'one noun with one accessor for every element type',
     'core/layout/layout.c': 'one algorithm in named phases',
     'core/layout/routing.c': 'one algorithm in named phases',
-    'views/graph/canvas.c': 'one widget',
 }
 
 

@@ -1,0 +1,450 @@
+/* Where the canvas looks: camera, flights, and what they bring into sight. */
+#include "config.h"
+
+#include "views/graph/canvas-private.h"
+#include "views/session/selection.h"
+
+#include <adwaita.h>
+
+#define MIN_ZOOM      0.001
+#define MAX_ZOOM      4.0
+#define CAMERA_MS     220
+#define FLASH_MS      1200
+#define FIT_MARGIN    0.96
+#define WHOLE_ZOOM    0.45 /* a pattern is rather shown whole, so far out */
+#define NAMES_ZOOM    0.25 /* columns are looked at as a whole where their names can be read */
+#define READABLE_ZOOM 0.65 /* a first look is not farther out than this */
+
+IrCamera
+ir_canvas_get_camera (IrCanvas *self)
+{
+  return (IrCamera){
+    .zoom = self->zoom,
+    .x = self->hadjustment != NULL ? gtk_adjustment_get_value (self->hadjustment) : 0,
+    .y = self->vadjustment != NULL ? gtk_adjustment_get_value (self->vadjustment) : 0,
+    .width = gtk_widget_get_width (GTK_WIDGET (self)),
+    .height = gtk_widget_get_height (GTK_WIDGET (self)),
+  };
+}
+
+/* Not while it is being allocated: that would be forgotten, and the canvas drawn without a place. */
+void
+canvas_queue_allocate (IrCanvas *self)
+{
+  if (!self->allocating)
+    gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
+/* Half a viewport of free space around the picture, so that every box can be brought to the middle.
+ */
+void
+canvas_configure (IrCanvas *self, double x, double y)
+{
+  const double width = gtk_widget_get_width (GTK_WIDGET (self));
+  const double height = gtk_widget_get_height (GTK_WIDGET (self));
+  const IrLayoutRect bounds = canvas_scene (self) != NULL ? ir_scene_bounds (canvas_scene (self))
+                                                          : (IrLayoutRect){ 0 };
+
+  if (self->hadjustment == NULL || self->vadjustment == NULL || width <= 0 || height <= 0)
+    return;
+  self->configuring = TRUE;
+  gtk_adjustment_configure (self->hadjustment, x, bounds.x * self->zoom - width / 2,
+                            (bounds.x + bounds.width) * self->zoom + width / 2, 24, width * 0.9,
+                            width);
+  gtk_adjustment_configure (self->vadjustment, y, bounds.y * self->zoom - height / 2,
+                            (bounds.y + bounds.height) * self->zoom + height / 2, 24, height * 0.9,
+                            height);
+  self->configuring = FALSE;
+  canvas_queue_allocate (self);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
+canvas_set_camera (IrCanvas *self, double zoom, double x, double y)
+{
+  const gboolean zoomed = zoom != self->zoom;
+
+  self->zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
+  canvas_configure (self, x, y);
+  if (zoomed && self->allocating)
+    self->zoom_to_tell = TRUE; /* the answer would change sizes while they are given */
+  else if (zoomed)
+    g_signal_emit_by_name (self, "zoomed");
+}
+
+/* Zooms so that what is at (@x, @y) of the widget stays there. */
+void
+canvas_zoom_at (IrCanvas *self, double zoom, double x, double y)
+{
+  const IrCamera old = ir_canvas_get_camera (self);
+  double ratio;
+
+  if (self->animation != NULL)
+    adw_animation_pause (self->animation);
+  self->moved = TRUE;
+  zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
+  ratio = zoom / old.zoom;
+  canvas_set_camera (self, zoom, (old.x + x) * ratio - x, (old.y + y) * ratio - y);
+}
+
+static void
+on_flight (double t, gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+  const double zoom = self->from.zoom + (self->target.zoom - self->from.zoom) * t;
+  /* the middle in world units moves evenly */
+  const double fx = (self->from.x + self->from.width / 2) / self->from.zoom;
+  const double fy = (self->from.y + self->from.height / 2) / self->from.zoom;
+  const double tx = (self->target.x + self->target.width / 2) / self->target.zoom;
+  const double ty = (self->target.y + self->target.height / 2) / self->target.zoom;
+
+  canvas_set_camera (self, zoom, (fx + (tx - fx) * t) * zoom - self->target.width / 2,
+                     (fy + (ty - fy) * t) * zoom - self->target.height / 2);
+}
+
+static void
+fly_to (IrCanvas *self, double zoom, double x, double y)
+{
+  if (self->animation == NULL)
+    {
+      AdwAnimationTarget *target = adw_callback_animation_target_new (on_flight, self, NULL);
+
+      self->animation = adw_timed_animation_new (GTK_WIDGET (self), 0, 1, CAMERA_MS, target);
+    }
+  adw_animation_pause (self->animation);
+  self->moved = TRUE;
+  self->from = ir_canvas_get_camera (self);
+  self->target = self->from;
+  self->target.zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
+  self->target.x = x;
+  self->target.y = y;
+  if (!gtk_widget_get_mapped (GTK_WIDGET (self)))
+    {
+      canvas_set_camera (self, self->target.zoom, x, y);
+      return;
+    }
+  adw_animation_reset (self->animation);
+  adw_animation_play (self->animation);
+}
+
+/* px that nothing floats over */
+static double
+free_height (IrCanvas *self)
+{
+  const double height = gtk_widget_get_height (GTK_WIDGET (self));
+
+  return MAX (height - self->inset, height / 2);
+}
+
+static void
+fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
+{
+  const IrCamera now = ir_canvas_get_camera (self);
+
+  fly_to (self, zoom, (rect->x + rect->width / 2) * zoom - now.width / 2,
+          (rect->y + rect->height / 2) * zoom - free_height (self) / 2);
+}
+
+const IrScene *
+ir_canvas_get_scene (IrCanvas *self)
+{
+  return canvas_scene (self);
+}
+
+IrLayoutRect
+ir_canvas_get_sight (IrCanvas *self)
+{
+  const IrCamera now = ir_canvas_get_camera (self);
+
+  return ir_camera_world (&now);
+}
+
+void
+ir_canvas_centre (IrCanvas *self, double x, double y)
+{
+  const IrCamera now = ir_canvas_get_camera (self);
+
+  if (self->animation != NULL)
+    adw_animation_pause (self->animation);
+  self->moved = TRUE;
+  canvas_set_camera (self, now.zoom, x * now.zoom - now.width / 2,
+                     y * now.zoom - free_height (self) / 2);
+}
+
+double
+ir_canvas_get_zoom (IrCanvas *self)
+{
+  return self->zoom;
+}
+
+void
+ir_canvas_zoom_by (IrCanvas *self, double factor)
+{
+  canvas_zoom_at (self, self->zoom * factor, gtk_widget_get_width (GTK_WIDGET (self)) / 2.0,
+                  gtk_widget_get_height (GTK_WIDGET (self)) / 2.0);
+}
+
+void
+ir_canvas_zoom_to (IrCanvas *self, double zoom)
+{
+  ir_canvas_zoom_by (self, zoom / self->zoom);
+}
+
+void
+ir_canvas_set_inset (IrCanvas *self, double px)
+{
+  self->inset = px;
+}
+
+static double
+fit_zoom (IrCanvas *self, const IrLayoutRect *bounds)
+{
+  const double width = gtk_widget_get_width (GTK_WIDGET (self));
+  const double height = free_height (self);
+
+  return MIN (FIT_MARGIN * MIN (width / MAX (bounds->width, 1), height / MAX (bounds->height, 1)),
+              1.0);
+}
+
+/* Shows all of the graph, at most at its natural size */
+void
+ir_canvas_fit (IrCanvas *self)
+{
+  IrLayoutRect bounds;
+
+  if (canvas_scene (self) == NULL)
+    return;
+  bounds = ir_scene_bounds (canvas_scene (self));
+  fly_to_rect (self, &bounds, fit_zoom (self, &bounds));
+}
+
+#define MAX_FIRST 400 /* boxes at the beginning that are looked at */
+
+/* Of what lies above @bottom, the place where a view of this @width shows the most boxes whole: of
+ * the places that begin with a box. Returns the middle of those boxes. */
+static double
+crowded_middle (IrCanvas *self, double bottom, double width)
+{
+  guint n, n_best = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (canvas_scene (self), &n);
+  g_autoptr (GPtrArray) first = g_ptr_array_new ();
+  const IrLayoutRect bounds = ir_scene_bounds (canvas_scene (self));
+  double middle = bounds.x + bounds.width / 2;
+
+  for (guint i = 0; i < n && first->len < MAX_FIRST; i++)
+    if (boxes[i].kind != IR_SCENE_CLUSTER && boxes[i].y + boxes[i].height <= bottom)
+      g_ptr_array_add (first, (gpointer) &boxes[i]);
+  for (guint i = 0; i < first->len; i++)
+    {
+      const double left = ((const IrSceneBox *) first->pdata[i])->x;
+      double right = left;
+      guint n_inside = 0;
+
+      for (guint k = 0; k < first->len; k++)
+        {
+          const IrSceneBox *box = first->pdata[k];
+          const gboolean is_inside = box->x >= left && box->x + box->width <= left + width;
+
+          n_inside += is_inside;
+          right = is_inside ? MAX (right, box->x + box->width) : right;
+        }
+      if (n_inside > n_best)
+        {
+          n_best = n_inside;
+          middle = (left + right) / 2;
+        }
+    }
+  return middle;
+}
+
+/* The first look at a graph: all of it where that is readable, else its beginning. */
+void
+canvas_place_first (IrCanvas *self)
+{
+  const IrLayoutRect bounds = ir_scene_bounds (canvas_scene (self));
+  const double width = gtk_widget_get_width (GTK_WIDGET (self));
+  const double height = free_height (self);
+  const double fit = fit_zoom (self, &bounds);
+  const double across = FIT_MARGIN * width / MAX (bounds.width, 1);
+
+  if (width <= 1 || height <= 1)
+    return;
+  if (fit >= (ir_scene_is_wrapped (canvas_scene (self)) ? NAMES_ZOOM : READABLE_ZOOM))
+    canvas_set_camera (self, fit, (bounds.x + bounds.width / 2) * fit - width / 2,
+                       (bounds.y + bounds.height / 2) * fit - height / 2);
+  else
+    {
+      const double zoom = CLAMP (across, READABLE_ZOOM, 1.0);
+      const double x = ir_scene_is_wrapped (canvas_scene (self))
+                           ? bounds.x + width / zoom / 2
+                           : crowded_middle (self, bounds.y + height / zoom, width / zoom - 16);
+
+      canvas_set_camera (self, zoom, x * zoom - width / 2, bounds.y * zoom - 8);
+    }
+}
+
+/* Where the camera is, or where it is flying to. */
+static IrCamera
+resting_camera (IrCanvas *self)
+{
+  if (self->animation != NULL && adw_animation_get_state (self->animation) == ADW_ANIMATION_PLAYING)
+    return self->target;
+  return ir_canvas_get_camera (self);
+}
+
+gboolean
+canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
+{
+  const IrCamera now = resting_camera (self);
+  const double x = rect->x * now.zoom - now.x, y = rect->y * now.zoom - now.y;
+
+  return x >= margin && y >= margin && x + rect->width * now.zoom <= now.width - margin &&
+         y + rect->height * now.zoom <= free_height (self) - margin;
+}
+
+void
+ir_canvas_show_box (IrCanvas *self, gint32 index)
+{
+  const IrSceneBox *box = canvas_box (self, index);
+  IrLayoutRect rect;
+
+  if (box == NULL)
+    return;
+  rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
+  if (box->kind == IR_SCENE_CLUSTER) /* its title: all of it may be larger than the window */
+    rect = (IrLayoutRect){ box->x, box->y, MIN (box->width, 160), box->header };
+  if (!canvas_rect_in_sight (self, &rect, 8))
+    fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, READABLE_ZOOM));
+}
+
+/* The selected box in the middle, so that what floats at the edges does not hide it. */
+void
+ir_canvas_centre_selected (IrCanvas *self)
+{
+  const IrSceneBox *box = canvas_box (self, self->selected_box);
+  IrLayoutRect rect;
+
+  if (box == NULL)
+    return;
+  rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
+  fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, READABLE_ZOOM));
+}
+
+static void
+on_flash (double value, gpointer user_data)
+{
+  IR_CANVAS (user_data)->flash = value;
+  gtk_widget_queue_draw (GTK_WIDGET (user_data));
+}
+
+/* The ring of the selected box shrinks to its size, where motion is wanted. */
+void
+ir_canvas_flash (IrCanvas *self)
+{
+  if (self->flashing == NULL)
+    self->flashing = adw_timed_animation_new (
+        GTK_WIDGET (self), 1, 0, FLASH_MS,
+        adw_callback_animation_target_new (on_flash, self, NULL));
+  adw_animation_reset (self->flashing);
+  adw_animation_play (self->flashing);
+}
+
+/* Flies to all selected nodes, unless they are in sight; as far out as that takes. */
+void
+ir_canvas_show_selection (IrCanvas *self)
+{
+  GtkBitsetIter iter;
+  guint node, n = 0;
+  double x0 = G_MAXDOUBLE, y0 = G_MAXDOUBLE, x1 = -G_MAXDOUBLE, y1 = -G_MAXDOUBLE;
+  const IrCamera now = resting_camera (self);
+  IrLayoutRect rect;
+
+  if (canvas_scene (self) == NULL)
+    return;
+  for (gboolean more =
+           gtk_bitset_iter_init_first (&iter, ir_session_get_selection (self->session), &node);
+       more && n < MAX_SELECTED; more = gtk_bitset_iter_next (&iter, &node), n++)
+    {
+      const IrSceneBox *box = canvas_box (self, ir_frame_find_box (self->frame, node));
+
+      if (box == NULL)
+        continue;
+      x0 = MIN (x0, box->x);
+      y0 = MIN (y0, box->y);
+      x1 = MAX (x1, box->x + box->width);
+      y1 = MAX (y1, box->y + box->height);
+    }
+  rect = (IrLayoutRect){ x0, y0, x1 - x0, y1 - y0 };
+  if (x1 < x0 || canvas_rect_in_sight (self, &rect, 8))
+    return;
+  fly_to_rect (self, &rect,
+               MIN (MAX (now.zoom, READABLE_ZOOM), 0.9 * MIN (now.width / MAX (rect.width, 1),
+                                                              now.height / MAX (rect.height, 1))));
+}
+
+static gboolean
+changes_rect (IrCanvas *self, IrLayoutRect *rect)
+{
+  guint n = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (canvas_scene (self), &n);
+  double x1 = -G_MAXDOUBLE, y1 = -G_MAXDOUBLE;
+  gboolean any = FALSE;
+
+  rect->x = rect->y = G_MAXDOUBLE;
+  for (guint i = 0; i < n; i++)
+    {
+      if (boxes[i].state == IR_SCENE_SAME || boxes[i].kind == IR_SCENE_CLUSTER)
+        continue;
+      any = TRUE;
+      rect->x = MIN (rect->x, boxes[i].x);
+      rect->y = MIN (rect->y, boxes[i].y);
+      x1 = MAX (x1, boxes[i].x + boxes[i].width);
+      y1 = MAX (y1, boxes[i].y + boxes[i].height);
+    }
+  rect->width = x1 - rect->x;
+  rect->height = y1 - rect->y;
+  return any;
+}
+
+/* The box that says most about a change: a new one, else one that went, else one that changed. */
+static const IrSceneBox *
+telling_box (IrCanvas *self)
+{
+  static const IrSceneState order[] = { IR_SCENE_NEW,    IR_SCENE_REMOVED, IR_SCENE_CHANGED,
+                                        IR_SCENE_MISFIT, IR_SCENE_MISSING, IR_SCENE_MATCHED };
+  guint n = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (canvas_scene (self), &n);
+
+  for (guint s = 0; s < G_N_ELEMENTS (order); s++)
+    for (guint i = 0; i < n; i++)
+      if (boxes[i].state == order[s] && boxes[i].kind != IR_SCENE_CLUSTER)
+        return &boxes[i];
+  return NULL;
+}
+
+/* Flies to what the frame's diff changed, unless that is in sight */
+void
+ir_canvas_show_changes (IrCanvas *self)
+{
+  const IrCamera now = resting_camera (self);
+  IrLayoutRect rect;
+  double zoom, least = READABLE_ZOOM;
+
+  if (canvas_scene (self) == NULL || !changes_rect (self, &rect) ||
+      canvas_rect_in_sight (self, &rect, 60))
+    return;
+  zoom = MIN (now.zoom,
+              0.8 * MIN (now.width / MAX (rect.width, 1), now.height / MAX (rect.height, 1)));
+  if (self->frame->marks != NULL)
+    least = WHOLE_ZOOM;
+  if (zoom < least && zoom < now.zoom)
+    {
+      const IrSceneBox *box = telling_box (self); /* too far apart to be read at once */
+
+      rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
+      zoom = CLAMP (now.zoom, READABLE_ZOOM, 1.0);
+      if (canvas_rect_in_sight (self, &rect, 60))
+        return;
+    }
+  fly_to_rect (self, &rect, zoom);
+}

@@ -1,0 +1,100 @@
+/* The canvas from inside: its state, and what its nouns ask of each other. */
+#pragma once
+
+#include "core/layout/scene.h"
+#include "views/graph/canvas.h"
+#include "views/graph/drag.h"
+#include "views/graph/paint.h"
+
+#include <adwaita.h>
+
+#define MAX_SELECTED 1000 /* rings that are drawn */
+#define ZOOM_STEP    1.2
+
+struct _IrCanvas
+{
+  GtkWidget parent_instance;
+
+  IrSession *session; /* referenced */
+  IrFrame *frame;     /* (nullable) */
+  IrNodePainter *painter;
+  IrDrag *drag;           /* what is not panning */
+  GskRenderNode *content; /* (nullable) cached for the camera it was made with */
+  IrCamera content_camera;
+
+  GtkAdjustment *hadjustment, *vadjustment;
+  GtkScrollablePolicy hpolicy, vpolicy;
+  double zoom;
+  int allocated_width;
+  double inset; /* px at the bottom that something floats over */
+  gboolean configuring, allocating, zoom_to_tell;
+  gboolean moved; /* by hand or by a flight; until then the first place follows the size */
+
+  /* camera flight */
+  AdwAnimation *animation;
+  IrCamera from, target;
+
+  /* what was chosen elsewhere is lit up for a moment */
+  AdwAnimation *flashing;
+  double flash; /* 1 … 0 */
+
+  /* pointer */
+  double pointer_x, pointer_y;
+  double drag_x, drag_y;
+  gboolean panning;
+  double pinch_zoom;
+
+  gint32 selected_box;    /* -1 = none */
+  gint32 hover_box;       /* -1 = none */
+  gint32 clicked_line;    /* -1 = none */
+  GArray *selected_lines; /* of gint32: at the selected box or value */
+  GArray *relatives;      /* of gint32: boxes of what the selected node comes from or became */
+  GPtrArray *proxies;     /* of IrNodeProxy, (transfer none) */
+  guint sync_timeout;
+  IrCamera sync_camera; /* that the proxies were made for */
+};
+
+static inline const IrScene *
+canvas_scene (IrCanvas *self)
+{
+  return self->frame != NULL ? self->frame->scene : NULL;
+}
+
+static inline const IrSceneBox *
+canvas_box (IrCanvas *self, gint32 index)
+{
+  guint n;
+  const IrSceneBox *boxes = canvas_scene (self) != NULL ? ir_scene_boxes (canvas_scene (self), &n)
+                                                        : NULL;
+
+  return boxes != NULL && index >= 0 && (guint) index < n ? &boxes[index] : NULL;
+}
+
+/* -- camera.c -- */
+void canvas_queue_allocate (IrCanvas *self);
+void canvas_configure (IrCanvas *self, double x, double y);
+void canvas_set_camera (IrCanvas *self, double zoom, double x, double y);
+void canvas_zoom_at (IrCanvas *self, double zoom, double x, double y);
+void canvas_place_first (IrCanvas *self);
+gboolean canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin);
+
+/* -- selected.c -- */
+gint32 canvas_box_of_node (IrCanvas *self, IrNodeId node);
+gint32 canvas_box_of_fold (IrCanvas *self, const IrFrame *frame, const char *fold);
+void canvas_select_box (IrCanvas *self, gint32 index, gboolean toggle);
+
+/* -- keyboard.c -- */
+void canvas_focus_selected (IrCanvas *self);
+void canvas_go_to_box (IrCanvas *self, gint32 index);
+void canvas_activate_selected (IrCanvas *self);
+void canvas_add_keys (IrCanvas *self);
+
+/* -- pointer.c -- */
+void canvas_add_pointer (IrCanvas *self);
+gboolean canvas_query_tooltip (
+    GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip);
+
+/* -- proxies.c -- */
+void canvas_sync_proxies (IrCanvas *self);
+void canvas_queue_sync (IrCanvas *self);
+void canvas_allocate_proxies (IrCanvas *self);

@@ -1,0 +1,145 @@
+/* The boxes in sight as assistive technology sees them: one proxy each. */
+#include "config.h"
+
+#include "views/graph/canvas-private.h"
+#include "views/graph/proxy.h"
+#include "views/session/selection.h"
+
+#include <string.h>
+
+#define MAX_PROXIES   200
+#define SYNC_DELAY_MS 40
+
+static char *
+box_label (IrCanvas *self, const IrSceneBox *box)
+{
+  const IrNode *node = ir_frame_node (self->frame, ir_frame_box_node (self->frame, box));
+  GString *label = g_string_new (NULL);
+
+  if (box->kind == IR_SCENE_NODE && node != NULL)
+    g_string_append_printf (label, "%s %s", node->op_type, node->name);
+  else if (box->tip != NULL)
+    g_string_append_len (label, box->tip, (gssize) strcspn (box->tip, "\n"));
+  if (box->state != IR_SCENE_SAME && strstr (label->str, ir_scene_state_name (box->state)) == NULL)
+    g_string_append_printf (label, ", %s", ir_scene_state_name (box->state));
+  if (box->problem > 0)
+    g_string_append (label, ", has problems");
+  return g_string_free (g_steal_pointer (&label), FALSE);
+}
+
+static void
+collect_boxes (IrSceneHit hit, gpointer data)
+{
+  if (hit.box >= 0)
+    g_array_append_val ((GArray *) data, hit.box);
+}
+
+static GtkWidget *
+find_proxy (IrCanvas *self, GPtrArray *old, guint64 key)
+{
+  for (guint i = 0; i < old->len; i++)
+    if (old->pdata[i] != NULL && ir_node_proxy_get_key (old->pdata[i]) == key)
+      {
+        GtkWidget *proxy = old->pdata[i];
+
+        old->pdata[i] = NULL;
+        return proxy;
+      }
+  return NULL;
+}
+
+static void
+allocate_proxy (IrCanvas *self, GtkWidget *proxy, const IrSceneBox *box)
+{
+  const IrCamera now = ir_canvas_get_camera (self);
+  const graphene_rect_t r = ir_camera_rect (&now, box);
+  GskTransform *transform = gsk_transform_translate (NULL,
+                                                     &GRAPHENE_POINT_INIT (r.origin.x, r.origin.y));
+
+  gtk_widget_measure (proxy, GTK_ORIENTATION_HORIZONTAL, -1, NULL, NULL, NULL, NULL);
+  gtk_widget_allocate (proxy, MAX ((int) r.size.width, 1), MAX ((int) r.size.height, 1), -1,
+                       transform);
+}
+
+void
+canvas_allocate_proxies (IrCanvas *self)
+{
+  for (guint i = 0; i < self->proxies->len; i++)
+    {
+      const IrSceneBox *box = canvas_box (self, ir_node_proxy_get_box (self->proxies->pdata[i]));
+
+      if (box != NULL)
+        allocate_proxy (self, self->proxies->pdata[i], box);
+    }
+}
+
+/* One proxy per box in sight, bound to the box's key as long as it is in sight. Not while sizes are
+ * given: children that come and go would ask for another round. */
+void
+canvas_sync_proxies (IrCanvas *self)
+{
+  g_autoptr (GPtrArray) old = g_steal_pointer (&self->proxies);
+  g_autoptr (GArray) boxes = g_array_new (FALSE, FALSE, sizeof (gint32));
+  const IrCamera now = ir_canvas_get_camera (self);
+  const IrLayoutRect world = ir_camera_world (&now);
+  const GtkBitset *selection = ir_session_get_selection (self->session);
+
+  g_clear_handle_id (&self->sync_timeout, g_source_remove);
+  self->proxies = g_ptr_array_new ();
+  if (canvas_scene (self) != NULL)
+    ir_scene_foreach_in_rect (canvas_scene (self), &world, collect_boxes, boxes);
+  for (guint i = 0; i < boxes->len && self->proxies->len < MAX_PROXIES; i++)
+    {
+      const gint32 index = g_array_index (boxes, gint32, i);
+      const IrSceneBox *box = canvas_box (self, index);
+      g_autofree char *label = NULL;
+      GtkWidget *proxy;
+
+      if (box->kind == IR_SCENE_CLUSTER)
+        continue;
+      proxy = find_proxy (self, old, box->key);
+      if (proxy == NULL)
+        {
+          proxy = ir_node_proxy_new (box->key);
+          gtk_widget_set_parent (proxy, GTK_WIDGET (self));
+        }
+      label = box_label (self, box);
+      ir_node_proxy_update (IR_NODE_PROXY (proxy), index, label,
+                            index == self->selected_box ||
+                                (box->node != 0 && gtk_bitset_contains (selection, box->node)),
+                            i + 1, boxes->len);
+      g_ptr_array_add (self->proxies, proxy);
+    }
+  for (guint i = 0; i < old->len; i++)
+    if (old->pdata[i] != NULL)
+      {
+        if (gtk_widget_has_focus (old->pdata[i]))
+          gtk_widget_grab_focus (GTK_WIDGET (self));
+        gtk_widget_unparent (old->pdata[i]);
+      }
+  /* By the whole chain of parents: one of them may still count as told from children that were
+   * not placed, and then an allocation of the canvas alone is never done. */
+  if (!self->allocating)
+    gtk_widget_queue_resize (GTK_WIDGET (self));
+}
+
+static gboolean
+on_sync_timeout (gpointer data)
+{
+  IrCanvas *self = data;
+
+  self->sync_timeout = 0;
+  canvas_sync_proxies (self);
+  g_signal_emit_by_name (self, "moved");
+  if (self->zoom_to_tell)
+    g_signal_emit_by_name (self, "zoomed");
+  self->zoom_to_tell = FALSE;
+  return G_SOURCE_REMOVE;
+}
+
+void
+canvas_queue_sync (IrCanvas *self)
+{
+  if (self->sync_timeout == 0)
+    self->sync_timeout = g_timeout_add (SYNC_DELAY_MS, on_sync_timeout, self);
+}

@@ -1,11 +1,12 @@
-/* What options give the inputs of a graph: --data-set, --input and --value. */
+/* What options give the inputs of a graph: --data-set, --input, --image, --value and --fill. */
 #include "config.h"
 
 #include "app/cli/given.h"
 
 #include "core/exec/eval/data-set.h"
+#include "core/exec/eval/given.h"
+#include "core/exec/run/fill.h"
 #include "core/io/io.h"
-#include "core/op/infer.h"
 
 #include <string.h>
 
@@ -56,207 +57,154 @@ find_input (const IrModel *model, const char *option, const char *text, GError *
 
 /* -- .npz -- */
 
-/* The array called @key; without one, that of the input's name, or the only one. (transfer full) */
-static IrTensor *
-array_of (
-    const GPtrArray *arrays, const char *path, const char *key, const char *name, GError **error)
+/* @why: (transfer full): of words that mean nothing, with the option that has them */
+static void
+pass_on (GError **error, const char *option, const char *said, GError *why)
 {
-  g_autoptr (GString) keys = g_string_new (NULL);
-
-  for (guint i = 0; i < arrays->len; i++)
+  if (g_error_matches (why, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT))
     {
-      const IrNamedTensor *array = arrays->pdata[i];
-
-      if (strcmp (array->name, key != NULL ? key : name) == 0 || (key == NULL && arrays->len == 1))
-        return ir_tensor_ref (array->tensor);
-      g_string_append_printf (keys, "%s%s", i > 0 ? ", " : "", array->name);
+      g_set_error (error, CLI_ERROR, 0, "--%s %s: %s", option, said, why->message);
+      g_error_free (why);
     }
-  g_set_error (error, CLI_ERROR, 0, "%s: has no array '%s'; it has %s", path,
-               key != NULL ? key : name, arrays->len > 0 ? keys->str : "none");
-  return NULL;
+  else
+    g_propagate_error (error, why);
 }
 
-/* @path: FILE.npz or FILE.npz:KEY. (transfer full) (nullable) */
-static IrTensor *
-load_array (const char *path, const char *name, GError **error)
-{
-  const char *colon = g_str_has_suffix (path, ".npz") ? NULL : strrchr (path, ':');
-  g_autofree char *file = g_strndup (path, colon != NULL ? (gsize) (colon - path) : strlen (path));
-  g_autoptr (GPtrArray) arrays = ir_npz_load (file, error);
-
-  return arrays != NULL ? array_of (arrays, file, colon != NULL ? colon + 1 : NULL, name, error)
-                        : NULL;
-}
-
-/* All arrays of a file, by name; at least one is that of an input. */
+/* All arrays of a file, by name. */
 static gboolean
 give_arrays (GArray *given, const IrModel *model, const char *path, GError **error)
 {
-  g_autoptr (GPtrArray) arrays = ir_npz_load (path, error);
-  gboolean some = FALSE;
+  GError *why = NULL;
+  g_autoptr (GPtrArray) arrays = ir_given_arrays (model, path, &why);
 
-  if (arrays == NULL)
-    return FALSE;
-  for (guint i = 0; i < arrays->len; i++)
+  for (guint i = 0; arrays != NULL && i < arrays->len; i++)
     {
       const IrNamedTensor *array = arrays->pdata[i];
-      IrValue *input = ir_graph_find_value (model->main, array->name);
 
-      if (input == NULL || !ir_value_is_graph_input (input))
-        continue;
-      give (given, "input", path, input, ir_tensor_ref (array->tensor));
-      some = TRUE;
+      give (given, "input", path, ir_graph_find_value (model->main, array->name),
+            ir_tensor_ref (array->tensor));
     }
-  if (!some)
-    g_set_error (error, CLI_ERROR, 0,
-                 "--input %s: none of its arrays has the name of an input; "
-                 "give INPUT=%s:ARRAY",
-                 path, path);
-  return some;
+  if (why != NULL)
+    pass_on (error, "input", path, why);
+  return arrays != NULL;
 }
 
+/* What is said of one input. */
 static gboolean
-is_array_path (const char *path)
+give_one (GArray *given,
+          const CliModelOptions *options,
+          IrGivenKind kind,
+          const char *option,
+          IrValue *input,
+          const char *said,
+          const char *text,
+          GError **error)
 {
-  return g_str_has_suffix (path, ".npz") ||
-         (strstr (path, ".npz:") != NULL && !g_file_test (path, G_FILE_TEST_EXISTS));
+  g_autoptr (GHashTable) bindings = cli_bindings (options, error);
+  GError *why = NULL;
+  IrTensor *tensor = bindings != NULL ? ir_given_make (kind, input, bindings, text, &why) : NULL;
+
+  if (tensor != NULL)
+    give (given, option, said, input, tensor);
+  else if (why != NULL)
+    pass_on (error, option, said, why);
+  return tensor != NULL;
 }
 
 static gboolean
-load_input (GArray *given, IrModel *model, const char *option, GError **error)
+load_input (
+    GArray *given, const CliModelOptions *options, IrModel *model, const char *said, GError **error)
 {
   g_autofree char *name = NULL;
   const char *path;
-  IrTensor *tensor = NULL;
+  IrValue *input;
 
-  if (g_str_has_suffix (option, ".npz") && g_file_test (option, G_FILE_TEST_EXISTS))
-    return give_arrays (given, model, option, error);
-  if (!cli_split_assignment (option, "input", &name, &path, error))
+  if (g_str_has_suffix (said, ".npz") && g_file_test (said, G_FILE_TEST_EXISTS))
+    return give_arrays (given, model, said, error);
+  if (!cli_split_assignment (said, "input", &name, &path, error))
     return FALSE;
-  IrValue *input = split_input (model, option, &path);
+  input = split_input (model, said, &path);
   if (input == NULL)
-    return find_input (model, "input", option, error) != NULL;
-  if (is_array_path (path))
-    tensor = load_array (path, input->name, error);
-  else if (!g_file_test (path, G_FILE_TEST_EXISTS))
-    g_set_error (error, CLI_ERROR, 0, "--input %s: there is no file '%s'", option, path);
-  else
-    tensor = ir_value_load (path, input->type, error);
-  if (tensor != NULL)
-    give (given, "input", option, input, tensor);
-  return tensor != NULL;
+    return find_input (model, "input", said, error) != NULL;
+  return give_one (given, options, IR_GIVEN_FILE, "input", input, said, path, error);
 }
 
-/* -- numbers -- */
+/* -- pictures and numbers -- */
 
-/* One number for each element; a shape that is open takes the sizes of @sizes, and where only one is
- * left, what makes the numbers fit. FALSE: they do not. */
-static gboolean
-shape_of_numbers (const IrValue *input, GArray *sizes, guint n, gint64 *dims, guint *rank)
+/* The first sign behind a name that an input has: settings of pictures have more of them. */
+static IrValue *
+split_name (const IrModel *model, const char *said, const char **text)
 {
-  const IrType *type = input->type;
-  guint64 known = 1;
-  int open = -1;
-
-  *rank = 1;
-  dims[0] = n;
-  if (!ir_type_has_rank (type))
-    return TRUE;
-  *rank = (guint) type->rank;
-  for (int axis = 0; axis < type->rank; axis++)
+  for (const char *at = strchr (said, '='); at != NULL; at = strchr (at + 1, '='))
     {
-      g_autofree char *text = ir_dim_to_string (input->graph->model->context, type->dims[axis]);
-      g_autofree char *name = type->dims[axis] == IR_DIM_UNKNOWN
-                                  ? ir_infer_dim_name (input, (guint) axis)
-                                  : g_steal_pointer (&text);
-      const IrFreeDim *dim = NULL;
+      g_autofree char *name = g_strndup (said, (gsize) (at - said));
+      IrValue *value = ir_graph_find_value (model->main, name);
 
-      for (guint i = 0; i < sizes->len && dim == NULL; i++)
-        if (strcmp (g_array_index (sizes, IrFreeDim, i).name, name) == 0)
-          dim = &g_array_index (sizes, IrFreeDim, i);
-      dims[axis] = type->dims[axis];
-      if (!ir_dim_is_known (dims[axis]))
+      if (value != NULL && ir_value_is_graph_input (value) && at[1] != '\0')
         {
-          dims[axis] = dim != NULL ? dim->size : 1;
-          open = open >= 0 || n == 1 || (dim != NULL && dim->given) ? open : axis;
-        }
-      if (axis != open && !g_uint64_checked_mul (&known, known, (guint64) dims[axis]))
-        return FALSE;
-    }
-  if (open >= 0)
-    dims[open] = known > 0 ? (gint64) (n / known) : 0;
-  return n == 1 || (open >= 0 ? known * (guint64) dims[open] : known) == n;
-}
-
-/* (transfer full) (nullable): one number in all of @input, or one each */
-static IrTensor *
-tensor_of_numbers (
-    const IrValue *input, GArray *sizes, GStrv texts, const char *option, GError **error)
-{
-  const IrDtype dtype = ir_value_dtype (input);
-  const guint n = g_strv_length (texts);
-  gint64 dims[IR_MAX_RANK];
-  guint rank;
-
-  if (input->type == NULL || !ir_type_is_tensor (input->type) ||
-      !(ir_dtype_is_float (dtype) || ir_dtype_is_integer (dtype) || dtype == IR_DTYPE_BOOL))
-    {
-      g_set_error (error, CLI_ERROR, 0, "--value %s: the input is no tensor of numbers", option);
-      return NULL;
-    }
-  if (!shape_of_numbers (input, sizes, n, dims, &rank))
-    {
-      g_autofree char *type = ir_type_to_string (input->graph->model->context, input->type);
-
-      g_set_error (error, CLI_ERROR, 0, "--value %s: %u numbers do not fit %s", option, n, type);
-      return NULL;
-    }
-  g_autoptr (IrTensor) tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
-  for (guint64 i = 0; tensor != NULL && i < ir_tensor_n_elements (tensor); i++)
-    {
-      const char *text = texts[n == 1 ? 0 : i];
-      char *end = NULL;
-      gint64 integer = g_ascii_strtoll (text, &end, 10);
-
-      if (ir_dtype_is_float (dtype))
-        ir_dtype_set_double (dtype, ir_tensor_data_writable (tensor), i,
-                             g_ascii_strtod (text, &end));
-      else
-        ir_dtype_set_int64 (dtype, ir_tensor_data_writable (tensor), i, integer);
-      if (end == text || *end != '\0' ||
-          (!ir_dtype_is_float (dtype) && ir_tensor_get_int64 (tensor, i) != integer))
-        {
-          g_set_error (error, CLI_ERROR, 0,
-                       "--value %s: needs numbers of type %s with commas between, found '%s'",
-                       option, ir_dtype_name (dtype), text);
-          return NULL;
+          *text = at + 1;
+          return value;
         }
     }
-  return g_steal_pointer (&tensor);
+  return NULL;
 }
 
 static gboolean
-give_numbers (GArray *given,
-              const CliModelOptions *options,
-              IrModel *model,
-              const char *option,
-              GError **error)
+give_words (GArray *given,
+            const CliModelOptions *options,
+            IrModel *model,
+            IrGivenKind kind,
+            const char *option,
+            const char *said,
+            GError **error)
 {
   g_autofree char *name = NULL;
   const char *text;
+  IrValue *input;
 
-  if (!cli_split_assignment (option, "value", &name, &text, error))
+  if (!cli_split_assignment (said, option, &name, &text, error))
     return FALSE;
-  IrValue *input = ir_graph_find_value (model->main, name);
-  if (input == NULL || !ir_value_is_graph_input (input))
-    return find_input (model, "value", option, error) != NULL;
-  g_autoptr (GHashTable) bindings = cli_bindings (options, error);
-  g_autoptr (GArray) sizes = bindings != NULL ? ir_free_dims (model, bindings) : NULL;
-  g_auto (GStrv) texts = g_strsplit (text, ",", -1);
-  IrTensor *tensor = sizes != NULL ? tensor_of_numbers (input, sizes, texts, option, error) : NULL;
-  if (tensor != NULL)
-    give (given, "value", option, input, tensor);
-  return tensor != NULL;
+  input = split_name (model, said, &text);
+  if (input == NULL)
+    return find_input (model, option, said, error) != NULL;
+  return give_one (given, options, kind, option, input, said, text, error);
+}
+
+static void
+free_fill (gpointer fill)
+{
+  g_free (fill);
+}
+
+GHashTable *
+cli_fills (const CliModelOptions *options, const IrModel *model, GError **error)
+{
+  g_autoptr (GHashTable) fills = g_hash_table_new_full (NULL, NULL, NULL, free_fill);
+
+  for (guint i = 0; options->fills != NULL && options->fills[i] != NULL; i++)
+    {
+      g_autofree char *name = NULL;
+      g_autoptr (GError) why = NULL;
+      const char *text;
+      IrValue *input;
+      IrFill fill;
+
+      if (!cli_split_assignment (options->fills[i], "fill", &name, &text, error))
+        return NULL;
+      input = split_name (model, options->fills[i], &text);
+      if (input == NULL)
+        {
+          find_input (model, "fill", options->fills[i], error);
+          return NULL;
+        }
+      if (!ir_fill_parse (text, &fill, &why))
+        {
+          g_set_error (error, CLI_ERROR, 0, "--fill %s: %s", options->fills[i], why->message);
+          return NULL;
+        }
+      g_hash_table_replace (fills, GUINT_TO_POINTER (input->id), g_memdup2 (&fill, sizeof fill));
+    }
+  return g_steal_pointer (&fills);
 }
 
 /* -- all of them -- */
@@ -297,10 +245,13 @@ cli_given (const CliModelOptions *options, IrModel *model, GError **error)
   if (options->data_set != NULL && !give_data_set (given, model, options->data_set, error))
     return NULL;
   for (guint i = 0; options->inputs != NULL && options->inputs[i] != NULL; i++)
-    if (!load_input (given, model, options->inputs[i], error))
+    if (!load_input (given, options, model, options->inputs[i], error))
+      return NULL;
+  for (guint i = 0; options->images != NULL && options->images[i] != NULL; i++)
+    if (!give_words (given, options, model, IR_GIVEN_PICTURE, "image", options->images[i], error))
       return NULL;
   for (guint i = 0; options->values != NULL && options->values[i] != NULL; i++)
-    if (!give_numbers (given, options, model, options->values[i], error))
+    if (!give_words (given, options, model, IR_GIVEN_NUMBERS, "value", options->values[i], error))
       return NULL;
   return g_steal_pointer (&given);
 }

@@ -12,3 +12,5 @@ typedef struct
 
 /* (transfer full) (nullable): of CliGiven; where two are of one input, the later counts */
 GArray *cli_given (const CliModelOptions *options, IrModel *model, GError **error);
+/* (transfer full) (nullable): value id -> IrFill */
+GHashTable *cli_fills (const CliModelOptions *options, const IrModel *model, GError **error);

@@ -1,4 +1,4 @@
-/* What inputs a run gets, and what sizes: --dim, --shape, --input and --random. */
+/* What inputs a run gets, and what sizes: --dim, --shape, --random, and what given.c reads. */
 #include "config.h"
 
 #include "app/cli/given.h"
@@ -236,7 +236,9 @@ cli_bind_dims (const CliModelOptions *options, IrModel *model, GPtrArray *proble
 
   g_autoptr (GArray) given = cli_given (options, model, error);
 
-  if (given == NULL)
+  g_autoptr (GHashTable) fills = given != NULL ? cli_fills (options, model, error) : NULL;
+
+  if (fills == NULL)
     return FALSE;
   if (options->dims == NULL && options->shapes == NULL && given->len == 0)
     return TRUE;
@@ -272,32 +274,6 @@ cli_bind_dims (const CliModelOptions *options, IrModel *model, GPtrArray *proble
 
 /* -- inputs -- */
 
-/* A symbol that a given input fixes must have the same size in the random ones. */
-static void
-bind_from_inputs (IrModel *model, GHashTable *given, GHashTable *bindings)
-{
-  GHashTableIter iter;
-  gpointer id, tensor;
-
-  g_hash_table_iter_init (&iter, given);
-  while (g_hash_table_iter_next (&iter, &id, &tensor))
-    {
-      const IrType *type = ir_model_value (model, GPOINTER_TO_UINT (id))->type;
-
-      if (!ir_type_has_rank (type) || (guint) type->rank != ir_tensor_rank (tensor))
-        continue;
-      for (int i = 0; i < type->rank; i++)
-        {
-          const char *symbol = ir_dim_is_symbolic (type->dims[i])
-                                   ? ir_dim_symbol_name (model->context, type->dims[i])
-                                   : NULL;
-          if (symbol != NULL && !g_hash_table_contains (bindings, symbol))
-            g_hash_table_insert (bindings, g_strdup (symbol),
-                                 g_memdup2 (&ir_tensor_dims (tensor)[i], sizeof (gint64)));
-        }
-    }
-}
-
 /* (transfer full) (nullable): those that options give; their sizes are added to @bindings */
 static GHashTable *
 given_inputs (const CliModelOptions *options, IrModel *model, GHashTable *bindings, GError **error)
@@ -315,7 +291,7 @@ given_inputs (const CliModelOptions *options, IrModel *model, GHashTable *bindin
 
       g_hash_table_replace (given, GUINT_TO_POINTER (one->input->id), ir_tensor_ref (one->tensor));
     }
-  bind_from_inputs (model, given, bindings);
+  ir_bind_given (model, given, bindings);
   return g_steal_pointer (&given);
 }
 
@@ -326,12 +302,14 @@ cli_inputs_within (
   g_autoptr (GHashTable) bindings = cli_bindings (options, error);
   g_autoptr (GHashTable) given = bindings != NULL ? given_inputs (options, model, bindings, error)
                                                   : NULL;
+  g_autoptr (GHashTable) fills = given != NULL ? cli_fills (options, model, error) : NULL;
   IrRandomOptions random = { .seed = (guint64) options->seed,
                              .bindings = bindings,
                              .given = given,
+                             .fills = fills,
                              .limit = limit,
                              .cancellable = cli->cancellable };
-  GHashTable *inputs = given != NULL ? ir_random_inputs_with (model, &random, error) : NULL;
+  GHashTable *inputs = fills != NULL ? ir_random_inputs_with (model, &random, error) : NULL;
   GHashTableIter iter;
   gpointer id, tensor;
 

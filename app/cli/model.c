@@ -40,6 +40,15 @@
     "that have the name of an input", "NAME=FILE" }, \
   { "value", 0, G_OPTION_ARG_STRING_ARRAY, AT (values), \
     "Contents of an input as numbers, in its shape; one number fills all of it", "NAME=1,2,3" }, \
+  { "image", 0, G_OPTION_ARG_STRING_ARRAY, AT (images), \
+    "Contents of an input from a picture, resized and normalized; settings behind commas: " \
+    "preset=imagenet (unit, signed, bytes, caffe, clip, yolo), fit=crop (stretch, pad), crop=, pad=, " \
+    "size=WxH, layout=nchw (nhwc), channels=rgb (bgr, gray), scale=, mean=, std=, invert=yes", \
+    "NAME=FILE,.." }, \
+  { "fill", 0, G_OPTION_ARG_STRING_ARRAY, AT (fills), \
+    "Contents of an input by a distribution: normal,mean=0,std=1 or uniform,low=0,high=1 or zeros, " \
+    "ones, constant,value=X; or suitable, as without; each takes seed=N", \
+    "NAME=KIND,.." }, \
   { "random", 0, G_OPTION_ARG_INT64, AT (seed), \
     "Seed of the random contents of the inputs that are not given (default 0)", "SEED" }, \
   { "device", 0, G_OPTION_ARG_STRING, AT (device), "Back end: cpu (default), ref, gpu", "NAME" }, \

@@ -13,7 +13,9 @@ typedef struct
   char *pipeline, *passes, *step_class;
   char **dims, **shapes, **skip, **set;
   char **inputs;
+  char **images;  /* NAME=FILE,KEY=VALUE */
   char **values;  /* NAME=1,2,3 */
+  char **fills;   /* NAME=normal,KEY=VALUE */
   char *data_set; /* (nullable) a folder; an option of run alone */
   gint64 seed;
   char *device;

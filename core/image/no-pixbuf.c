@@ -7,16 +7,13 @@
  * ir_image_decode_pixbuf:
  * @data: a file
  * @length: its bytes
- * @limits: of the decoded picture, and what stops it
+ * @max_bytes: of the decoded picture
  * @image: (out caller-allocates): the picture, if it could be decoded; zeroed before
  *
  * Returns: whether there is a picture, and if not, why
  */
 IrImageStatus
-ir_image_decode_pixbuf (const guint8 *data,
-                        gsize length,
-                        const IrImageLimits *limits,
-                        IrImage *image)
+ir_image_decode_pixbuf (const guint8 *data, gsize length, gsize max_bytes, IrImage *image)
 {
   return IR_IMAGE_ABSENT;
 }

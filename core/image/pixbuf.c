@@ -30,8 +30,9 @@ size_prepared (GdkPixbufLoader *loader, int width, int height, gpointer data)
 
 /* Alpha is left out: the standard knows three channels or one. */
 static IrImageStatus
-copy_pixels (const GdkPixbuf *pixbuf, IrImage *image)
+copy_pixels (GdkPixbuf *pixbuf, IrImage *image)
 {
+  const char *orientation = gdk_pixbuf_get_option (pixbuf, "orientation");
   int width = gdk_pixbuf_get_width (pixbuf), height = gdk_pixbuf_get_height (pixbuf);
   gsize n_channels = (gsize) gdk_pixbuf_get_n_channels (pixbuf);
   gsize stride = (gsize) gdk_pixbuf_get_rowstride (pixbuf);
@@ -42,6 +43,7 @@ copy_pixels (const GdkPixbuf *pixbuf, IrImage *image)
     return IR_IMAGE_LARGE;
   image->width = width;
   image->height = height;
+  image->orientation = orientation != NULL ? (guint) g_ascii_strtoull (orientation, NULL, 10) : 0;
   for (gsize y = 0; y < (gsize) height; y++)
     for (gsize x = 0; x < (gsize) width; x++)
       memcpy (image->rgb + (y * (gsize) width + x) * 3, pixels + y * stride + x * n_channels, 3);
@@ -68,6 +70,6 @@ ir_image_decode_pixbuf (const guint8 *data, gsize length, gsize max_bytes, IrIma
   good = gdk_pixbuf_loader_close (loader, NULL) && good;
   if (check.large)
     return IR_IMAGE_LARGE;
-  const GdkPixbuf *pixbuf = good ? gdk_pixbuf_loader_get_pixbuf (loader) : NULL;
+  GdkPixbuf *pixbuf = good ? gdk_pixbuf_loader_get_pixbuf (loader) : NULL;
   return pixbuf != NULL ? copy_pixels (pixbuf, image) : IR_IMAGE_DAMAGED;
 }

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import traceback
 import zipfile
+import zlib
 
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
 WORK = tempfile.mkdtemp(prefix='irscope-inputs-')
@@ -214,6 +215,138 @@ def _():
                         ('b=1,x', "found 'x'"), ('u=256', "type uint8 with commas between, found '256'"), ('q=1', "no input 'q'")):
         code, out, err = irscope('run', path, '--value', given)
         assert code == 2 and text in err, (given, code, err)
+
+
+# -- pictures --
+
+def png(name, width, height, pixel):
+    """An RGB picture; pixel (x, y) gives three bytes."""
+    rows = b''.join(b'\0' + b''.join(bytes(pixel(x, y)) for x in range(width)) for y in range(height))
+
+    def chunk(kind, content):
+        return struct.pack('>I', len(content)) + kind + content + struct.pack('>I', zlib.crc32(kind + content))
+
+    return write(name, b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>2I5B', width, height, 8, 2, 0, 0, 0)) +
+                 chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+
+
+def seen(shape, picture, *more, dtype='float'):
+    """What an input of that type gets."""
+    path = model('seen', f'g ({dtype}[{shape}] x) => ({dtype}[{shape}] y) {{ y = Identity (x) }}')
+    folder = tempfile.mkdtemp(dir=WORK)
+    run = json_of('run', path, '-o', folder, '--image', f'x={picture}', *more)
+    with open(run['outputs'][0]['file'], 'rb') as f:
+        content = f.read()
+    data = content[10 + struct.unpack('<H', content[8:10])[0]:]
+    kind = {'float': 'f', 'uint8': 'B'}[dtype]
+    return run['outputs'][0]['shape'], list(struct.unpack(f'<{len(data) // struct.calcsize(kind)}{kind}', data))
+
+
+def close(found, wanted, by=1e-5):
+    return len(found) == len(wanted) and all(abs(a - b) <= by for a, b in zip(found, wanted))
+
+
+@test('a picture is read into the channels of the input, first or last, and in either order')
+def _():
+    picture = png('two.png', 2, 1, lambda x, y: (10 + x, 20 + x, 30 + x))
+    assert seen('1,3,1,2', picture, dtype='uint8') == ([1, 3, 1, 2], [10, 11, 20, 21, 30, 31])
+    assert seen('1,1,2,3', picture, dtype='uint8') == ([1, 1, 2, 3], [10, 20, 30, 11, 21, 31])
+    assert seen('3,1,2', picture, dtype='uint8')[1] == [10, 11, 20, 21, 30, 31]
+    assert seen('1,3,1,2', picture + ',channels=bgr', dtype='uint8')[1] == [30, 31, 20, 21, 10, 11]
+    assert seen('2,1,1,2', picture, dtype='uint8')[1] == [18, 19, 18, 19], 'gray, once for each of the batch'
+    assert seen('1,2', picture + ',invert=yes', dtype='uint8')[1] == [237, 236]
+    assert seen('1,3,3,3', png('nine.png', 3, 3, lambda x, y: (x, y, 7)) + ',layout=nhwc', dtype='uint8')[1][:6] == [0, 0, 7, 1, 0, 7]
+
+
+@test('a picture is normalized as a preset says, or as one says oneself')
+def _():
+    picture = png('one.png', 1, 1, lambda x, y: (255, 0, 51))
+    mean, std, pixel = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), (1, 0, 0.2)
+    imagenet = [(p - m) / s for p, m, s in zip(pixel, mean, std)]
+    assert close(seen('1,3,1,1', picture)[1], imagenet), 'what is usual for such an input'
+    assert close(seen('1,3,1,1', picture + ',preset=imagenet')[1], imagenet)
+    assert close(seen('1,3,1,1', picture + ',preset=unit')[1], pixel)
+    assert close(seen('1,3,1,1', picture + ',preset=signed')[1], [1, -1, -0.6])
+    assert close(seen('1,3,1,1', picture + ',preset=bytes')[1], [255, 0, 51])
+    assert close(seen('1,3,1,1', picture + ',preset=caffe')[1], [51 - 103.939, -116.779, 255 - 123.68], 1e-4)
+    assert close(seen('1,3,1,1', picture + ',mean=1:0:0,preset=unit,std=2')[1], [0, 0, 0.1]), 'settings refine the preset'
+    assert close(seen('1,3,1,1', picture + ',scale=2,preset=unit')[1], [510, 0, 102])
+
+
+@test('a picture is cropped, squeezed or framed to the size of the input')
+def _():
+    wide = png('wide.png', 8, 4, lambda x, y: (x * 10,) * 3)
+    assert seen('1,1,4,4', wide + ',preset=bytes')[1][:4] == [20, 30, 40, 50], 'the middle'
+    assert close(seen('1,1,4,4', wide + ',preset=bytes,fit=stretch')[1][1:3], [25, 45], 1e-3), 'means of neighbours'
+    framed = seen('1,1,8,8', wide + ',preset=bytes,fit=pad,pad=7')[1]
+    assert framed[:16] == [7] * 16 and framed[16:24] == [x * 10 for x in range(8)] and framed[48:] == [7] * 16, framed
+    ramp = png('ramp.png', 16, 16, lambda x, y: (x * 10,) * 3)
+    assert close(seen('1,1,8,8', ramp + ',preset=bytes,crop=0.5')[1][:8], [40, 50, 60, 70, 80, 90, 100, 110], 1e-3)
+
+
+@test('sizes that an input leaves open are asked for, or those of the picture')
+def _():
+    picture = png('five.png', 5, 3, lambda x, y: (x, y, 0))
+    assert seen('n,3,h,w', picture)[0] == [1, 3, 3, 5]
+    assert seen('n,3,h,w', picture, '--dim', 'n=2', '--dim', 'h=6')[0] == [2, 3, 6, 5]
+    assert seen('n,3,h,w', picture + ',size=10x4')[0] == [1, 3, 4, 10]
+    assert seen('n,h,w,3', picture)[0] == [1, 3, 5, 3]
+
+
+@test('a picture that cannot be, or a setting that means nothing, is refused')
+def _():
+    picture, path = png('five.png', 5, 3, lambda x, y: (x, y, 0)), model('images', 'g (float[1,3,8,8] x, float[2] v, float[1,5,4,4] m) => '
+                    '(y, z, u) { y = Identity (x) z = Identity (v) u = Identity (m) }')
+    for given, text in ((f'x={picture},fit=round', 'fit=round: needs crop, stretch or pad'),
+                        (f'x={picture},preset=nothing', 'preset=nothing: is none of imagenet, unit'),
+                        (f'x={picture},gamma=2', 'gamma=: is no setting of pictures; there are preset'),
+                        (f'x={picture},std=0', 'std=0: needs numbers above 0'),
+                        (f'x={picture},std=1:2', 'std=1:2: needs numbers above 0, one or three'),
+                        (f'x={picture},size=9x8', 'input x takes pictures that are 8 wide'),
+                        (f'v={picture}', 'a picture needs a tensor of numbers with 2 to 4 dimensions'),
+                        (f'm={picture}', '5 channels; a picture has 1 or 3'),
+                        (f'x={WORK}/none.png,fit=pad', "there is no file '"),
+                        ('x=' + write('text.png', 'hello'), 'is no picture that can be read'),
+                        (f'q={picture}', "no input 'q'")):
+        code, out, err = irscope('run', path, '--image', given)
+        assert code == 2 and text in err, (given, code, err)
+
+
+@test('names and paths may have the signs of settings')
+def _():
+    picture = png('a,b=c.png', 1, 1, lambda x, y: (9, 9, 9))
+    assert seen('1,1,1,1', picture, dtype='uint8')[1] == [9]
+    assert seen('1,1,1,1', picture + ',invert=yes', dtype='uint8')[1] == [246]
+
+
+# -- distributions --
+
+def filled(shape, fill, *more):
+    path = model('filled', f'g (float[{shape}] x) => (float[{shape}] y) {{ y = Identity (x) }}')
+    return outputs_of(path, '--fill', f'x={fill}', *more)[0]
+
+
+@test('an input is filled by the distribution that is asked for')
+def _():
+    assert filled('3', 'zeros') == [0] * 3 and filled('2', 'constant,value=2.5') == [2.5] * 2
+    uniform = filled('4000', 'uniform,low=-3,high=5')
+    assert min(uniform) >= -3 and max(uniform) <= 5 and abs(sum(uniform) / 4000 - 1) < 0.2, sum(uniform)
+    normal = filled('4000', 'normal,mean=10,std=2')
+    mean = sum(normal) / 4000
+    assert abs(mean - 10) < 0.2 and abs((sum((x - mean) ** 2 for x in normal) / 4000) ** 0.5 - 2) < 0.2
+    assert filled('5', 'normal,seed=3') == filled('5', 'normal,seed=3', '--random', '8') != filled('5', 'normal,seed=4')
+    assert filled('n', 'ones', '--dim', 'n=7') == [1] * 7
+
+
+@test('a distribution that means nothing is refused')
+def _():
+    path = model('fills', 'g (float[2] x, uint8[2] u, string[2] s) => (y, v, w) { y = Identity (x) v = Identity (u) w = Identity (s) }')
+    for given, text in (('x=gauss', "'gauss': needs suitable, normal, uniform"), ('x=normal,low=1', 'needs mean=X, std=X or seed=N'),
+                        ('x=uniform,low=2', 'needs low not above high'), ('x=normal,std=-1', 'deviation that is not negative'),
+                        ('x=normal,mean=a', 'needs a number'), ('u=constant,value=300', 'which cannot hold all numbers'),
+                        ('s=zeros', 'which numbers cannot fill'), ('q=ones', "no input 'q'")):
+        code, out, err = irscope('run', path, '--fill', given)
+        assert code in (2, 3) and text in err, (given, code, err)
 
 
 print(f'1..{len(tests)}')

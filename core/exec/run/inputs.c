@@ -4,10 +4,10 @@
 #include "config.h"
 
 #include "core/exec/lower/lower.h"
+#include "core/exec/run/fill.h"
 #include "core/exec/run/run.h"
 #include "core/exec/run/sizes.h"
 #include "core/exec/kernel/backend.h"
-#include "core/ir/hash.h"
 #include "core/op/infer.h"
 
 #include <math.h>
@@ -360,6 +360,42 @@ ir_size_conflicts (const IrModel *model, GHashTable *bindings)
   return conflicts;
 }
 
+/**
+ * ir_bind_given:
+ * @model: a model
+ * @given: value id -> #IrTensor: contents of inputs
+ * @bindings: name -> #gint64 *: is added to
+ *
+ * A symbol that contents fix has the same size in what is made for other inputs.
+ */
+void
+ir_bind_given (const IrModel *model, GHashTable *given, GHashTable *bindings)
+{
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  g_hash_table_iter_init (&iter, given);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    {
+      const IrValue *value = ir_model_live_value (model, GPOINTER_TO_UINT (id));
+      const IrType *type = value != NULL ? value->type : NULL;
+
+      if (type == NULL || !ir_type_is_tensor (type) || ir_tensor_is_container (tensor) ||
+          !ir_type_has_rank (type) || (guint) type->rank != ir_tensor_rank (tensor))
+        continue;
+      for (int i = 0; i < type->rank; i++)
+        {
+          const char *symbol = ir_dim_is_symbolic (type->dims[i])
+                                   ? ir_dim_symbol_name (model->context, type->dims[i])
+                                   : NULL;
+
+          if (symbol != NULL && !g_hash_table_contains (bindings, symbol))
+            g_hash_table_insert (bindings, g_strdup (symbol),
+                                 g_memdup2 (&ir_tensor_dims (tensor)[i], sizeof (gint64)));
+        }
+    }
+}
+
 /* Gives every free dim of the inputs a size: the caller's, else one that nodes need, else a default. */
 static GHashTable *
 choose_sizes (const IrGraph *graph, GHashTable *bindings)
@@ -409,35 +445,7 @@ input_dims (const IrValue *input, GHashTable *sizes, gint64 *dims, GError **erro
   return TRUE;
 }
 
-/* -- numbers: splitmix64 (Steele, Lea and Flood 2014), normal by Box and Muller 1958 -- */
-
-static guint64
-next_bits (guint64 *state)
-{
-  return ir_mix64 (*state += G_GUINT64_CONSTANT (0x9e3779b97f4a7c15));
-}
-
-static double
-next_uniform (guint64 *state)
-{
-  return ((double) (next_bits (state) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double
-next_normal (guint64 *state)
-{
-  double radius = sqrt (-2 * log (next_uniform (state)));
-
-  return radius * cos (2 * G_PI * next_uniform (state));
-}
-
-static gint64
-next_in_range (guint64 *state, gint64 low, gint64 high)
-{
-  guint64 span = (guint64) high - (guint64) low + 1;
-
-  return (gint64) ((guint64) low + (span != 0 ? next_bits (state) % span : next_bits (state)));
-}
+/* -- numbers -- */
 
 static IrTensor *
 random_strings (guint rank, const gint64 *dims, guint64 n, guint64 *state)
@@ -446,7 +454,7 @@ random_strings (guint rank, const gint64 *dims, guint64 n, guint64 *state)
 
   for (guint64 i = 0; i < n; i++)
     {
-      char letter = (char) ('a' + next_bits (state) % 26);
+      char letter = (char) ('a' + ir_random_bits (state) % 26);
       strings[i] = g_bytes_new (&letter, 1);
     }
   IrTensor *tensor = ir_tensor_new_strings (rank, dims, strings);
@@ -494,25 +502,71 @@ fill (IrDtype dtype, const Range *range, void *data, guint64 n, guint64 *state)
   for (guint64 i = 0; i < n; i++)
     if (ir_dtype_is_float (dtype))
       {
-        double value = range->mask ? (double) next_in_range (state, 0, 1) : next_normal (state);
+        double value = range->mask ? (double) ir_random_in_range (state, 0, 1)
+                                   : ir_random_normal (state);
         ir_dtype_set_double (dtype, data, i, range->positive ? fabs (value) + 0.01 : value);
       }
     else
-      ir_dtype_set_int64 (dtype, data, i, next_in_range (state, range->low, range->high));
+      ir_dtype_set_int64 (dtype, data, i, ir_random_in_range (state, range->low, range->high));
+}
+
+/* As it was asked for. FALSE: a number does not fit the element type. */
+static gboolean
+fill_as_asked (const IrFill *asked, IrTensor *tensor, guint64 *state)
+{
+  const IrDtype dtype = ir_tensor_dtype (tensor);
+  void *data = ir_tensor_data_writable (tensor);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    {
+      const double number = ir_fill_draw (asked, !ir_dtype_is_float (dtype), state);
+
+      if (ir_dtype_is_float (dtype))
+        ir_dtype_set_double (dtype, data, i, number);
+      else if (fabs (number) > 9e18)
+        return FALSE;
+      else
+        ir_dtype_set_int64 (dtype, data, i, (gint64) number);
+      if (!ir_dtype_is_float (dtype) && ir_tensor_get_int64 (tensor, i) != (gint64) number)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* (transfer full) (nullable) */
+static IrTensor *
+asked_tensor (
+    const IrValue *input, const IrFill *asked, IrTensor *tensor, guint64 *state, GError **error)
+{
+  if (tensor == NULL || fill_as_asked (asked, tensor, state))
+    return tensor;
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+               "input %s: its elements are %s, which cannot hold all numbers that it is to be "
+               "filled with",
+               input->name, ir_dtype_name (ir_tensor_dtype (tensor)));
+  ir_tensor_unref (tensor);
+  return NULL;
 }
 
 static IrTensor *
-random_tensor (const IrValue *input, const gint64 *dims, guint64 state, GError **error)
+random_tensor (
+    const IrValue *input, const gint64 *dims, const IrFill *asked, guint64 state, GError **error)
 {
   IrDtype dtype = tensor_part (input->type)->dtype;
   guint rank = (guint) MAX (tensor_part (input->type)->rank, 0);
   guint64 n = n_elements_of (input, dims);
 
-  if (dtype == IR_DTYPE_STRING)
+  if (dtype == IR_DTYPE_STRING && asked == NULL)
     return random_strings (rank, dims, n, &state);
+  if (dtype == IR_DTYPE_STRING)
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                   "input %s: its elements are strings, which numbers cannot fill", input->name);
+      return NULL;
+    }
   IrTensor *tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
-  if (tensor == NULL)
-    return NULL;
+  if (tensor == NULL || asked != NULL)
+    return asked_tensor (input, asked, tensor, &state, error);
   Range range = input_range (input);
   fill (dtype, &range, ir_tensor_data_writable (tensor), n, &state);
   return tensor;
@@ -520,17 +574,22 @@ random_tensor (const IrValue *input, const gint64 *dims, guint64 state, GError *
 
 /* A tensor, a sequence of some, or an optional that holds one of these. (transfer full) */
 static IrTensor *
-random_value (
-    const IrValue *input, const IrType *type, const gint64 *dims, guint64 state, GError **error)
+random_value (const IrValue *input,
+              const IrType *type,
+              const gint64 *dims,
+              const IrFill *asked,
+              guint64 state,
+              GError **error)
 {
   g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   guint n_items = type->kind == IR_TYPE_SEQUENCE ? SEQUENCE_ITEMS : 1;
 
   if (ir_type_is_tensor (type))
-    return random_tensor (input, dims, state, error);
+    return random_tensor (input, dims, asked, state, error);
   for (guint i = 0; i < n_items; i++)
     {
-      IrTensor *item = random_value (input, type->element, dims, next_bits (&state), error);
+      IrTensor *item = random_value (input, type->element, dims, asked, ir_random_bits (&state),
+                                     error);
       if (item == NULL)
         return NULL;
       g_ptr_array_add (items, item);
@@ -696,8 +755,14 @@ ir_random_inputs_with (IrModel *model, const IrRandomOptions *options, GError **
       if (g_cancellable_set_error_if_cancelled (options->cancellable, error) ||
           !input_dims (input, sizes, dims, error))
         return NULL;
-      guint64 state = options->seed ^ (G_GUINT64_CONSTANT (0xd1b54a32d192ed03) * (i + 1));
-      IrTensor *tensor = random_value (input, input->type, dims, state, error);
+      const IrFill *fill = options->fills != NULL
+                               ? g_hash_table_lookup (options->fills, GUINT_TO_POINTER (input->id))
+                               : NULL;
+      guint64 seed = fill != NULL && fill->has_seed ? fill->seed : options->seed;
+      guint64 state = seed ^ (G_GUINT64_CONSTANT (0xd1b54a32d192ed03) * (i + 1));
+      IrTensor *tensor = random_value (input, input->type, dims,
+                                       fill != NULL && fill->kind != IR_FILL_SUITABLE ? fill : NULL,
+                                       state, error);
       if (tensor == NULL)
         return NULL;
       g_hash_table_insert (inputs, GUINT_TO_POINTER (input->id), tensor);

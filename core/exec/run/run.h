@@ -104,6 +104,7 @@ typedef struct
   guint64 seed;
   GHashTable *bindings;      /* (nullable) symbol name -> gint64 *: sizes of symbolic dims */
   GHashTable *given;         /* (nullable) value id -> IrTensor: inputs that need none */
+  GHashTable *fills;         /* (nullable) value id -> IrFill: numbers that were asked for */
   guint64 limit;             /* most bytes of all of them together; 0: a quarter of memory */
   GCancellable *cancellable; /* (nullable) */
 } IrRandomOptions;
@@ -131,5 +132,7 @@ gboolean ir_random_bind_sizes (struct _IrEdit *edit,
                                const IrRandomOptions *options,
                                GError **error);
 GHashTable *ir_random_inputs (IrModel *model, guint64 seed, GHashTable *bindings, GError **error);
+/* Sizes of symbols that contents have are added to @bindings, where these do not say them. */
+void ir_bind_given (const IrModel *model, GHashTable *given, GHashTable *bindings);
 GHashTable *ir_random_inputs_beside (
     IrModel *model, guint64 seed, GHashTable *bindings, GHashTable *given, GError **error);

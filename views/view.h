@@ -29,7 +29,8 @@ struct _IrViewClass
 typedef enum
 {
   IR_VIEW_START,  /* left pane */
-  IR_VIEW_CENTRE, /* tabs in the middle */
+  IR_VIEW_CENTRE, /* the middle */
+  IR_VIEW_BESIDE, /* beside the middle, when asked for */
   IR_VIEW_END,    /* right pane */
   IR_VIEW_BOTTOM, /* tabs below the middle */
   IR_N_VIEW_PLACES

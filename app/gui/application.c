@@ -60,6 +60,7 @@ static const struct
   { "win.show('breakpoints')", { "<Alt>8" } },
   { "win.show('differences')", { "<Alt>9" } },
   { "win.show('why')", { "<Alt>0" } },
+  { "win.show('nodes')", { "<Alt>n" } },
   { "win.show-help-overlay", { "<Control>question" } },
   { "app.new-window", { "<Control><Shift>n" } },
   { "app.quit", { "<Control>q" } },

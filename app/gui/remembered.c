@@ -1,4 +1,4 @@
-/* sizes.ini in the user's data: a group per model, called by a checksum of its path, as the names of
+/* sizes.ini in the user's data, with what inputs are given: a group per model, called by a checksum of its path, as the names of
  * groups and keys are not free. The models that changed longest ago go first. */
 #include "config.h"
 
@@ -8,6 +8,7 @@
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
+#include "views/session/timeline.h"
 
 #include <string.h>
 
@@ -17,7 +18,60 @@ typedef struct
 {
   char *path;        /* (nullable) of the model whose sizes are in the session */
   GHashTable *sizes; /* (nullable) as they were written, referenced: the session makes new ones */
+  char *inputs;      /* (nullable) what was said of inputs, as it was written */
+  gboolean restoring;
 } Remembered;
+
+/* What is said of inputs: their names, how each is given, and what. */
+typedef struct
+{
+  GPtrArray *names, *kinds, *texts; /* of char * */
+} Inputs;
+
+static const char *const input_keys[] = { "inputs", "input-kinds", "input-texts" };
+
+static void
+inputs_clear (Inputs *inputs)
+{
+  g_ptr_array_unref (inputs->names);
+  g_ptr_array_unref (inputs->kinds);
+  g_ptr_array_unref (inputs->texts);
+}
+
+static Inputs
+inputs_of (IrSession *session)
+{
+  const IrGraph *graph = ir_session_get_original (session)->main;
+  Inputs inputs = { g_ptr_array_new_with_free_func (g_free),
+                    g_ptr_array_new_with_free_func (g_free),
+                    g_ptr_array_new_with_free_func (g_free) };
+
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    {
+      const IrValue *input = ir_graph_input (graph, i);
+      const IrInputWords *words = input != NULL ? ir_session_input_words (session, input->id)
+                                                : NULL;
+
+      if (words == NULL)
+        continue;
+      g_ptr_array_add (inputs.names, g_strdup (input->name));
+      g_ptr_array_add (inputs.kinds, g_strdup (words->kind));
+      g_ptr_array_add (inputs.texts, g_strdup (words->text));
+    }
+  return inputs;
+}
+
+/* All of it, to see whether it has changed. (transfer full) */
+static char *
+inputs_text (const Inputs *inputs)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < inputs->names->len; i++)
+    g_string_append_printf (text, "%s\n%s\n%s\n", (char *) inputs->names->pdata[i],
+                            (char *) inputs->kinds->pdata[i], (char *) inputs->texts->pdata[i]);
+  return g_string_free (text, FALSE);
+}
 
 static void
 remembered_free (gpointer data)
@@ -25,6 +79,7 @@ remembered_free (gpointer data)
   Remembered *self = data;
 
   g_free (self->path);
+  g_free (self->inputs);
   g_clear_pointer (&self->sizes, g_hash_table_unref);
   g_free (self);
 }
@@ -64,10 +119,12 @@ drop_oldest (GKeyFile *file)
     g_key_file_remove_group (file, groups[i], NULL);
 }
 
-/* The group goes to the end of the file. Where it cannot be written, sizes last as long as the window. */
+/* The group goes to the end of the file. Where it cannot be written, what was said lasts as long
+ * as the window. */
 static void
-write_sizes (const char *path, GHashTable *sizes)
+write_model (const char *path, GHashTable *sizes, const Inputs *inputs)
 {
+  const GPtrArray *const lists[] = { inputs->names, inputs->kinds, inputs->texts };
   g_autoptr (GKeyFile) file = load ();
   g_autofree char *group = group_of (path), *name = file_path (), *dir = g_path_get_dirname (name);
   g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func (g_free);
@@ -79,12 +136,14 @@ write_sizes (const char *path, GHashTable *sizes)
     g_ptr_array_add (texts, g_strdup_printf ("%s=%" G_GINT64_FORMAT, (const char *) key,
                                              *(const gint64 *) size));
   g_key_file_remove_group (file, group, NULL);
+  if (texts->len + inputs->names->len > 0)
+    g_key_file_set_string (file, group, "path", path);
   if (texts->len > 0)
-    {
-      g_key_file_set_string (file, group, "path", path);
-      g_key_file_set_string_list (file, group, "sizes", (const char *const *) texts->pdata,
-                                  texts->len);
-    }
+    g_key_file_set_string_list (file, group, "sizes", (const char *const *) texts->pdata,
+                                texts->len);
+  for (guint i = 0; inputs->names->len > 0 && i < G_N_ELEMENTS (lists); i++)
+    g_key_file_set_string_list (file, group, input_keys[i], (const char *const *) lists[i]->pdata,
+                                lists[i]->len);
   drop_oldest (file);
   g_mkdir_with_parents (dir, 0700);
   g_key_file_save_to_file (file, name, NULL);
@@ -121,31 +180,80 @@ restore (IrSession *session, const char *path)
     }
 }
 
+/* What was given then may be gone, or the input another: then it is random, and that is said. */
 static void
-take_sizes (Remembered *self, IrSession *session)
+restore_inputs (IrSession *session, const char *path)
+{
+  g_autoptr (GKeyFile) file = load ();
+  g_autofree char *group = group_of (path);
+  GStrv lists[G_N_ELEMENTS (input_keys)];
+  guint n = G_MAXUINT;
+
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    {
+      lists[i] = g_key_file_get_string_list (file, group, input_keys[i], NULL, NULL);
+      n = MIN (n, lists[i] != NULL ? g_strv_length (lists[i]) : 0);
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      const IrValue *input = ir_graph_find_value (ir_session_get_original (session)->main,
+                                                  lists[0][i]);
+      g_autoptr (GError) error = NULL;
+
+      if (input == NULL || !ir_value_is_graph_input (input) ||
+          ir_session_give_input (session, input->id, lists[1][i], lists[2][i], &error))
+        continue;
+      g_autofree char *text = g_strdup_printf ("Input %s is random: %s", input->name,
+                                               error != NULL ? error->message
+                                                             : "what it was given is not known");
+      g_signal_emit_by_name (session, "message", text);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    g_strfreev (lists[i]);
+}
+
+static void
+take (Remembered *self, IrSession *session, const Inputs *inputs)
 {
   g_clear_pointer (&self->sizes, g_hash_table_unref);
   self->sizes = g_hash_table_ref (ir_session_get_sizes (session));
+  g_free (self->inputs);
+  self->inputs = inputs_text (inputs);
 }
 
 static void
 on_changed (IrSession *session, guint flags, Remembered *self)
 {
   const char *path = ir_session_is_empty (session) ? NULL : ir_session_get_path (session);
+  Inputs inputs;
 
   if (!(flags & IR_CHANGED_INPUTS) || path == NULL)
+    return;
+  if (self->restoring)
     return;
   if (g_strcmp0 (path, self->path) != 0 ||
       (flags == IR_CHANGED_ALL && g_hash_table_size (ir_session_get_sizes (session)) == 0))
     {
       g_free (self->path);
       self->path = g_strdup (path);
-      take_sizes (self, session);
+      self->restoring = TRUE;
       restore (session, path);
+      restore_inputs (session, path);
+      self->restoring = FALSE;
+      inputs = inputs_of (session);
     }
-  else if (ir_session_get_sizes (session) != self->sizes && flags != IR_CHANGED_ALL)
-    write_sizes (path, ir_session_get_sizes (session));
-  take_sizes (self, session);
+  else
+    {
+      g_autofree char *text = NULL;
+
+      inputs = inputs_of (session);
+      text = inputs_text (&inputs);
+      if (flags != IR_CHANGED_ALL &&
+          (ir_session_get_sizes (session) != self->sizes || g_strcmp0 (text, self->inputs) != 0))
+        write_model (path, ir_session_get_sizes (session), &inputs);
+    }
+  take (self, session, &inputs);
+  inputs_clear (&inputs);
 }
 
 void

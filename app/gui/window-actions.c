@@ -60,6 +60,12 @@ activate_check_execution (GSimpleAction *action, GVariant *parameter, gpointer u
 }
 
 static void
+activate_prove_all (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_prove_all (IR_WINDOW (user_data)->session);
+}
+
+static void
 activate_inputs (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   IrWindow *self = IR_WINDOW (user_data);
@@ -164,16 +170,36 @@ change_show_bottom (GSimpleAction *action, GVariant *value, gpointer user_data)
 }
 
 static void
+change_show_beside (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  ir_window_show_pane (user_data, IR_VIEW_BESIDE, g_variant_get_boolean (value));
+}
+
+static void
 change_graph_alone (GSimpleAction *action, GVariant *value, gpointer user_data)
 {
   ir_window_show_alone (user_data, g_variant_get_boolean (value));
 }
 
-/* win.view('zoom-in') is "view.zoom-in" of the centre view on top. */
+/* What may be meant of the text, while it has the focus. */
+static IrView *
+view_meant (IrWindow *self, const char *what)
+{
+  static const char *const searches[] = { "search", "next-hit", "previous-hit", NULL };
+  IrView *beside = ir_window_visible_view (self, IR_VIEW_BESIDE);
+  GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (self));
+
+  return beside != NULL && focus != NULL && g_strv_contains (searches, what) &&
+                 gtk_widget_is_ancestor (focus, GTK_WIDGET (beside))
+             ? beside
+             : ir_window_visible_view (self, IR_VIEW_CENTRE);
+}
+
+/* win.view('zoom-in') is "view.zoom-in" of the graph. */
 static void
 activate_view (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
-  IrView *view = ir_window_visible_view (IR_WINDOW (user_data), IR_VIEW_CENTRE);
+  IrView *view = view_meant (user_data, g_variant_get_string (parameter, NULL));
   g_autofree char *name = g_strconcat ("view.", g_variant_get_string (parameter, NULL), NULL);
 
   if (view != NULL)
@@ -195,7 +221,8 @@ activate_show (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 static void
 activate_next_pane (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
-  static const IrViewPlace order[] = { IR_VIEW_START, IR_VIEW_CENTRE, IR_VIEW_END, IR_VIEW_BOTTOM };
+  static const IrViewPlace order[] = { IR_VIEW_START, IR_VIEW_CENTRE, IR_VIEW_BESIDE, IR_VIEW_END,
+                                       IR_VIEW_BOTTOM };
   IrWindow *self = IR_WINDOW (user_data);
   GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (self));
   guint current = 0;
@@ -250,6 +277,7 @@ static const IrWindowAction actions[] = {
   { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },
   { { "check-execution", activate_check_execution }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "prove-all", activate_prove_all }, NEEDS_GRAPH | NEEDS_STEPS | NEEDS_IDLE },
   { { "inputs", activate_inputs }, NEEDS_GRAPH },
   { { "run-options", activate_run_options }, NEEDS_NOTHING },
   { { "cancel", activate_cancel }, NEEDS_BUSY },
@@ -267,6 +295,7 @@ static const IrWindowAction actions[] = {
   { { "view", activate_view, "s" }, NEEDS_GRAPH },
   { { "show", activate_show, "s" }, NEEDS_GRAPH },
   { { "show-start", NULL, NULL, "false", change_show_start }, NEEDS_GRAPH },
+  { { "show-beside", NULL, NULL, "false", change_show_beside }, NEEDS_GRAPH },
   { { "show-end", NULL, NULL, "true", change_show_end }, NEEDS_GRAPH },
   { { "show-bottom", NULL, NULL, "false", change_show_bottom }, NEEDS_GRAPH },
   { { "graph-alone", NULL, NULL, "false", change_graph_alone }, NEEDS_GRAPH },

@@ -5,6 +5,7 @@
 #include "app/gui/panes.h"
 #include "app/gui/sides.h"
 #include "app/gui/state.h"
+#include "app/gui/unchecked-bar.h"
 #include "app/gui/window-private.h"
 #include "views/session/runs.h"
 #include "views/session/timeline.h"
@@ -74,6 +75,42 @@ help_button (GtkStack *stack)
   return button;
 }
 
+/* The text beside the graph, and which two graphs the picture compares. */
+static void
+add_centre_controls (IrWindow *self, GtkBox *bar)
+{
+  GtkWidget *chooser = ir_compare_chooser_new (self->session);
+  GtkWidget *text = gtk_toggle_button_new_with_label ("Text");
+
+  gtk_widget_set_tooltip_text (text, "The graph as text, beside it (Alt+2)");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (text), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Text beside the graph", -1);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (text), "win.show-beside");
+  gtk_widget_add_css_class (text, "flat");
+  gtk_widget_add_css_class (text, "beside-button");
+  gtk_widget_set_valign (text, GTK_ALIGN_CENTER);
+  gtk_widget_set_valign (chooser, GTK_ALIGN_CENTER);
+  gtk_widget_set_hexpand (chooser, TRUE);
+  gtk_widget_set_halign (chooser, GTK_ALIGN_END);
+  gtk_box_append (bar, chooser);
+  gtk_box_append (bar, text);
+}
+
+static GtkWidget *
+close_button (const char *action)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name ("window-close-symbolic");
+
+  gtk_widget_set_tooltip_text (button, "Close");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Close the text", -1);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
+  gtk_widget_add_css_class (button, "flat");
+  gtk_widget_add_css_class (button, "help-button");
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  return button;
+}
+
 static GtkStack *
 fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
 {
@@ -109,16 +146,13 @@ fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
       gtk_box_append (GTK_BOX (bar), help);
     }
   if (place == IR_VIEW_CENTRE)
-    {
-      GtkWidget *chooser = ir_compare_chooser_new (self->session);
-
-      gtk_widget_set_hexpand (chooser, TRUE);
-      gtk_widget_set_halign (chooser, GTK_ALIGN_END);
-      gtk_widget_set_valign (chooser, GTK_ALIGN_CENTER);
-      gtk_box_append (GTK_BOX (bar), chooser);
-    }
+    add_centre_controls (self, GTK_BOX (bar));
+  if (place == IR_VIEW_BESIDE)
+    gtk_box_append (GTK_BOX (bar), close_button ("win.show-beside"));
   gtk_widget_set_vexpand (stack, TRUE);
   gtk_box_append (box, bar);
+  if (place == IR_VIEW_START)
+    gtk_box_append (box, ir_unchecked_bar_new (self->session));
   gtk_box_append (box, stack);
   return GTK_STACK (stack);
 }
@@ -149,9 +183,8 @@ static void
 build_panes (IrWindow *self)
 {
   GtkBox *const boxes[IR_N_VIEW_PLACES] = {
-    [IR_VIEW_START] = self->start_box,
-    [IR_VIEW_CENTRE] = self->centre_box,
-    [IR_VIEW_END] = self->end_box,
+    [IR_VIEW_START] = self->start_box,   [IR_VIEW_CENTRE] = self->centre_box,
+    [IR_VIEW_BESIDE] = self->beside_box, [IR_VIEW_END] = self->end_box,
     [IR_VIEW_BOTTOM] = self->bottom_box,
   };
 
@@ -164,6 +197,7 @@ build_panes (IrWindow *self)
 #define START_WIDTH   300
 #define END_WIDTH     280
 #define BOTTOM_HEIGHT 230
+#define BESIDE_PART   0.45 /* of the graph's width */
 
 static int
 start_place (GtkPaned *paned, gpointer data)
@@ -183,9 +217,16 @@ bottom_place (GtkPaned *paned, gpointer data)
   return MAX (gtk_widget_get_height (GTK_WIDGET (paned)) - BOTTOM_HEIGHT, 200);
 }
 
+static int
+beside_place (GtkPaned *paned, gpointer data)
+{
+  return (int) ((1 - BESIDE_PART) * gtk_widget_get_width (GTK_WIDGET (paned)));
+}
+
 static void
 set_up_dividers (IrWindow *self)
 {
+  ir_panes_set_up (self->beside_paned, beside_place, NULL);
   ir_panes_set_up (self->start_paned, start_place, NULL);
   ir_panes_set_up (self->end_paned, end_place, NULL);
   ir_panes_set_up (self->bottom_paned, bottom_place, NULL);
@@ -222,6 +263,20 @@ place_panes (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+/* The text keeps its width, which is only known once the window has its own. */
+static gboolean
+place_beside (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  const int width = gtk_widget_get_width (widget);
+  const int wanted = ir_state_get_int ("beside-width", (int) (BESIDE_PART * width));
+
+  if (width <= 1)
+    return G_SOURCE_CONTINUE;
+  gtk_paned_set_position (GTK_PANED (widget),
+                          MAX (width - MAX (MIN (wanted, (int) (0.7 * width)), 240), 240));
+  return G_SOURCE_REMOVE;
+}
+
 /* Gives the panes their sizes as soon as the window has its own */
 void
 ir_window_place_panes (IrWindow *self)
@@ -244,6 +299,8 @@ ir_window_remember_panes (IrWindow *self)
     keep_size ("start-width", gtk_paned_get_position (self->start_paned));
   if (!ir_sides_get_narrow (self->sides) && ir_sides_get_shown (self->sides, IR_SIDES_END))
     keep_size ("end-width", gtk_widget_get_width (GTK_WIDGET (self->end_box)));
+  if (gtk_widget_get_visible (GTK_WIDGET (self->beside_box)))
+    keep_size ("beside-width", gtk_widget_get_width (GTK_WIDGET (self->beside_box)));
   if (gtk_widget_get_visible (GTK_WIDGET (self->bottom_box)))
     keep_size ("bottom-height", gtk_widget_get_height (GTK_WIDGET (self->bottom_box)));
 }
@@ -283,8 +340,12 @@ ir_window_update_float (IrWindow *self)
     gtk_widget_measure (GTK_WIDGET (self->float_box), GTK_ORIENTATION_VERTICAL, -1, &height, NULL,
                         NULL, NULL);
   for (guint i = 0; i < self->views->len; i++)
-    if (ir_view_get_info (self->views->pdata[i])->place == IR_VIEW_CENTRE)
-      ir_view_set_inset (self->views->pdata[i], any ? height + FLOAT_MARGIN : 0);
+    {
+      const IrViewPlace place = ir_view_get_info (self->views->pdata[i])->place;
+
+      if (place == IR_VIEW_CENTRE || place == IR_VIEW_BESIDE)
+        ir_view_set_inset (self->views->pdata[i], any ? height + FLOAT_MARGIN : 0);
+    }
 }
 
 /* -- which panes are shown -- */
@@ -303,6 +364,24 @@ show_bottom (IrWindow *self, gboolean shown)
   gtk_widget_set_visible (GTK_WIDGET (self->bottom_box), shown);
   gtk_widget_set_visible (GTK_WIDGET (self->bottom_tabs), !shown && !self->alone);
   set_state (self, "show-bottom", shown);
+}
+
+static void
+show_beside (IrWindow *self, gboolean shown)
+{
+  const gboolean was_shown = gtk_widget_get_visible (GTK_WIDGET (self->beside_box));
+  GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (self));
+  const gboolean had_focus = focus != NULL &&
+                             gtk_widget_is_ancestor (focus, GTK_WIDGET (self->beside_box));
+
+  if (was_shown && !shown)
+    keep_size ("beside-width", gtk_widget_get_width (GTK_WIDGET (self->beside_box)));
+  if (shown && !was_shown)
+    gtk_widget_add_tick_callback (GTK_WIDGET (self->beside_paned), place_beside, NULL, NULL);
+  gtk_widget_set_visible (GTK_WIDGET (self->beside_box), shown);
+  set_state (self, "show-beside", shown);
+  if (had_focus && !shown)
+    ir_view_focus_content (ir_window_visible_view (self, IR_VIEW_CENTRE));
 }
 
 /* Back to how it was, when something else than the graph is asked for */
@@ -326,6 +405,8 @@ ir_window_show_pane (IrWindow *self, IrViewPlace place, gboolean shown)
     end_alone (self);
   if (place == IR_VIEW_BOTTOM)
     show_bottom (self, shown);
+  else if (place == IR_VIEW_BESIDE)
+    show_beside (self, shown);
   else if (place != IR_VIEW_CENTRE)
     ir_sides_set_shown (self->sides, place == IR_VIEW_START ? IR_SIDES_START : IR_SIDES_END, shown);
 }
@@ -340,6 +421,7 @@ ir_window_show_alone (IrWindow *self, gboolean alone)
     {
       self->shown_before[IR_VIEW_START] = ir_sides_get_shown (self->sides, IR_SIDES_START);
       self->shown_before[IR_VIEW_END] = ir_sides_get_shown (self->sides, IR_SIDES_END);
+      self->shown_before[IR_VIEW_BESIDE] = gtk_widget_get_visible (GTK_WIDGET (self->beside_box));
       self->shown_before[IR_VIEW_BOTTOM] = gtk_widget_get_visible (GTK_WIDGET (self->bottom_box));
     }
   else
@@ -365,8 +447,7 @@ ir_window_raise_panes (IrWindow *self)
   const gboolean steps = ir_session_get_n_steps (self->session) > 0;
   const gboolean run = ir_session_get_run (self->session, IR_SIDE_AFTER) != NULL;
 
-  if (steps && !self->raised[IR_VIEW_START] && !self->alone &&
-      !ir_sides_get_narrow (self->sides))
+  if (steps && !self->raised[IR_VIEW_START] && !self->alone && !ir_sides_get_narrow (self->sides))
     ir_window_show_pane (self, IR_VIEW_START, TRUE);
   if (run && !self->raised[IR_VIEW_BOTTOM] && !self->alone)
     ir_window_show_pane (self, IR_VIEW_BOTTOM, TRUE);

@@ -36,8 +36,8 @@ struct _IrWindow
   AdwBin *welcome;
   AdwBin *workspace;
   IrSides *sides;
-  GtkPaned *start_paned, *end_paned, *bottom_paned;
-  GtkBox *start_box, *centre_box, *end_box, *bottom_box, *bottom_tabs;
+  GtkPaned *start_paned, *end_paned, *bottom_paned, *beside_paned;
+  GtkBox *start_box, *centre_box, *beside_box, *end_box, *bottom_box, *bottom_tabs;
   GtkOverlay *centre_overlay;
   GtkBox *float_box;
   gboolean raised[IR_N_VIEW_PLACES];       /* panes that came by themselves */

@@ -521,8 +521,10 @@ ir_window_class_init (IrWindowClass *klass)
   BIND (start_paned);
   BIND (end_paned);
   BIND (bottom_paned);
+  BIND (beside_paned);
   BIND (start_box);
   BIND (centre_box);
+  BIND (beside_box);
   BIND (end_box);
   BIND (workspace);
   BIND (centre_overlay);

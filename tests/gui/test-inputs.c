@@ -234,12 +234,192 @@ test_data_sets (Fixture *fixture, gconstpointer data)
   g_assert_cmpstr (subtitle (dialog, "a"), ==, "float[2] · random");
 }
 
+/* -- what is said of an input -- */
+
+typedef enum
+{
+  RANDOM,
+  NUMPY,
+  PICTURE,
+  NUMBERS
+} Kind;
+
+static gboolean
+is_expander (GtkWidget *widget, gconstpointer title)
+{
+  return ADW_IS_EXPANDER_ROW (widget) &&
+         strcmp (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (widget)), title) == 0;
+}
+
+static gboolean
+is_drop_down (GtkWidget *widget, gconstpointer data)
+{
+  return GTK_IS_DROP_DOWN (widget);
+}
+
+static gboolean
+is_entry (GtkWidget *widget, gconstpointer data)
+{
+  return GTK_IS_ENTRY (widget);
+}
+
+static gboolean
+is_combo (GtkWidget *widget, gconstpointer title)
+{
+  return ADW_IS_COMBO_ROW (widget) &&
+         strcmp (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (widget)), title) == 0;
+}
+
+/* As a user does: chooses the kind, and types. */
+static GtkWidget *
+say (GtkWidget *dialog, const char *input, Kind kind, const char *text)
+{
+  GtkWidget *row = find_widget (dialog, is_expander, input), *entry;
+
+  g_assert_nonnull (row);
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (find_widget (row, is_drop_down, NULL)), kind);
+  entry = text != NULL ? find_widget (row, is_entry, NULL) : NULL;
+  if (text != NULL)
+    gtk_editable_set_text (GTK_EDITABLE (entry), text);
+  return row;
+}
+
+typedef struct
+{
+  GtkWidget *dialog;
+  const char *input, *part;
+} Subtitle;
+
+static gboolean
+has_part (gpointer data)
+{
+  const Subtitle *wanted = data;
+
+  return strstr (subtitle (wanted->dialog, wanted->input), wanted->part) != NULL;
+}
+
+static void
+expect_subtitle (GtkWidget *dialog, const char *input, const char *part)
+{
+  Subtitle wanted = { dialog, input, part };
+
+  wait_for (part, has_part, &wanted);
+}
+
+static const IrTensor *
+contents (Fixture *fixture, const char *input)
+{
+  const IrModel *model = ir_session_get_frame (fixture->session)->before;
+  const IrValue *value = ir_graph_find_value (model->main, input);
+
+  return g_hash_table_lookup (ir_session_get_inputs (fixture->session),
+                              GUINT_TO_POINTER (value->id));
+}
+
+static char *
+write_picture (Fixture *fixture)
+{
+  static const char content[] = "P6 2 1 255\n\x0a\x14\x1e\x0b\x15\x1f";
+  char *path = g_build_filename (fixture->dir, "two.ppm", NULL);
+
+  g_assert_true (g_file_set_contents (path, content, sizeof content - 1, NULL));
+  return path;
+}
+
+static const char three[] = HEAD
+    "g (float[1,3,1,2] image, float[2] a, uint8[1,h,w,3] open) => (y, z, u) "
+    "{ y = Neg (image) z = Neg (a) u = Identity (open) }";
+
+static void
+test_pictures (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *path = write_picture (fixture);
+  GtkWidget *dialog = open_dialog (fixture), *row = say (dialog, "image", PICTURE, path);
+  const IrTensor *tensor;
+
+  expect_subtitle (dialog, "image", "float[1,3,1,2] · [[[[-");
+  adw_combo_row_set_selected (ADW_COMBO_ROW (find_widget (row, is_combo, "Normalization")), 3);
+  expect_subtitle (dialog, "image", "float[1,3,1,2] · [[[[10");
+  tensor = contents (fixture, "image");
+  g_assert_cmpfloat (ir_tensor_get_double (tensor, 5), ==, 31);
+  adw_combo_row_set_selected (ADW_COMBO_ROW (find_widget (row, is_combo, "Channels")), 2);
+  expect_subtitle (dialog, "image", "[[[[30");
+  /* its own size, until another is asked for */
+  say (dialog, "open", PICTURE, path);
+  expect_subtitle (dialog, "open", "uint8[1,1,2,3] · [[[[10");
+  ir_session_set_size (fixture->session, "w", 4);
+  g_assert_cmpint (ir_tensor_dims (contents (fixture, "open"))[2], ==, 4);
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", has_run, fixture->session);
+  /* what cannot be is said, and what was there stays */
+  say (dialog, "image", PICTURE, "/no/such/picture.png");
+  expect_subtitle (dialog, "image", "there is no file '/no/such/picture.png'");
+  g_assert_cmpfloat (ir_tensor_get_double (contents (fixture, "image"), 0), ==, 30);
+}
+
+static void
+test_numbers (Fixture *fixture, gconstpointer data)
+{
+  GtkWidget *dialog = open_dialog (fixture), *row;
+  const IrInputWords *words;
+
+  say (dialog, "a", NUMBERS, "3, -4.5");
+  expect_subtitle (dialog, "a", "float[2] · [3, -4.5]");
+  say (dialog, "a", NUMBERS, "1,<b>");
+  expect_subtitle (dialog, "a", "found '<b>'");
+  g_assert_nonnull (find_widget (dialog, is_label, "found '<b>'"));
+  say (dialog, "a", NUMBERS, "1,2,3");
+  expect_subtitle (dialog, "a", "3 numbers do not fit float[2]");
+  row = say (dialog, "a", RANDOM, NULL);
+  expect_subtitle (dialog, "a", "float[2] · random");
+  adw_combo_row_set_selected (ADW_COMBO_ROW (find_widget (row, is_combo, "Distribution")), 2);
+  expect_subtitle (dialog, "a", "float[2] · uniform");
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", has_run, fixture->session);
+  words = ir_session_input_words (
+      fixture->session,
+      ir_graph_find_value (ir_session_get_frame (fixture->session)->before->main, "a")->id);
+  g_assert_cmpstr (words->kind, ==, IR_INPUT_FILL);
+}
+
+/* All that was said is there again when the model is opened again; what is gone is random, and said. */
+static void
+test_remembered_inputs (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *picture = write_picture (fixture);
+  g_autofree char *path = g_build_filename (fixture->dir, "graph.onnxtxt", NULL);
+  g_autofree char *other = g_build_filename (fixture->dir, "other.onnxtxt", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path), other_file = g_file_new_for_path (other);
+  GtkWidget *dialog = open_dialog (fixture);
+
+  g_assert_true (g_file_set_contents (other, fixed, -1, NULL));
+  say (dialog, "image", PICTURE, picture);
+  say (dialog, "a", NUMBERS, "5,6");
+  expect_subtitle (dialog, "image", "[[[[-");
+  expect_subtitle (dialog, "a", "[5, 6]");
+  gtk_window_destroy (GTK_WINDOW (dialog));
+  ir_window_open (fixture->window, other_file);
+  wait_for ("another model", is_open_and_idle, fixture->session);
+  g_assert_cmpuint (g_hash_table_size (ir_session_get_inputs (fixture->session)), ==, 0);
+  g_assert_cmpint (g_unlink (picture), ==, 0);
+  ir_window_open (fixture->window, file);
+  wait_for ("the model", is_open_and_idle, fixture->session);
+  g_assert_cmpfloat (ir_tensor_get_double (contents (fixture, "a"), 1), ==, 6);
+  g_assert_null (contents (fixture, "image"));
+  dialog = open_dialog (fixture);
+  g_assert_cmpstr (subtitle (dialog, "image"), ==, "float[1,3,1,2] · random");
+}
+
 int
 main (int argc, char **argv)
 {
   start_window_tests (&argc, &argv);
   g_test_add ("/inputs/proposed-sizes", Fixture, fixed, set_up, test_proposed_sizes, tear_down);
   g_test_add ("/inputs/remembered-sizes", Fixture, fixed, set_up, test_remembered_sizes, tear_down);
+  g_test_add ("/inputs/pictures", Fixture, three, set_up, test_pictures, tear_down);
+  g_test_add ("/inputs/numbers", Fixture, three, set_up, test_numbers, tear_down);
+  g_test_add ("/inputs/remembered-inputs", Fixture, three, set_up, test_remembered_inputs,
+              tear_down);
   g_test_add ("/inputs/data-sets", Fixture, pair, set_up, test_data_sets, tear_down);
   return run_window_tests ();
 }

@@ -304,6 +304,62 @@ load_style (void)
                                               GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
 }
 
+/* -- the text beside the graph -- */
+
+static int
+least_width (GtkWidget *widget)
+{
+  int least;
+
+  gtk_widget_measure (widget, GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL, NULL, NULL);
+  return least;
+}
+
+static int
+right_edge (IrWindow *window, const char *view)
+{
+  GtkWidget *found = find (GTK_WIDGET (window), has_type, (gpointer) view);
+  graphene_rect_t bounds;
+
+  g_assert_true (gtk_widget_compute_bounds (found, GTK_WIDGET (window), &bounds));
+  return (int) (bounds.origin.x + bounds.size.width);
+}
+
+static void
+test_beside (void)
+{
+  static const int sizes[][2] = { { 1280, 860 }, { 800, 600 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      IrWindow *window = open_window (sizes[i][0], sizes[i][1]);
+      int width;
+
+      width = gtk_widget_get_width (GTK_WIDGET (window));
+      g_action_group_activate_action (G_ACTION_GROUP (window), "show",
+                                      g_variant_new_string ("text"));
+      expect_seen (window, "IrTextView", TRUE);
+      settle (300);
+      g_test_message ("graph %d, text %d",
+                      least_width (find (GTK_WIDGET (window), has_type, "IrGraphView")),
+                      least_width (find (GTK_WIDGET (window), has_type, "IrTextView")));
+      expect_seen (window, "IrGraphView", TRUE);
+      g_assert_cmpint (gtk_widget_get_width (GTK_WIDGET (window)), ==, width);
+      g_assert_cmpint (right_edge (window, "IrTextView"), <=, width);
+      if (sizes[i][0] > 1200)
+        g_assert_cmpint (right_edge (window, "IrPropertiesView"), <=, width);
+      /* alone it has the window, and then the text is back */
+      g_action_group_activate_action (G_ACTION_GROUP (window), "graph-alone", NULL);
+      expect_seen (window, "IrTextView", FALSE);
+      g_action_group_activate_action (G_ACTION_GROUP (window), "graph-alone", NULL);
+      expect_seen (window, "IrTextView", TRUE);
+      g_action_group_activate_action (G_ACTION_GROUP (window), "show-beside", NULL);
+      expect_seen (window, "IrTextView", FALSE);
+      g_assert_false (is_on (window, "show-beside"));
+      close_window (window);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -313,6 +369,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/panes come when there is something in them", test_raised);
   g_test_add_func ("/layout/the graph alone, and back", test_alone);
   g_test_add_func ("/layout/panes lie over the graph in a small window", test_narrow);
+  g_test_add_func ("/layout/the text is beside the graph", test_beside);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
   g_test_add_func ("/layout/each icon says what it does", test_names);
   return run_window_tests ();

@@ -9,7 +9,9 @@
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/session/debug.h"
+#include "views/nodes/node-list.h"
 #include "views/session/file.h"
+#include "views/session/selection.h"
 #include "views/view.h"
 
 static void
@@ -140,6 +142,153 @@ test_help (void)
     }
 }
 
+/* -- steps that were not checked -- */
+
+static gboolean
+is_check (GtkWidget *widget)
+{
+  return GTK_IS_BUTTON (widget) &&
+         g_strcmp0 (gtk_button_get_label (GTK_BUTTON (widget)), "Check") == 0;
+}
+
+static GtkWidget *
+find_check (GtkWidget *root)
+{
+  GtkWidget *found = is_check (root) ? root : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL && found == NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_check (child);
+  return found;
+}
+
+/* 4.3 GFLOP: more than is checked by itself. */
+static const char large_graph[] =
+    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+    "g (float[1024,2048] x, float[2048,1024] w) => (float[1024,1024] y) "
+    "{ h = Identity (x) y = MatMul (h, w) }";
+
+static void
+test_unchecked (void)
+{
+  g_autofree char *dir = g_dir_make_tmp ("irscope-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (dir, "large.onnxtxt", NULL);
+  IrWindow *window = ir_window_new (NULL);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *check, *label;
+  gboolean large;
+
+  g_assert_true (g_file_set_contents (path, large_graph, -1, NULL));
+  ir_session_open (session, path);
+  gtk_window_present (GTK_WINDOW (window));
+  wait_for ("the model", is_open_and_idle, session);
+  check = find_check (GTK_WIDGET (window));
+  g_assert_nonnull (check);
+  g_assert_false (gtk_widget_get_visible (gtk_widget_get_parent (check)));
+  ir_session_run_pipeline (session, NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  g_assert_cmpuint (ir_session_n_unproved (session, &large), ==, ir_session_get_n_steps (session));
+  g_assert_cmpuint (ir_session_get_n_steps (session), >, 0);
+  g_assert_true (large);
+  g_assert_true (gtk_widget_get_visible (gtk_widget_get_parent (check)));
+  label = gtk_widget_get_first_child (gtk_widget_get_parent (check));
+  g_assert_true (g_str_has_suffix (gtk_label_get_text (GTK_LABEL (label)), "not checked: large"));
+  /* cancelled, and asked for again */
+  ir_session_prove_all (session);
+  ir_session_cancel (session);
+  wait_for ("the end", is_open_and_idle, session);
+  g_signal_emit_by_name (check, "clicked");
+  wait_for ("the check", is_open_and_idle, session);
+  g_assert_cmpuint (ir_session_n_unproved (session, &large), ==, 0);
+  g_assert_cmpint (ir_history_step (ir_session_get_history (session), 1)->proof.verdict, ==,
+                   IR_VERDICT_EXACT);
+  g_assert_false (gtk_widget_get_visible (gtk_widget_get_parent (check)));
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
+/* -- the table of nodes -- */
+
+static guint
+n_rows (GtkWidget *table)
+{
+  return g_list_model_get_n_items (
+      G_LIST_MODEL (gtk_column_view_get_model (GTK_COLUMN_VIEW (table))));
+}
+
+static char *
+cell (GtkWidget *table, guint row, IrNodeColumn column)
+{
+  g_autoptr (IrNodeRow) item = g_list_model_get_item (
+      G_LIST_MODEL (gtk_column_view_get_model (GTK_COLUMN_VIEW (table))), row);
+
+  return ir_node_row_text (item, column);
+}
+
+static void
+expect_cell (GtkWidget *table, guint row, IrNodeColumn column, const char *text)
+{
+  g_autofree char *found = cell (table, row, column);
+
+  g_assert_cmpstr (found, ==, text);
+}
+
+static void
+sort_by (GtkWidget *table, IrNodeColumn column)
+{
+  g_autoptr (GtkColumnViewColumn)
+      title = g_list_model_get_item (gtk_column_view_get_columns (GTK_COLUMN_VIEW (table)), column);
+
+  gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (table), title, GTK_SORT_DESCENDING);
+}
+
+static void
+test_nodes (void)
+{
+  g_autofree char *path = example ("digits.onnx");
+  IrWindow *window = ir_window_new (NULL);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *view, *table, *entry;
+  GtkSelectionModel *selection;
+  const IrModel *model;
+
+  ir_session_open (session, path);
+  gtk_window_present (GTK_WINDOW (window));
+  wait_for ("the model", is_open_and_idle, session);
+  model = ir_session_get_frame (session)->model;
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show", g_variant_new_string ("nodes"));
+  settle (200);
+  view = find_type (GTK_WIDGET (window), ir_view_find ("nodes")->get_type ());
+  table = find_type (view, GTK_TYPE_COLUMN_VIEW);
+  g_assert_true (gtk_widget_get_mapped (table));
+  entry = find_type (view, GTK_TYPE_SEARCH_ENTRY);
+  g_assert_cmpuint (n_rows (table), ==, ir_model_n_nodes (model));
+  sort_by (table, IR_NODE_COLUMN_INPUTS);
+  expect_cell (table, 0, IR_NODE_COLUMN_OPERATOR, "BatchNormalization");
+  sort_by (table, IR_NODE_COLUMN_SHAPE);
+  expect_cell (table, 0, IR_NODE_COLUMN_TYPE, "float");
+  gtk_editable_set_text (GTK_EDITABLE (entry), "op:softmax");
+  settle (300);
+  g_assert_cmpuint (n_rows (table), ==, 1);
+  expect_cell (table, 0, IR_NODE_COLUMN_OPERATOR, "Softmax");
+  expect_cell (table, 0, IR_NODE_COLUMN_SHAPE, "[batch,10]");
+  /* what is chosen there is chosen everywhere, and the other way round */
+  selection = gtk_column_view_get_model (GTK_COLUMN_VIEW (table));
+  gtk_selection_model_select_item (selection, 0, TRUE);
+  g_assert_cmpstr (ir_model_node (model, ir_session_get_selected_node (session))->op_type, ==,
+                   "Softmax");
+  gtk_editable_set_text (GTK_EDITABLE (entry), "op:gemm");
+  settle (300);
+  g_assert_false (gtk_selection_model_is_selected (selection, 0));
+  ir_session_select_node (session, ir_graph_find_node (model->main, "/fc/Gemm")->id);
+  g_assert_true (gtk_selection_model_is_selected (selection, 0));
+  gtk_editable_set_text (GTK_EDITABLE (entry), "cost>much");
+  settle (300);
+  g_assert_cmpuint (n_rows (table), ==, ir_model_n_nodes (model));
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
 /* -- breakpoints -- */
 
 static gboolean
@@ -240,6 +389,8 @@ main (int argc, char **argv)
   g_test_add_func ("/manners/all that has a key is a command", test_commands);
   g_test_add_func ("/manners/a command is done by its name", test_palette);
   g_test_add_func ("/manners/each view says how to read it", test_help);
+  g_test_add_func ("/manners/steps that were not checked can be", test_unchecked);
+  g_test_add_func ("/manners/all nodes are in a table", test_nodes);
   g_test_add_func ("/manners/breakpoints mean something", test_breakpoints);
   g_test_add_func ("/manners/recent files are graphs", test_recent);
   return run_window_tests ();

@@ -8,6 +8,7 @@
 typedef struct
 {
   GHashTable *given; /* value id -> IrTensor */
+  GHashTable *fills; /* value id -> IrFill */
   guint64 seed;
   GHashTable *sizes; /* of free dims, by name */
 } IrFeed;

@@ -6,6 +6,15 @@
 
 GHashTable *ir_session_get_inputs (IrSession *self); /* value id -> IrTensor: those given */
 void ir_session_set_input (IrSession *self, IrValueId input, IrTensor *tensor); /* (nullable) */
+/* What an input is given, in words: as the options of `irscope run` have it. */
+#define IR_INPUT_FILL "fill"
+typedef struct
+{
+  char *kind, *text;
+} IrInputWords;
+gboolean ir_session_give_input (
+    IrSession *self, IrValueId input, const char *kind, const char *text, GError **error);
+const IrInputWords *ir_session_input_words (IrSession *self, IrValueId input); /* (nullable) */
 guint64 ir_session_get_seed (IrSession *self); /* of the random inputs */
 void ir_session_set_seed (IrSession *self, guint64 seed);
 /* Sizes of free dims of inputs without a file, by name: what `irscope run --dim` gets. */

@@ -7,15 +7,11 @@
 #include "views/count.h"
 #include "views/session/debug-private.h"
 #include "views/session/problems-private.h"
+#include "views/session/prove-private.h"
 #include "views/session/replace.h"
 #include "views/session/runs-private.h"
 #include "views/session/selection-private.h"
 #include "views/session/undo-private.h"
-
-/* Proofs run every changed cone, so they are made by themselves only for graphs that run in about a
- * second. */
-#define PROVE_MAX_FLOPS G_GUINT64_CONSTANT (4000000000)
-#define PROVE_MAX_STEPS 2000
 
 typedef struct
 {
@@ -111,13 +107,6 @@ on_proof_progress (guint done, guint total, gpointer data)
   ir_job_report (data, total > 0 ? (double) done / total : -1, text);
 }
 
-static gboolean
-is_too_large (const IrModel *model)
-{
-  return ir_history_n_steps (model) > PROVE_MAX_STEPS ||
-         ir_history_step (model, 1)->cost_before.flops > PROVE_MAX_FLOPS;
-}
-
 /* Verdicts for all steps; returns a phrase for the message, or NULL when there is nothing to say.
  */
 static char *
@@ -130,8 +119,8 @@ prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cance
 
   if (!request->prove || ir_history_n_steps (model) == 0)
     return NULL;
-  if (is_too_large (model))
-    return g_strdup ("not checked: the graph is large");
+  if (ir_history_is_large (model))
+    return g_strdup ("not checked: large");
   inputs = ir_feed_inputs (&request->base.feed, ir_timeline_original (request->base.timeline),
                            &error);
   if (inputs != NULL)
@@ -152,7 +141,7 @@ judge_result (const PipelineRequest *request, IrModel *model, char **why, GCance
   g_autoptr (GHashTable) inputs = NULL;
   IrExecutionReport *report = NULL;
 
-  if (!request->prove || ir_history_n_steps (model) == 0 || is_too_large (model))
+  if (!request->prove || ir_history_n_steps (model) == 0 || ir_history_is_large (model))
     return NULL;
   inputs = ir_feed_inputs (&request->base.feed, model, &error);
   if (inputs != NULL)
@@ -203,9 +192,8 @@ compare_results (const PipelineRequest *request,
   if (inputs == NULL)
     return;
   with = ir_timeline_fork (request->original, n);
-  successor->what_if = ir_what_if_new (
-      with, model, inputs, ir_backend_find ("cpu"), NULL,
-      ir_history_step (with, n)->cost_before.flops <= PROVE_MAX_FLOPS, cancellable);
+  successor->what_if = ir_what_if_new (with, model, inputs, ir_backend_find ("cpu"), NULL,
+                                       !ir_history_is_large (with), cancellable);
 }
 
 static gpointer

@@ -28,7 +28,6 @@ IrTimeline *ir_timeline_until (IrTimeline *timeline, guint n_steps);
 
 IrTimeline *ir_session_get_timeline (IrSession *self); /* (transfer none) (nullable) */
 void ir_session_set_timeline (IrSession *self, IrTimeline *timeline);   /* takes it; tells nobody */
-IrModel *ir_session_get_original (IrSession *self);                     /* (nullable) step 0 */
 IrValueId ir_session_original_value (IrSession *self, IrValueId value); /* 0: none */
 
 void ir_session_place_cursor (IrSession *self, guint step); /* tells nobody */

@@ -10,6 +10,7 @@ IrModel *ir_session_get_history (IrSession *self); /* (nullable) for ir_history_
                                                       read only, main thread, until the next
                                                       IR_CHANGED_HISTORY; take snapshots only
                                                       through the frame */
+IrModel *ir_session_get_original (IrSession *self); /* (nullable) frozen: step 0 */
 guint ir_session_get_n_steps (IrSession *self);
 
 /* Lineage, under the lock that guards the history: (transfer full), as in history.h. */
@@ -31,6 +32,9 @@ gboolean ir_session_get_prove (IrSession *self);
 void ir_session_set_prove (IrSession *self, gboolean prove); /* verdicts on steps */
 /* Gives one step its verdict, also where all were not proved. */
 void ir_session_prove_step (IrSession *self, guint step);
+/* Those that have no verdict, and how they get one. */
+guint ir_session_n_unproved (IrSession *self, gboolean *large);
+void ir_session_prove_all (IrSession *self);
 
 /* Runs in the job's thread, between the begin and end of a pass run "edit" on a fork of the model
  * at the cursor; makes its own steps (ir_edit_begin_step). @problems gets what it finds beyond what

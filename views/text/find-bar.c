@@ -196,10 +196,11 @@ ir_find_bar_new (GtkSourceView *view)
   gtk_source_search_context_set_highlight (self->context, FALSE);
   self->entry = gtk_search_entry_new ();
   self->label = gtk_label_new (NULL);
-  gtk_widget_set_size_request (self->entry, 280, -1);
+  gtk_widget_set_size_request (self->entry, 130, -1);
+  gtk_widget_set_hexpand (self->entry, TRUE);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Find in the text", -1);
-  gtk_label_set_width_chars (GTK_LABEL (self->label), 14);
+  gtk_label_set_width_chars (GTK_LABEL (self->label), 9);
   gtk_label_set_xalign (GTK_LABEL (self->label), 0);
   gtk_widget_add_css_class (self->label, "dim-label");
   gtk_widget_add_css_class (self->label, "numeric");

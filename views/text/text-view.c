@@ -860,6 +860,6 @@ const IrViewInfo ir_view_text = {
   .doc = "The graph as text, to read and to edit.",
   .help = "The same graph in ONNX text. Edit it, then Apply: it becomes what the text "
           "says, as one step that can be undone. Ctrl+F searches the text.",
-  .place = IR_VIEW_CENTRE,
+  .place = IR_VIEW_BESIDE,
   .get_type = ir_text_view_get_type,
 };

@@ -13,6 +13,7 @@
 #include "core/render/render.h"
 #include "core/ir/cycles.h"
 #include "core/ir/pages.h"
+#include "passes/debug/rewrite.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +24,8 @@ typedef struct
 {
   CliModelOptions model;
   CliPlanOptions plan;
-  char *output, *diff, *why, *view, *tensor;
-  gint at;
+  char *output, *diff, *why, *view, *tensor, *sides;
+  gint at, rewrite;
   gboolean dark, constants, flat, left_to_right, wrap, cycle;
   gdouble zoom;
   double scale;
@@ -38,6 +39,10 @@ static const CliOption render_options[] = {
     "The graph after this step of the pipeline (as FILE@N)", "N" },
   { "diff", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, diff),
     "What changed from step N to step M, in one picture", "N:M" },
+  { "sides", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, sides),
+    "With --diff: overlay (the default: both in one), beside, before, or after", "HOW" },
+  { "rewrite", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, rewrite),
+    "Step N by itself: the nodes that it was applied to, and what became of them", "N" },
   { "why", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, why),
     "Why RULE did not fire at NODE: what fits its pattern, what does not, what is missing",
     "RULE:NODE" },
@@ -169,6 +174,93 @@ why_scene (
   return ir_scene_new_for_model (then, scene, cli->cancellable, error);
 }
 
+static const char *const sides[] = { "overlay", "beside", "before", "after", NULL };
+
+/* What of the picture of both is wanted. (transfer full) */
+static IrScene *
+choose_sides (IrScene *both, const char *wanted)
+{
+  g_autoptr (IrScene) before = NULL, after = NULL;
+
+  if (wanted == NULL || strcmp (wanted, "overlay") == 0)
+    return both;
+  if (strcmp (wanted, "after") != 0)
+    before = ir_scene_new_for_side (both, FALSE);
+  if (strcmp (wanted, "before") != 0)
+    after = ir_scene_new_for_side (both, TRUE);
+  ir_scene_unref (both);
+  if (before != NULL && after != NULL)
+    return ir_scene_new_joined (before, after, IR_SCENE_JOIN_SIDES);
+  return before != NULL ? g_steal_pointer (&before) : g_steal_pointer (&after);
+}
+
+static IrScene *
+diff_scene (Cli *cli,
+            const Options *options,
+            IrModel *history,
+            const IrSceneOptions *scene_options,
+            GError **error)
+{
+  g_autoptr (IrModel) a = NULL, b = NULL;
+  g_autoptr (IrDiff) diff = NULL;
+  IrScene *both;
+  guint from, to;
+
+  if (!parse_range (options->diff, ir_history_n_steps (history), &from, &to, error))
+    return NULL;
+  a = ir_history_snapshot (history, from);
+  b = ir_history_snapshot (history, to);
+  diff = ir_diff_new (a, b, TRUE);
+  both = ir_scene_new_for_diff (diff, scene_options, cli->cancellable, error);
+  return both != NULL ? choose_sides (both, options->sides) : NULL;
+}
+
+static IrScene *
+rewrite_scene (Cli *cli,
+               const Options *options,
+               IrModel *history,
+               const IrSceneOptions *scene_options,
+               GError **error)
+{
+  const guint n = ir_history_n_steps (history), step = (guint) options->rewrite;
+  g_autoptr (IrModel) before = NULL, after = NULL;
+  g_autoptr (IrRewrite) rewrite = NULL;
+  IrScene *scene;
+
+  if (options->rewrite < 1 || step > n)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "--rewrite %d: needs a step from 1 to %u", options->rewrite, n);
+      return NULL;
+    }
+  before = ir_history_snapshot (history, step - 1);
+  after = ir_history_snapshot (history, step);
+  rewrite = ir_rewrite_new (history, step, before, after);
+  scene = ir_rewrite_scene (rewrite, IR_SCENE_JOIN_RIGHT, scene_options, cli->cancellable, error);
+  if (scene == NULL && (error == NULL || *error == NULL))
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                 "--rewrite %u: the step touched %s; --diff %u:%u draws it in the graph", step,
+                 ir_rewrite_is_large (rewrite) ? "too many nodes to be drawn by themselves"
+                                               : "no nodes",
+                 step - 1, step);
+  return scene;
+}
+
+static gboolean
+check_sides (const Options *options, GError **error)
+{
+  if (options->sides == NULL)
+    return TRUE;
+  if (options->diff == NULL)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--sides: needs --diff N:M");
+  else if (!g_strv_contains (sides, options->sides))
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                 "--sides %s: needs overlay, beside, before or after", options->sides);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 static IrScene *
 graph_scene (
     Cli *cli, const Options *options, CliModel *opened, IrTextMeasure *measure, GError **error)
@@ -184,8 +276,9 @@ graph_scene (
     .folded = folded,
     .problems = opened->problems,
   };
-  guint from, to;
 
+  if (!check_sides (options, error))
+    return NULL;
   if (options->fold != NULL)
     {
       g_autoptr (IrScene)
@@ -198,14 +291,11 @@ graph_scene (
     }
   if (options->why != NULL)
     return why_scene (cli, options, opened, &scene_options, error);
-  if (options->diff == NULL)
-    return ir_scene_new_for_model (opened->model, &scene_options, cli->cancellable, error);
-  if (!parse_range (options->diff, ir_history_n_steps (opened->model), &from, &to, error))
-    return NULL;
-  g_autoptr (IrModel) a = ir_history_snapshot (opened->model, from);
-  g_autoptr (IrModel) b = ir_history_snapshot (opened->model, to);
-  g_autoptr (IrDiff) diff = ir_diff_new (a, b, TRUE);
-  return ir_scene_new_for_diff (diff, &scene_options, cli->cancellable, error);
+  if (options->rewrite != 0)
+    return rewrite_scene (cli, options, opened->model, &scene_options, error);
+  if (options->diff != NULL)
+    return diff_scene (cli, options, opened->model, &scene_options, error);
+  return ir_scene_new_for_model (opened->model, &scene_options, cli->cancellable, error);
 }
 
 static IrScene *
@@ -384,6 +474,20 @@ keep_cycle (CliModel *opened, GError **error)
 }
 
 static gboolean
+is_dot (const char *path)
+{
+  return g_str_has_suffix (path, ".dot") || g_str_has_suffix (path, ".gv");
+}
+
+/* More than the graph itself, which is written so that it can be read back. */
+static gboolean
+shows_more (const Options *options)
+{
+  return options->diff != NULL || options->why != NULL || options->rewrite != 0 ||
+         options->view != NULL || options->fold != NULL || options->constants || options->flat;
+}
+
+static gboolean
 write_picture (Cli *cli,
                const Options *options,
                CliModel *opened,
@@ -397,7 +501,7 @@ write_picture (Cli *cli,
                              .scale = options->scale,
                              .zoom = options->zoom };
 
-  if (g_str_has_suffix (options->output, ".dot") || g_str_has_suffix (options->output, ".gv"))
+  if (is_dot (options->output) && !shows_more (options))
     return ir_model_save (opened->model, options->output, "dot", NULL, error);
   measure = ir_text_measure_new ();
   scene = make_scene (cli, options, opened, measure, error);
@@ -429,7 +533,8 @@ run (Cli *cli)
       return CLI_BAD;
     }
   options->model.record_refusals = options->why != NULL;
-  if (!cli_model_open (cli, &options->model, file, options->diff != NULL || options->why != NULL,
+  if (!cli_model_open (cli, &options->model, file,
+                       options->diff != NULL || options->why != NULL || options->rewrite != 0,
                        &opened, &status))
     return status;
   if (options->cycle && !keep_cycle (&opened, &error))
@@ -456,9 +561,10 @@ const CliCommand cli_command_render = {
   .arguments = "FILE[@N]",
   .summary = "Write the picture that the window shows: SVG, PDF, PNG or DOT",
   .doc =
-      "A diff shows new nodes with +, removed ones with -, changed ones with ~. An answer of --why\n"
+      "A diff shows new nodes with +, removed ones with -, changed ones with ~; in DOT they have these\n"
+      "badges, the colours of the picture, and a style of line each. An answer of --why\n"
       "shows what fits with a check mark, what does not with a cross, and what is missing as a\n"
-      "dashed box.",
+      "dashed box. DOT of the graph alone can be read back.",
   .min_args = 1,
   .max_args = 1,
   .options = render_options,

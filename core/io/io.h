@@ -78,6 +78,7 @@ IrModel *ir_text_read_over (
     const char *text, gssize length, IrModel *base, GPtrArray *problems, GError **error);
 char *ir_text_write (IrModel *model);
 char *ir_text_write_options (IrModel *model, const IrTextOptions *options); /* (nullable) */
+char *ir_text_write_node (const IrNode *node); /* alone, in short, to be looked at */
 /* A model that holds nothing but the function of an op row's body: "name <attrs> (X) => (Y) {...}",
  * with or without a header of imports. */
 IrModel *ir_function_from_text (const char *text,

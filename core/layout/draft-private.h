@@ -64,7 +64,15 @@ typedef struct
 } SceneDraft;
 
 SceneDraft *scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *options);
+SceneDraft *scene_draft_new_empty (void);
 void scene_draft_free (SceneDraft *draft);
+void scene_item_add_row (SceneItem *item, const IrNode *node, guint slot, const IrValue *value);
+IrScene *scene_from_draft (const SceneDraft *draft,
+                           IrModel *model,
+                           const IrDiff *diff,
+                           const IrSceneOptions *options,
+                           GCancellable *cancellable,
+                           GError **error);
 guint scene_draft_port (const GArray *ports, guint64 port);
 char *scene_type_text (const IrValue *value);
 

@@ -16,14 +16,14 @@ typedef struct
 {
   SceneDraft *draft;
   const IrSceneOptions *options;
-  const IrDiff *diff; /* (nullable) */
-  gboolean same_ids;  /* both models have one history */
-  GHashTable *ends;   /* node or value -> end, as GINT_TO_POINTER (end) */
-  GHashTable *places; /* graph, or interned scope key -> Place */
-  GHashTable *items;  /* key of a pill or fold -> item + 1 */
-  GHashTable *links;  /* LinkKey -> index + 1 */
-  GHashTable *scopes; /* "graph/scope prefix" -> number of nodes */
-  GHashTable *fixed;  /* set of nodes that only constants lead to */
+  const IrDiff *diff;  /* (nullable) */
+  gboolean same_ids;   /* both models have one history */
+  GHashTable *ends;    /* node or value -> end, as GINT_TO_POINTER (end) */
+  GHashTable *places;  /* graph, or interned scope key -> Place */
+  GHashTable *items;   /* key of a pill or fold -> item + 1 */
+  GHashTable *links;   /* LinkKey -> index + 1 */
+  GHashTable *scopes;  /* "graph/scope prefix" -> number of nodes */
+  GHashTable *fixed;   /* set of nodes that only constants lead to */
   GHashTable *repeats; /* key of a group of copies -> SceneRepeat */
   GHashTable *shapes;  /* node -> id of the part of arithmetic on shapes that it belongs to */
   GStringChunk *names;
@@ -729,14 +729,11 @@ constant_figure (const IrValue *value)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-static void
-add_row (Collect *c, gint32 end, const IrNode *node, guint slot, const IrValue *value)
+void
+scene_item_add_row (SceneItem *item, const IrNode *node, guint slot, const IrValue *value)
 {
-  SceneItem *item = end >= 0 ? item_at (c, end) : NULL;
   SceneRow row;
 
-  if (item == NULL || item->kind != IR_SCENE_NODE)
-    return;
   if (item->rows == NULL)
     {
       item->rows = g_array_new (FALSE, FALSE, sizeof (SceneRow));
@@ -745,6 +742,13 @@ add_row (Collect *c, gint32 end, const IrNode *node, guint slot, const IrValue *
   row.name = node->op ? ir_op_input_name (node->op, slot) : g_strdup_printf ("input %u", slot);
   row.figure = constant_figure (value);
   g_array_append_val (item->rows, row);
+}
+
+static void
+add_row (Collect *c, gint32 end, const IrNode *node, guint slot, const IrValue *value)
+{
+  if (end >= 0 && item_at (c, end)->kind == IR_SCENE_NODE)
+    scene_item_add_row (item_at (c, end), node, slot, value);
 }
 
 /* --- collecting ------------------------------------------------------------ */
@@ -918,19 +922,27 @@ compare_ports (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* The union; it borrows from the models and from the marks. @diff: two models, or NULL. */
 SceneDraft *
-scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *options)
+scene_draft_new_empty (void)
 {
   SceneDraft *draft = g_new0 (SceneDraft, 1);
-  Collect c = { .draft = draft, .options = options, .diff = diff };
 
   draft->items = g_array_new (FALSE, FALSE, sizeof (SceneItem));
   draft->groups = g_array_new (FALSE, FALSE, sizeof (SceneGroup));
   draft->links = g_array_new (FALSE, FALSE, sizeof (SceneLink));
-  draft->is_diff = diff != NULL;
   g_array_set_clear_func (draft->items, clear_item);
   g_array_set_clear_func (draft->groups, clear_group);
+  return draft;
+}
+
+/* The union; it borrows from the models and from the marks. @diff: two models, or NULL. */
+SceneDraft *
+scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *options)
+{
+  SceneDraft *draft = scene_draft_new_empty ();
+  Collect c = { .draft = draft, .options = options, .diff = diff };
+
+  draft->is_diff = diff != NULL;
   c.same_ids = diff != NULL && diff->a->context == diff->b->context;
   c.ends = g_hash_table_new (NULL, NULL);
   c.places = g_hash_table_new_full (NULL, NULL, NULL, g_free);

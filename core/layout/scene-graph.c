@@ -763,8 +763,8 @@ box_of_end (const Build *build, gint32 end)
 static void
 add_lines (Build *build)
 {
-  static const IrSceneState order[] = { IR_SCENE_SAME, IR_SCENE_REMOVED, IR_SCENE_CHANGED,
-                                        IR_SCENE_NEW,  IR_SCENE_MATCHED, IR_SCENE_MISFIT,
+  static const IrSceneState order[] = { IR_SCENE_SAME,   IR_SCENE_REMOVED, IR_SCENE_CHANGED,
+                                        IR_SCENE_NEW,    IR_SCENE_MATCHED, IR_SCENE_MISFIT,
                                         IR_SCENE_MISSING };
 
   for (guint pass = 0; pass < (build->scene->is_diff ? G_N_ELEMENTS (order) : 1); pass++)
@@ -793,21 +793,46 @@ add_lines (Build *build)
       }
 }
 
+/* g_int64_hash() looks at the low half only. */
+static guint64
+net_of (const SceneLink *link)
+{
+  return (guint32) link->from | ((link->from_port * 0x9e3779b97f4a7c15u) & ~(guint64) G_MAXUINT32);
+}
+
+/* Net -> state of its lines + 1; the same where they differ, since both sides have one then. */
+static GHashTable *
+states_of_nets (const Build *build)
+{
+  GHashTable *states = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+
+  for (guint i = 0; i < build->draft->links->len; i++)
+    {
+      const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
+      const guint64 net = net_of (link);
+      const gint known = GPOINTER_TO_INT (g_hash_table_lookup (states, &net)) - 1;
+      const gint state = known < 0 || known == (gint) link->state ? (gint) link->state
+                                                                  : IR_SCENE_SAME;
+
+      g_hash_table_insert (states, g_memdup2 (&net, sizeof net), GINT_TO_POINTER (state + 1));
+    }
+  return states;
+}
+
 /* The type of each net once, right of its line and below its layer, where no
  * box is. Inputs carry theirs inside. */
 static void
 add_labels (Build *build)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  g_autoptr (GHashTable) states = states_of_nets (build);
 
   for (guint i = 0; i < build->draft->links->len; i++)
     {
       const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
       const SceneItem *from = link->from >= 0 ? item_at (build, (guint) link->from) : NULL;
       const IrValue *value = link->vb ? link->vb : link->va;
-      /* g_int64_hash() looks at the low half only. */
-      guint64 net = (guint32) link->from |
-                    ((link->from_port * 0x9e3779b97f4a7c15u) & ~(guint64) G_MAXUINT32);
+      const guint64 net = net_of (link);
       guint n;
       const IrLayoutPoint *p = ir_layout_edge (build->scene->layout, i, &n);
       if (value == NULL || (from != NULL && is_pill (from)) ||
@@ -823,6 +848,7 @@ add_labels (Build *build)
       if (from != NULL && from->fold != NULL)
         below = MAX (below, STACK);
       IrSceneText text = { .style = IR_SCENE_TEXT_LABEL,
+                           .state = GPOINTER_TO_INT (g_hash_table_lookup (states, &net)) - 1,
                            .box = -1,
                            .x = p[0].x + (down ? 6 : 4),
                            .y = p[0].y + (down ? 13 + below : -4),
@@ -846,20 +872,18 @@ index_problems (const GPtrArray *problems)
   return table;
 }
 
-static IrScene *
-build_scene (IrModel *model,
-             const IrDiff *diff,
-             const IrSceneOptions *options,
-             GCancellable *cancellable,
-             GError **error)
+IrScene *
+scene_from_draft (const SceneDraft *draft,
+                  IrModel *model,
+                  const IrDiff *diff,
+                  const IrSceneOptions *o,
+                  GCancellable *cancellable,
+                  GError **error)
 {
-  static const IrSceneOptions defaults = { 0 };
-  const IrSceneOptions *o = options ? options : &defaults;
-  g_autoptr (SceneDraft) draft = scene_draft_new (diff, model, o);
   g_auto (Build) build = { .draft = draft, .options = o, .model = model, .diff = diff };
 
   build.scene = ir_scene_new (o->measure, o->measure_data);
-  build.scene->is_diff = diff != NULL || o->marks != NULL;
+  build.scene->is_diff = draft->is_diff || o->marks != NULL;
   build.problems = index_problems (o->problems);
   write_items (&build);
   build.scene->has_heat = build.most_flops > 0 && o->overlay == NULL;
@@ -874,6 +898,20 @@ build_scene (IrModel *model,
     ir_scene_wrap (build.scene, o->keep == IR_LAYOUT_KEEP_PLACES ? o->previous : NULL);
   ir_scene_finish (build.scene);
   return g_steal_pointer (&build.scene);
+}
+
+static IrScene *
+build_scene (IrModel *model,
+             const IrDiff *diff,
+             const IrSceneOptions *options,
+             GCancellable *cancellable,
+             GError **error)
+{
+  static const IrSceneOptions defaults = { 0 };
+  const IrSceneOptions *o = options ? options : &defaults;
+  g_autoptr (SceneDraft) draft = scene_draft_new (diff, model, o);
+
+  return scene_from_draft (draft, model, diff, o, cancellable, error);
 }
 
 /**

@@ -88,27 +88,27 @@ typedef struct
 {
   IrSceneBoxKind kind;
   IrSceneState state;
-  guint8 colour;     /* IrOpFamily or IR_SCENE_COLOUR_… */
-  guint8 problem;    /* 0 none, else 1 + IrSeverity of the worst problem */
-  gint32 parent;     /* cluster it lies in, or -1 */
-  double x, y;       /* px */
-  double width;      /* px */
-  double height;     /* px */
-  double header;     /* px, height of the coloured strip; == height: all of the box */
-  gboolean has_tint; /* @tint is meant */
-  double tint;       /* overlay, 0 … 1 */
+  guint8 colour;        /* IrOpFamily or IR_SCENE_COLOUR_… */
+  guint8 problem;       /* 0 none, else 1 + IrSeverity of the worst problem */
+  gint32 parent;        /* cluster it lies in, or -1 */
+  double x, y;          /* px */
+  double width;         /* px */
+  double height;        /* px */
+  double header;        /* px, height of the coloured strip; == height: all of the box */
+  gboolean has_tint;    /* @tint is meant */
+  double tint;          /* overlay, 0 … 1 */
   guint64 flops, bytes; /* of its nodes: arithmetic; read and written */
   guint n_nodes;        /* of a closed scope */
   double heat;          /* part of the picture's arithmetic, its root: 0 … 1 of the largest */
   const char *brief;    /* (nullable) a short name: "BN" */
   double brief_width;   /* px, as a title */
-  IrNodeId node;     /* in the later model, or 0 */
-  IrNodeId before;   /* in the earlier model of a diff, or 0 */
-  IrValueId value;   /* of pills */
-  guint64 key;       /* stable between scenes of one history */
-  const char *fold;  /* (nullable): key of ir_scene_options_set_folded() that opens or closes it */
-  const char *id;    /* unique, XML-safe: "n12" */
-  const char *tip;   /* one or more lines: what a tooltip and a screen reader say */
+  IrNodeId node;        /* in the later model, or 0 */
+  IrNodeId before;      /* in the earlier model of a diff, or 0 */
+  IrValueId value;      /* of pills */
+  guint64 key;          /* stable between scenes of one history */
+  const char *fold; /* (nullable): key of ir_scene_options_set_folded() that opens or closes it */
+  const char *id;   /* unique, XML-safe: "n12" */
+  const char *tip;  /* one or more lines: what a tooltip and a screen reader say */
   guint first_text, n_texts;
 } IrSceneBox;
 
@@ -116,7 +116,8 @@ typedef struct
 {
   IrSceneTextStyle style;
   IrSceneAlign align;
-  gint32 box; /* box it belongs to, or -1: drawn above the lines */
+  gint32 box;         /* box it belongs to, or -1: drawn above the lines */
+  IrSceneState state; /* of what it is written beside, where that is no box */
   gboolean on_header;
   double x, y;  /* px, y is the baseline */
   double width; /* px, as measured */
@@ -229,6 +230,29 @@ IrScene *ir_scene_new_for_diff (const IrDiff *diff,
                                 const IrSceneOptions *options,
                                 GCancellable *cancellable,
                                 GError **error);
+/* Some nodes of a model by themselves, with what they take and what they give (scene-part.c). */
+typedef struct
+{
+  GPtrArray *nodes;   /* of const IrNode */
+  GPtrArray *values;  /* of const IrValue: further ones */
+  GHashTable *states; /* (nullable): node id -> IrSceneState */
+  gboolean earlier;   /* their ids are those of the earlier model */
+} IrScenePart;
+
+IrScene *ir_scene_new_for_part (const IrScenePart *part,
+                                const IrSceneOptions *options,
+                                GCancellable *cancellable,
+                                GError **error);
+/* How two pictures are put together (scene-join.c). */
+typedef enum
+{
+  IR_SCENE_JOIN_SIDES, /* beside each other: two sides of one picture, in which all keep their height */
+  IR_SCENE_JOIN_RIGHT, /* beside each other, with an arrow to the second */
+  IR_SCENE_JOIN_DOWN   /* the second below the first, with an arrow to it */
+} IrSceneJoin;
+
+IrScene *ir_scene_new_for_side (const IrScene *scene, gboolean later);
+IrScene *ir_scene_new_joined (const IrScene *first, const IrScene *second, IrSceneJoin join);
 /* Innermost first. (transfer full) */
 GPtrArray *ir_scene_fold_keys (const IrDiff *diff, const IrNode *node);
 

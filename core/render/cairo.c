@@ -414,7 +414,7 @@ ir_render_png (const IrScene *scene, IrRenderOptions *options, GError **error)
 /**
  * ir_render_file:
  * @scene: a finished scene
- * @path: file name; .svg, .pdf or .png says the format
+ * @path: file name; .svg, .pdf, .png, .dot or .gv says the format
  * @options: (nullable): as for the format's function
  * @error: return location for an error, or %NULL
  *
@@ -431,7 +431,11 @@ ir_render_file (const IrScene *scene, const char *path, IrRenderOptions *options
   {
     const char *ending;
     GBytes *(*render) (const IrScene *, IrRenderOptions *, GError **);
-  } formats[] = { { ".svg", ir_render_svg }, { ".pdf", ir_render_pdf }, { ".png", ir_render_png } };
+  } formats[] = { { ".svg", ir_render_svg },
+                  { ".pdf", ir_render_pdf },
+                  { ".png", ir_render_png },
+                  { ".dot", ir_render_dot },
+                  { ".gv", ir_render_dot } };
   g_autofree char *lower = g_ascii_strdown (path, -1);
 
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
@@ -441,6 +445,6 @@ ir_render_file (const IrScene *scene, const char *path, IrRenderOptions *options
         return bytes != NULL && ir_file_write_atomic (path, bytes, error);
       }
   g_set_error (error, IR_RENDER_ERROR, IR_RENDER_ERROR_FORMAT,
-               "%s: the ending must be .svg, .pdf or .png", path);
+               "%s: the ending must be .svg, .pdf, .png, .dot or .gv", path);
   return FALSE;
 }

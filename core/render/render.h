@@ -43,6 +43,7 @@ double ir_text_measure_width (const char *text, IrSceneTextStyle style, gpointer
 GBytes *ir_render_svg (const IrScene *scene, IrRenderOptions *options, GError **error);
 GBytes *ir_render_pdf (const IrScene *scene, IrRenderOptions *options, GError **error);
 GBytes *ir_render_png (const IrScene *scene, IrRenderOptions *options, GError **error);
+GBytes *ir_render_dot (const IrScene *scene, IrRenderOptions *options, GError **error);
 gboolean ir_render_file (const IrScene *scene,
                          const char *path,
                          IrRenderOptions *options,

@@ -459,6 +459,87 @@ test_diff (void)
   g_assert_cmpuint (find_box (scene, "Identity")->before, !=, 0);
 }
 
+static IrScene *
+diff_scene (void)
+{
+  g_autoptr (IrModel) a = read_model (before_text), b = read_model (after_text);
+  g_autoptr (IrDiff) diff = ir_diff_new (a, b, FALSE);
+
+  return ir_scene_new_for_diff (diff, NULL, NULL, NULL);
+}
+
+/* What both have stands in the same place in either. */
+static void
+test_sides (void)
+{
+  g_autoptr (IrScene) both = diff_scene (), before = ir_scene_new_for_side (both, FALSE),
+                      after = ir_scene_new_for_side (both, TRUE), pair = NULL;
+  guint n_before, n_after, n;
+
+  check_scene (before);
+  check_scene (after);
+  ir_scene_boxes (before, &n_before);
+  ir_scene_boxes (after, &n_after);
+  g_assert_cmpuint (n_before, ==, 5);
+  g_assert_cmpuint (n_after, ==, 5);
+  g_assert_null (find_box (before, "Sqrt"));
+  g_assert_null (find_box (after, "Identity"));
+  g_assert_cmpfloat (find_box (before, "Neg")->y, ==, find_box (both, "Neg")->y);
+  g_assert_cmpfloat (find_box (after, "Neg")->x, ==, find_box (both, "Neg")->x);
+  g_assert_cmpuint (count_lines (before, IR_SCENE_NEW), ==, 0);
+  g_assert_cmpuint (count_lines (before, IR_SCENE_REMOVED), ==, 3);
+  g_assert_cmpuint (count_lines (after, IR_SCENE_REMOVED), ==, 0);
+
+  pair = ir_scene_new_joined (before, after, IR_SCENE_JOIN_SIDES);
+  check_scene (pair);
+  ir_scene_boxes (pair, &n);
+  g_assert_cmpuint (n, ==, n_before + n_after);
+  g_assert_cmpfloat (ir_scene_bounds (pair).width, >,
+                     ir_scene_bounds (before).width + ir_scene_bounds (after).width / 2);
+}
+
+/* An arrow, and the parts on both sides of it. */
+static void
+test_joined (void)
+{
+  g_autoptr (IrScene) one = diff_scene (), across = NULL, down = NULL;
+  guint n, n_one;
+
+  ir_scene_lines (one, &n_one);
+  across = ir_scene_new_joined (one, one, IR_SCENE_JOIN_RIGHT);
+  down = ir_scene_new_joined (one, one, IR_SCENE_JOIN_DOWN);
+  ir_scene_lines (across, &n);
+  g_assert_cmpuint (n, ==, 2 * n_one + 1);
+  g_assert_cmpfloat (ir_scene_bounds (across).height, ==, ir_scene_bounds (one).height);
+  g_assert_cmpfloat (ir_scene_bounds (across).width, >, 2 * ir_scene_bounds (one).width - 64);
+  g_assert_cmpfloat (ir_scene_bounds (down).width, ==, ir_scene_bounds (one).width);
+  g_assert_cmpfloat (ir_scene_bounds (down).height, >, 2 * ir_scene_bounds (one).height - 64);
+}
+
+/* Some nodes alone: what they take and give are pills. */
+static void
+test_part (void)
+{
+  g_autoptr (IrModel) model = read_model (before_text);
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new (), values = g_ptr_array_new ();
+  const IrScenePart part = { .nodes = nodes, .values = values };
+  const IrSceneOptions options = { 0 };
+  g_autoptr (IrScene) scene = NULL;
+  guint n;
+
+  for (guint id = 1; id < model->nodes->len; id++)
+    if (strcmp (ir_model_node (model, id)->op_type, "Identity") == 0)
+      g_ptr_array_add (nodes, (gpointer) ir_model_node (model, id));
+  g_assert_cmpuint (nodes->len, ==, 1);
+  scene = ir_scene_new_for_part (&part, &options, NULL, NULL);
+  check_scene (scene);
+  ir_scene_boxes (scene, &n);
+  g_assert_cmpuint (n, ==, 3);
+  ir_scene_lines (scene, &n);
+  g_assert_cmpuint (n, ==, 2);
+  g_assert_cmpint (find_box (scene, "Identity")->kind, ==, IR_SCENE_NODE);
+}
+
 /* A pattern on the graph: what fits, what does not, and a box for what is missing. */
 static void
 test_marks (void)
@@ -584,6 +665,9 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/the same model gives the same text", test_same_model_same_text);
   g_test_add_func ("/scene/places are kept from scene to scene", test_places_are_kept);
   g_test_add_func ("/scene/a diff is the union of both, with states", test_diff);
+  g_test_add_func ("/scene/a side of a diff has what it has, where it was", test_sides);
+  g_test_add_func ("/scene/two pictures are joined by an arrow", test_joined);
+  g_test_add_func ("/scene/some nodes alone have pills around them", test_part);
   g_test_add_func ("/scene/a pattern is drawn with what it lacks", test_marks);
   g_test_add_func ("/scene/the diff of a model with itself is the model", test_no_diff);
   g_test_add_func ("/scene/scopes are frames, closed boxes or nothing", test_scopes);

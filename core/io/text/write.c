@@ -287,6 +287,36 @@ write_node (Writer *writer, const IrNode *node)
   g_string_append_c (out, '\n');
 }
 
+#define SHOWN_ELEMENTS 8
+
+/**
+ * ir_text_write_node:
+ * @node: a node
+ *
+ * The node alone, to be looked at: without its name, with large attributes left out, and without
+ * its subgraphs.
+ *
+ * Returns: (transfer full): "y = Conv <group = 1> (x, w)"
+ */
+char *
+ir_text_write_node (const IrNode *node)
+{
+  IrModel *model = node->graph->model;
+  Writer writer = {
+    g_string_new (NULL), model, model->context, { IR_TEXT_ELIDE, SHOWN_ELEMENTS }, NULL, 0
+  };
+
+  write_value_names (&writer, node->n_outputs, node->outputs);
+  g_string_append (writer.out, node->n_outputs > 0 ? " = " : "= ");
+  write_operator (writer.out, node);
+  if (!has_graph (node))
+    write_attrs (&writer, node->n_attrs, node->attrs);
+  g_string_append (writer.out, " (");
+  write_value_names (&writer, node->n_inputs, node->inputs);
+  g_string_append_c (writer.out, ')');
+  return g_string_free (writer.out, FALSE);
+}
+
 static void
 write_nodes (Writer *writer, const IrGraph *graph)
 {

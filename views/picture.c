@@ -453,6 +453,18 @@ ir_picture_new (const IrFrame *frame,
   return scene;
 }
 
+/* The shapes beside the lines stand in the graph, too: here is little room. */
+IrScene *
+ir_picture_of_rewrite (const IrRewrite *rewrite, IrSceneJoin join, GCancellable *cancellable)
+{
+  g_autoptr (IrTextMeasure) measure = ir_text_measure_new ();
+  const IrSceneOptions options = {
+    .measure = ir_text_measure_width, .measure_data = measure, .hide_shapes = TRUE, .flat = TRUE
+  };
+
+  return ir_rewrite_scene (rewrite, join, &options, cancellable, NULL);
+}
+
 /**
  * ir_picture_is_format:
  *

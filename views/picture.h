@@ -44,6 +44,10 @@ IrScene *ir_picture_new (const IrFrame *frame,
                          const IrFrame *previous,
                          GCancellable *cancellable,
                          GError **error);
+/* (nullable): it has no nodes, or too many */
+IrScene *ir_picture_of_rewrite (const IrRewrite *rewrite,
+                                IrSceneJoin join,
+                                GCancellable *cancellable);
 /* -- large graphs -- */
 GHashTable *ir_picture_choose_folds (const IrScene *scene); /* (transfer full) (nullable) */
 gboolean ir_picture_reveal (GHashTable *folds, const IrDiff *diff, const IrNode *node);

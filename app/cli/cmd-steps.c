@@ -4,8 +4,10 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/proof.h"
+#include "app/cli/step-summary.h"
 #include "app/cli/stepper.h"
 #include "core/io/json/print.h"
+#include "passes/debug/rewrite.h"
 
 #include <stdio.h>
 
@@ -13,7 +15,7 @@ typedef struct
 {
   CliModelOptions model;
   gint at;
-  gboolean prove, scoreboard, debug;
+  gboolean prove, scoreboard, summary, debug;
   char **breaks;
 } Options;
 
@@ -24,6 +26,9 @@ static const CliOption steps_options[] = {
     "Judge each step by running what it changed", NULL },
   { "scoreboard", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, scoreboard),
     "What each step changes in nodes, FLOPs, bytes moved and planned memory", NULL },
+  { "summary", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, summary),
+    "What each pass did in sum: equal steps together, verdicts, and which passes did nothing",
+    NULL },
   { "break", 'b', G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, breaks),
     "Only steps at which going on would stop, such as 'op=Conv' or 'nodes<50'; repeatable",
     "BREAKPOINT" },
@@ -42,13 +47,41 @@ anchor_name (const IrModel *model, const IrStep *step)
   return node->name[0] != '\0' ? g_strdup (node->name) : g_strdup_printf ("#%u", node->id);
 }
 
+static IrRewrite *
+rewrite_of (IrModel *model, const IrStep *step)
+{
+  g_autoptr (IrModel) before = ir_history_snapshot (model, step->index - 1);
+  g_autoptr (IrModel) after = ir_history_snapshot (model, step->index);
+
+  return ir_rewrite_new (model, step->index, before, after);
+}
+
 static void
-add_records (cJSON *object, const IrModel *model, const IrStep *step)
+add_rewrite (cJSON *object, IrModel *model, const IrStep *step)
+{
+  static const char *const names[IR_N_REWRITE_SIDES] = { "before", "after" };
+  g_autoptr (IrRewrite) rewrite = rewrite_of (model, step);
+  g_autofree char *sentence = ir_rewrite_sentence (rewrite);
+
+  cJSON_AddStringToObject (object, "sentence", sentence);
+  for (guint side = 0; side < IR_N_REWRITE_SIDES; side++)
+    {
+      g_autoptr (GPtrArray) lines = ir_rewrite_text (rewrite, side);
+      cJSON *array = cJSON_AddArrayToObject (object, names[side]);
+
+      for (guint i = 0; i < lines->len; i++)
+        cJSON_AddItemToArray (array, cJSON_CreateString (lines->pdata[i]));
+    }
+}
+
+static void
+add_records (cJSON *object, IrModel *model, const IrStep *step)
 {
   g_autofree char *key = ir_step_stable_key (model, step->index);
   cJSON *array;
 
   cJSON_AddStringToObject (object, "key", key);
+  add_rewrite (object, model, step);
   array = cJSON_AddArrayToObject (object, "changes");
 
   for (guint i = 0; i < step->n_records; i++)
@@ -60,7 +93,7 @@ add_records (cJSON *object, const IrModel *model, const IrStep *step)
 }
 
 static cJSON *
-step_json (const IrModel *model, const IrStep *step, gboolean with_records)
+step_json (IrModel *model, const IrStep *step, gboolean with_records)
 {
   g_autofree char *anchor = anchor_name (model, step);
   cJSON *object = cJSON_CreateObject ();
@@ -110,12 +143,30 @@ print_step (const IrModel *model, const IrStep *step)
              ir_verdict_name (step->proof.verdict), step->cost_after.n_nodes, anchor, error);
 }
 
+/* The nodes that went, and those that came, in ONNX text. */
 static void
-print_step_details (const IrModel *model, const IrStep *step)
+print_expression (const IrRewrite *rewrite)
+{
+  for (guint side = 0; side < IR_N_REWRITE_SIDES; side++)
+    {
+      g_autoptr (GPtrArray) lines = ir_rewrite_text (rewrite, side);
+
+      for (guint i = 0; i < lines->len; i++)
+        cli_print ("     %c %s\n", side == IR_REWRITE_BEFORE ? '-' : '+',
+                   (const char *) lines->pdata[i]);
+    }
+}
+
+static void
+print_step_details (IrModel *model, const IrStep *step)
 {
   g_autofree char *key = ir_step_stable_key (model, step->index);
+  g_autoptr (IrRewrite) rewrite = rewrite_of (model, step);
+  g_autofree char *sentence = ir_rewrite_sentence (rewrite);
 
   print_step (model, step);
+  cli_print ("       %s\n", sentence);
+  print_expression (rewrite);
   cli_print ("       key %s\n", key);
   if (step->reason != NULL)
     cli_print ("       %s\n", step->reason);
@@ -177,6 +228,19 @@ read_breaks (char **texts, GError **error)
       g_ptr_array_add (breaks, breakpoint);
     }
   return g_steal_pointer (&breaks);
+}
+
+/* What nothing is called by would never stop. */
+static gboolean
+check_breaks (const GPtrArray *breaks, const IrModel *model, GError **error)
+{
+  for (guint i = 0; i < breaks->len; i++)
+    if (!ir_breakpoint_check (breaks->pdata[i], model, error))
+      {
+        g_prefix_error (error, "--break %s: ", ir_breakpoint_text (breaks->pdata[i]));
+        return FALSE;
+      }
+  return TRUE;
 }
 
 static gboolean
@@ -250,20 +314,22 @@ print_scores_head (void)
 }
 
 static void
-print_one (const Options *options, const IrModel *model, const IrScoreboard *board, guint step)
+print_one (const Options *options, IrModel *model, const IrScoreboard *board, guint step)
 {
   const IrStep *at = ir_history_step (model, step);
 
   if (options->scoreboard)
     print_scores (model, board, step);
+  else if (options->at != 0)
+    print_step_details (model, at);
   else
-    (options->at != 0 ? print_step_details : print_step) (model, at);
+    print_step (model, at);
 }
 
 static void
 print_steps (Cli *cli,
              const Options *options,
-             const IrModel *model,
+             IrModel *model,
              const IrScoreboard *board,
              const GPtrArray *breaks)
 {
@@ -324,7 +390,10 @@ show_step (guint step, gboolean details, gpointer data)
 
   if (!self->cli->json)
     {
-      (details ? print_step_details : print_step) (self->model, at);
+      if (details)
+        print_step_details (self->model, at);
+      else
+        print_step (self->model, at);
       if (!details && at->reason != NULL)
         cli_print ("       %s\n", at->reason);
       return;
@@ -387,6 +456,8 @@ run (Cli *cli)
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   n = ir_history_n_steps (opened.model);
+  if (!check_breaks (breaks, opened.model, &error))
+    return cli_fail (CLI_BAD, error);
   if (options->at < 0 || (guint) options->at > n)
     {
       cli_printerr ("irscope steps: --at %d: the pipeline made %u steps\n", options->at, n);
@@ -396,6 +467,11 @@ run (Cli *cli)
     options->prove = TRUE;
   if (options->prove && !cli_prove (cli, &options->model, opened.model, &proof, &error))
     return cli_fail (cli_status_of (error), error);
+  if (options->summary)
+    {
+      cli_print_step_summary (cli, opened.model);
+      return CLI_OK;
+    }
   if (options->debug)
     return debug (cli, options, opened.model, breaks, options->prove);
   if (options->scoreboard || need_scores (breaks))

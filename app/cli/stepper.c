@@ -157,7 +157,8 @@ add_break (State *state, const char *argument, GError **error)
       breakpoint = ir_breakpoint_parse (argument, error);
       if (breakpoint == NULL)
         return FALSE;
-      if (!state->given->prepare (breakpoint, &state->board, state->given->data, error))
+      if (!ir_breakpoint_check (breakpoint, state->given->model, error) ||
+          !state->given->prepare (breakpoint, &state->board, state->given->data, error))
         {
           ir_breakpoint_free (breakpoint);
           return FALSE;

@@ -644,6 +644,108 @@ test_menu_releases_row (void)
 
 /* -- steps -- */
 
+static IrStepRowKind
+kind_at (IrStepList *list, guint position)
+{
+  g_autoptr (IrStepRow) row = g_list_model_get_item (G_LIST_MODEL (list), position);
+
+  return ir_step_row_get_kind (row);
+}
+
+/* The passes that did nothing are counted in one row, and named in as many when it is opened. */
+static void
+check_idle (IrStepList *list)
+{
+  const guint n = g_list_model_get_n_items (G_LIST_MODEL (list)),
+              n_idle = ir_step_list_get_summary (list)->idle->len;
+
+  g_assert_cmpint (kind_at (list, n - 1), ==, IR_STEP_ROW_IDLE);
+  g_assert_cmpuint (n_idle, >, 1);
+  ir_step_list_set_open (list, n - 1, TRUE);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, n + n_idle);
+  ir_step_list_set_open (list, n - 1, FALSE);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, n);
+}
+
+typedef struct
+{
+  guint position, removed, added, n;
+} Told;
+
+static void
+on_told (GListModel *list, guint position, guint removed, guint added, Told *told)
+{
+  *told = (Told){ position, removed, added, told->n + 1 };
+}
+
+/* The steps of a closed card are represented by it; only its rows come and go. */
+static void
+check_folding (IrStepList *list, IrModel *history)
+{
+  Told told = { 0 };
+  guint position, n, n_all;
+
+  ir_step_list_load (list, history, NULL);
+  n_all = g_list_model_get_n_items (G_LIST_MODEL (list));
+  position = ir_step_list_position (list, 1) - 1;
+  g_assert_cmpint (kind_at (list, position), ==, IR_STEP_ROW_PASS);
+  g_assert_true (ir_step_list_is_open (list, position));
+  for (n = 0; kind_at (list, position + 1 + n) == IR_STEP_ROW_STEP;)
+    n++;
+  g_signal_connect (list, "items-changed", G_CALLBACK (on_told), &told);
+  ir_step_list_set_open (list, position, FALSE);
+  g_assert_cmpuint (told.n, ==, 1);
+  g_assert_cmpuint (told.position, ==, position);
+  g_assert_cmpuint (told.removed, ==, n + 1);
+  g_assert_cmpuint (told.added, ==, 1);
+  g_assert_cmpuint (ir_step_list_position (list, 1), ==, position);
+  g_assert_cmpuint (ir_step_list_position (list, n), ==, position);
+  g_assert_cmpuint (ir_step_list_position (list, n + 1), ==, position + 2);
+  g_assert_cmpuint (ir_step_list_card_position (list, n), ==, position);
+  /* it stays closed when the history is loaded again, because verdicts came in */
+  ir_step_list_load (list, history, NULL);
+  g_assert_cmpuint (ir_step_list_position (list, 1), ==, position);
+  ir_step_list_set_open (list, position, TRUE);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, n_all);
+  g_signal_handlers_disconnect_by_data (list, &told);
+}
+
+/* A hundred thousand steps of which most are alike: few rows, and each step has one. */
+static void
+test_many_steps (void)
+{
+  g_autoptr (IrStepList) list = ir_step_list_new ();
+  g_autoptr (IrModel)
+      model = ir_text_read ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                            "g (float[2] x) => (float[2] y) { a = Relu (x)  y = Neg (a) }",
+                            -1, NULL, NULL);
+  IrEdit *edit = ir_edit_new (model);
+  const guint n = 100000;
+  guint position;
+
+  ir_edit_begin_pass (edit, "fold-constants");
+  for (guint i = 0; i < n; i++)
+    {
+      ir_edit_begin_step (edit, i % 3 == 2 ? "other" : "fold", IR_CLASS_EXACT, 1 + i % 2);
+      ir_edit_rename_node (edit, ir_model_live_node (model, 1 + i % 2), i % 4 < 2 ? "p" : "q");
+      ir_edit_end_step (edit);
+    }
+  ir_edit_end_pass (edit);
+  ir_edit_free (edit);
+  g_assert_cmpuint (ir_history_n_steps (model), ==, n);
+
+  ir_step_list_load (list, model, NULL);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, 1 + 1 + 4);
+  position = ir_step_list_position (list, 77777);
+  g_assert_cmpint (kind_at (list, position), ==, IR_STEP_ROW_GROUP);
+  ir_step_list_set_open (list, position, TRUE);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), >, n / 7);
+  position = ir_step_list_position (list, 77777);
+  g_assert_cmpint (kind_at (list, position), ==, IR_STEP_ROW_STEP);
+  for (guint step = 0; step <= n; step += 997)
+    g_assert_cmpuint (ir_step_list_position (list, step), !=, GTK_INVALID_LIST_POSITION);
+}
+
 static void
 test_step_list (void)
 {
@@ -660,7 +762,8 @@ test_step_list (void)
   ir_step_list_load (list, history, NULL);
   n_all = g_list_model_get_n_items (G_LIST_MODEL (list));
   g_assert_cmpuint (ir_step_list_n_steps (list), ==, n);
-  g_assert_cmpuint (n_all, >, n + 1); /* and headings */
+  g_assert_cmpuint (n_all, >, n + 1); /* and headings, and the passes that did nothing */
+  check_idle (list);
   for (guint step = 0; step <= n; step++)
     {
       g_autoptr (IrStepRow)
@@ -679,11 +782,12 @@ test_step_list (void)
       if (position != GTK_INVALID_LIST_POSITION)
         g_assert_nonnull (strstr (ir_history_step (history, step)->rule, "fold-conv"));
     }
+  check_folding (list, history);
   ir_step_list_load (list, history, "no such rule");
   g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, 1);
   ir_step_list_load (list, NULL, NULL);
   g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, 0);
-  g_assert_true (is_shown (fixture.view, "records"));
+  g_assert_true (is_shown (fixture.view, "Details"));
   g_assert_true (is_shown (fixture.view, "✓"));
   close_view (&fixture);
 }
@@ -758,6 +862,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tensor/every kind of contents has its text", test_fact_texts);
   g_test_add_func ("/tensor/the view says what to do, then shows statistics", test_tensor_view);
   g_test_add_func ("/steps/are listed under their passes and found by words", test_step_list);
+  g_test_add_func ("/steps/a hundred thousand of them are few rows", test_many_steps);
   g_test_add_func ("/schedule/is as wide as its pane", test_schedule);
   g_test_add_func ("/properties/shows every node", test_properties);
   g_test_add_func ("/memory/the budget gives the focus back", test_budget_gives_focus_back);

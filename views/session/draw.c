@@ -74,6 +74,21 @@ find_seen (IrSession *self, const IrFrame *now, guint from, guint to, guint64 sh
   return NULL;
 }
 
+/* The step by itself, beside the graph: what it was done to, and what came of that. */
+static void
+add_rewrite (IrFrame *frame, IrTimeline *timeline, GCancellable *cancellable)
+{
+  g_autoptr (IrModel) before = NULL;
+
+  if (frame->to == 0 || frame->foreign || frame->marks != NULL)
+    return;
+  before = frame->from + 1 == frame->to ? ir_model_ref (frame->before)
+                                        : ir_timeline_snapshot (timeline, frame->to - 1);
+  frame->rewrite = ir_rewrite_new (ir_timeline_model (timeline), frame->to, before, frame->model);
+  frame->rewrite_across = ir_picture_of_rewrite (frame->rewrite, IR_SCENE_JOIN_RIGHT, cancellable);
+  frame->rewrite_down = ir_picture_of_rewrite (frame->rewrite, IR_SCENE_JOIN_DOWN, cancellable);
+}
+
 IrFrame *
 ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **error)
 {
@@ -95,6 +110,7 @@ ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **erro
   frame->serial = settings->serial;
   frame->shape = ir_picture_shape (settings);
   frame->scene = ir_picture_new (frame, settings, spec->previous, cancellable, error);
+  add_rewrite (frame, spec->timeline, cancellable);
   return frame;
 }
 

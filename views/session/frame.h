@@ -4,6 +4,7 @@
 #include "core/diff/diff.h"
 #include "core/ir/model.h"
 #include "core/layout/scene.h"
+#include "passes/debug/rewrite.h"
 #include "views/session/session.h"
 
 /* Set in the ids of nodes and values of the other side, where it has ids of its own: of the other
@@ -21,8 +22,10 @@ typedef struct
   IrSceneMarks *marks; /* (nullable) a rule's pattern is drawn on @model; from = to */
   IrDiff *diff;        /* @before to @model */
   IrScene *scene;      /* (nullable) laid out union of both; NULL if the layout failed */
-  guint serial;        /* of the picture's settings that it was made with */
-  guint64 shape;       /* of what decides the places in it beside the graph: folds, direction ... */
+  IrRewrite *rewrite;  /* (nullable) the step @to by itself; NULL at the original, and elsewhere */
+  IrScene *rewrite_across, *rewrite_down; /* (nullable) its picture, in two forms */
+  guint serial;                           /* of the picture's settings that it was made with */
+  guint64 shape; /* of what decides the places in it beside the graph: folds, direction ... */
 } IrFrame;
 
 IrFrame *ir_frame_ref (IrFrame *frame);
@@ -73,8 +76,8 @@ IrShow ir_session_get_show (IrSession *self);
 void ir_session_set_show (IrSession *self, IrShow show);
 const char *ir_session_get_overlay (IrSession *self); /* (nullable) id of a row of overlay.h */
 void ir_session_set_overlay (IrSession *self, const char *id);
-void ir_session_toggle_fold (IrSession *self, const char *fold); /* key of a box of the scene */
-void ir_session_set_folds (IrSession *self, gboolean closed);    /* all that are on screen */
+void ir_session_toggle_fold (IrSession *self, const char *fold);  /* key of a box of the scene */
+void ir_session_set_folds (IrSession *self, gboolean closed);     /* all that are on screen */
 gboolean ir_session_has_folds (IrSession *self, gboolean closed); /* some of them are so */
 void ir_session_show_node (IrSession *self, IrNodeId node); /* opens what is around, selects */
 guint ir_session_get_picture_serial (IrSession *self);  /* that IrFrame.serial is going to have */

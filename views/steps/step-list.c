@@ -4,11 +4,14 @@
 
 #include <string.h>
 
-/* One row: a pass run, or a step. */
+#define MAX_OPEN  24 /* rows of a card that is open unless it was closed */
+#define MIN_EQUAL 4  /* steps from which on equal ones stand together, where a card has more rows */
+
 typedef struct
 {
   IrStepRowKind kind;
-  guint step, pass_run;
+  guint step, card, part;
+  gboolean within;
 } Row;
 
 struct _IrStepRow
@@ -42,9 +45,21 @@ ir_step_row_get_step (IrStepRow *self)
 }
 
 guint
-ir_step_row_get_pass_run (IrStepRow *self)
+ir_step_row_get_card (IrStepRow *self)
 {
-  return self->row.pass_run;
+  return self->row.card;
+}
+
+guint
+ir_step_row_get_part (IrStepRow *self)
+{
+  return self->row.part;
+}
+
+gboolean
+ir_step_row_is_within (IrStepRow *self)
+{
+  return self->row.within;
 }
 
 /* -- the list -- */
@@ -52,9 +67,11 @@ ir_step_row_get_pass_run (IrStepRow *self)
 struct _IrStepList
 {
   GObject parent;
-  GArray *rows;      /* of Row */
-  GArray *positions; /* of guint: by step; GTK_INVALID_LIST_POSITION = not listed */
-  guint n_steps;
+  IrStepSummary *summary; /* (nullable) */
+  GArray *rows;           /* of Row */
+  GArray *positions;      /* of guint: by step; GTK_INVALID_LIST_POSITION = not listed */
+  GHashTable *opened;     /* key of what was opened or closed by hand -> whether it is open */
+  gboolean filtered;
 };
 
 static GType
@@ -100,8 +117,10 @@ ir_step_list_finalize (GObject *object)
 {
   IrStepList *self = IR_STEP_LIST (object);
 
+  g_clear_pointer (&self->summary, ir_step_summary_free);
   g_array_unref (self->rows);
   g_array_unref (self->positions);
+  g_hash_table_unref (self->opened);
   G_OBJECT_CLASS (ir_step_list_parent_class)->finalize (object);
 }
 
@@ -116,6 +135,7 @@ ir_step_list_init (IrStepList *self)
 {
   self->rows = g_array_new (FALSE, FALSE, sizeof (Row));
   self->positions = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->opened = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }
 
 IrStepList *
@@ -123,6 +143,8 @@ ir_step_list_new (void)
 {
   return g_object_new (IR_TYPE_STEP_LIST, NULL);
 }
+
+/* -- the filter -- */
 
 static gboolean
 contains (const char *text, const char *word)
@@ -139,96 +161,214 @@ contains (const char *text, const char *word)
 }
 
 static gboolean
-step_matches (const IrModel *history, guint index, char **words)
+step_matches (const IrModel *history, guint index, gpointer data)
 {
   const IrStep *step = ir_history_step (history, index);
   const IrNode *anchor = step->anchor != 0 ? ir_model_node (history, step->anchor) : NULL;
 
-  for (; *words != NULL; words++)
+  for (char **words = data; *words != NULL; words++)
     if (!contains (step->rule, *words) && (anchor == NULL || (!contains (anchor->name, *words) &&
                                                               !contains (anchor->op_type, *words))))
       return FALSE;
   return TRUE;
 }
 
-static void
+/* -- rows -- */
+
+static const IrPassSummary *
+card_at (IrStepList *self, guint card)
+{
+  return self->summary->passes->pdata[card];
+}
+
+/* What is open and closed is remembered by names, so that it lasts while verdicts come in. */
+static char *
+key_of (IrStepList *self, const Row *row)
+{
+  const IrPassSummary *pass;
+  const IrStepGroup *group;
+
+  if (row->kind == IR_STEP_ROW_IDLE)
+    return g_strdup ("idle");
+  pass = card_at (self, row->card);
+  if (row->kind == IR_STEP_ROW_PASS)
+    return g_strdup_printf ("%s\n%u", pass->pass, pass->first_run);
+  group = pass->groups->pdata[row->part];
+  return g_strdup_printf ("%s\n%u\n%s\n%s", pass->pass, pass->first_run, group->rule,
+                          group->op != NULL ? group->op : "");
+}
+
+static gboolean
+stands_together (const IrPassSummary *pass, const IrStepGroup *group)
+{
+  return pass->n_wanted > MAX_OPEN && group->steps->len >= MIN_EQUAL;
+}
+
+static guint
+n_rows_of (const IrPassSummary *pass)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < pass->groups->len; i++)
+    {
+      const IrStepGroup *group = pass->groups->pdata[i];
+
+      n += stands_together (pass, group) ? 1 : group->steps->len;
+    }
+  return n;
+}
+
+static gboolean
+is_row_open (IrStepList *self, const Row *row)
+{
+  g_autofree char *key = key_of (self, row);
+  gpointer open;
+
+  if (g_hash_table_lookup_extended (self->opened, key, NULL, &open))
+    return GPOINTER_TO_INT (open);
+  return row->kind == IR_STEP_ROW_PASS &&
+         (self->filtered || n_rows_of (card_at (self, row->card)) <= MAX_OPEN);
+}
+
+/* Returns its place. */
+static guint
 append_row (IrStepList *self, Row row)
 {
   g_array_append_val (self->rows, row);
-}
-
-static gboolean
-is_edit (const IrPassRun *run)
-{
-  return strcmp (run->pass, "edit") == 0;
-}
-
-/* Edits that follow each other stand under one heading. */
-static gboolean
-goes_on (IrStepList *self, const IrModel *history, const IrPassRun *run)
-{
-  const Row *last = &g_array_index (self->rows, Row, self->rows->len - 1);
-
-  return is_edit (run) && last->kind == IR_STEP_ROW_STEP &&
-         is_edit (ir_history_pass_run (history, last->pass_run));
-}
-
-/* The last step of a pass run, and of the edits that follow one. */
-static guint
-last_of_edits (const IrModel *history, guint index)
-{
-  const IrPassRun *run = ir_history_pass_run (history, index);
-
-  while (is_edit (run) && index + 1 < ir_history_n_pass_runs (history) &&
-         is_edit (ir_history_pass_run (history, index + 1)))
-    run = ir_history_pass_run (history, ++index);
-  return run->first_step + run->n_steps - 1;
+  return self->rows->len - 1;
 }
 
 static void
-append_pass (IrStepList *self, const IrModel *history, guint index, char **words)
+place_step (IrStepList *self, guint step, guint position)
 {
-  const IrPassRun *run = ir_history_pass_run (history, index);
-  guint n_listed = 0;
+  g_array_index (self->positions, guint, step) = position;
+}
 
-  for (guint i = 0; i < run->n_steps; i++)
+static void
+append_group (IrStepList *self, guint card, guint part, const IrStepGroup *group)
+{
+  Row head = { IR_STEP_ROW_GROUP, g_array_index (group->steps, guint, 0), card, part, FALSE };
+  const gboolean open = is_row_open (self, &head);
+  const guint position = append_row (self, head);
+
+  for (guint i = 0; i < group->steps->len; i++)
     {
-      guint step = run->first_step + i;
+      const guint step = g_array_index (group->steps, guint, i);
+      const Row row = { IR_STEP_ROW_STEP, step, card, part, TRUE };
 
-      if (!step_matches (history, step, words))
-        continue;
-      if (n_listed++ == 0 && !goes_on (self, history, run))
-        append_row (self, (Row){ IR_STEP_ROW_PASS, last_of_edits (history, index), index });
-      g_array_index (self->positions, guint, step) = self->rows->len;
-      append_row (self, (Row){ IR_STEP_ROW_STEP, step, index });
+      place_step (self, step, open ? append_row (self, row) : position);
     }
-  self->n_steps += n_listed;
+}
+
+typedef struct
+{
+  guint step, part;
+} Listed;
+
+static int
+compare_listed (gconstpointer a, gconstpointer b)
+{
+  const guint x = ((const Listed *) a)->step, y = ((const Listed *) b)->step;
+
+  return x < y ? -1 : x > y;
+}
+
+/* Single steps in their order; what stands together where the first of it is. */
+static void
+append_steps (IrStepList *self, guint card, const IrPassSummary *pass)
+{
+  g_autoptr (GArray) listed = g_array_new (FALSE, FALSE, sizeof (Listed));
+
+  for (guint i = 0; i < pass->groups->len; i++)
+    {
+      const IrStepGroup *group = pass->groups->pdata[i];
+      const guint n = stands_together (pass, group) ? 1 : group->steps->len;
+
+      for (guint k = 0; k < n; k++)
+        {
+          const Listed one = { g_array_index (group->steps, guint, k), i };
+
+          g_array_append_val (listed, one);
+        }
+    }
+  g_array_sort (listed, compare_listed);
+  for (guint i = 0; i < listed->len; i++)
+    {
+      const Listed *one = &g_array_index (listed, Listed, i);
+      const IrStepGroup *group = pass->groups->pdata[one->part];
+      const Row row = { IR_STEP_ROW_STEP, one->step, card, one->part, FALSE };
+
+      if (stands_together (pass, group))
+        append_group (self, card, one->part, group);
+      else
+        place_step (self, one->step, append_row (self, row));
+    }
 }
 
 static void
-append_history (IrStepList *self, IrModel *history, const char *filter)
+append_pass (IrStepList *self, guint card)
 {
-  g_auto (GStrv) words = g_strsplit_set (filter != NULL ? filter : "", " \t", -1);
+  const IrPassSummary *pass = card_at (self, card);
+  const guint last = pass->first_step + pass->n_steps - 1;
+  const Row head = { IR_STEP_ROW_PASS, last, card, 0, FALSE };
+  const gboolean open = is_row_open (self, &head);
+  const guint position = append_row (self, head);
 
-  g_array_set_size (self->positions, ir_history_n_steps (history) + 1);
-  memset (self->positions->data, 0xff, self->positions->len * sizeof (guint)); /* invalid */
-  g_array_index (self->positions, guint, 0) = 0;
-  append_row (self, (Row){ IR_STEP_ROW_ORIGINAL, 0, 0 });
-  for (guint i = 0; i < ir_history_n_pass_runs (history); i++)
-    append_pass (self, history, i, words);
+  if (open)
+    append_steps (self, card, pass);
+  else
+    for (guint i = 0; i < pass->groups->len; i++)
+      {
+        const IrStepGroup *group = pass->groups->pdata[i];
+
+        for (guint k = 0; k < group->steps->len; k++)
+          place_step (self, g_array_index (group->steps, guint, k), position);
+      }
+}
+
+static void
+append_idle (IrStepList *self)
+{
+  const guint n = self->summary->idle->len;
+  const Row head = { IR_STEP_ROW_IDLE, 0, 0, 0, FALSE };
+
+  if (n == 0 || self->filtered)
+    return;
+  append_row (self, head);
+  for (guint i = 0; i < n && is_row_open (self, &head); i++)
+    append_row (self, (Row){ IR_STEP_ROW_IDLE_PASS, 0, 0, i, FALSE });
+}
+
+static void
+list_rows (IrStepList *self)
+{
+  const guint n = self->positions->len;
+
+  self->rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  memset (self->positions->data, 0xff, n * sizeof (guint)); /* invalid */
+  place_step (self, 0, append_row (self, (Row){ IR_STEP_ROW_ORIGINAL, 0, 0, 0, FALSE }));
+  for (guint i = 0; i < self->summary->passes->len; i++)
+    append_pass (self, i);
+  append_idle (self);
 }
 
 void
 ir_step_list_load (IrStepList *self, IrModel *history, const char *filter)
 {
-  guint removed = self->rows->len;
+  g_auto (GStrv) words = g_strsplit_set (filter != NULL ? filter : "", " \t", -1);
+  g_autoptr (GArray) old = g_steal_pointer (&self->rows);
 
-  g_array_set_size (self->rows, 0);
-  g_array_set_size (self->positions, 0);
-  self->n_steps = 0;
+  self->filtered = filter != NULL && filter[0] != '\0';
+  g_clear_pointer (&self->summary, ir_step_summary_free);
+  g_array_set_size (self->positions, history != NULL ? ir_history_n_steps (history) + 1 : 0);
   if (history != NULL)
-    append_history (self, history, filter);
-  g_list_model_items_changed (G_LIST_MODEL (self), 0, removed, self->rows->len);
+    {
+      self->summary = ir_step_summary_new (history, self->filtered ? step_matches : NULL, words);
+      list_rows (self);
+    }
+  else
+    self->rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  g_list_model_items_changed (G_LIST_MODEL (self), 0, old->len, self->rows->len);
 }
 
 guint
@@ -239,7 +379,83 @@ ir_step_list_position (IrStepList *self, guint step)
 }
 
 guint
+ir_step_list_card_position (IrStepList *self, guint last_step)
+{
+  guint position = ir_step_list_position (self, last_step);
+
+  while (position != GTK_INVALID_LIST_POSITION && position > 0 &&
+         g_array_index (self->rows, Row, position).kind != IR_STEP_ROW_PASS)
+    position--;
+  return position == GTK_INVALID_LIST_POSITION ||
+                 g_array_index (self->rows, Row, position).step != last_step
+             ? GTK_INVALID_LIST_POSITION
+             : position;
+}
+
+guint
 ir_step_list_n_steps (IrStepList *self)
 {
-  return self->n_steps;
+  return self->summary != NULL ? self->summary->n_wanted : 0;
+}
+
+const IrStepSummary *
+ir_step_list_get_summary (IrStepList *self)
+{
+  return self->summary;
+}
+
+const IrPassSummary *
+ir_step_list_get_pass (IrStepList *self, IrStepRow *row)
+{
+  return card_at (self, row->row.card);
+}
+
+const IrStepGroup *
+ir_step_list_get_group (IrStepList *self, IrStepRow *row)
+{
+  return card_at (self, row->row.card)->groups->pdata[row->row.part];
+}
+
+/* -- open and closed -- */
+
+gboolean
+ir_step_list_can_open (IrStepList *self, guint position)
+{
+  const Row *row = position < self->rows->len ? &g_array_index (self->rows, Row, position) : NULL;
+
+  return row != NULL && (row->kind == IR_STEP_ROW_PASS || row->kind == IR_STEP_ROW_GROUP ||
+                         row->kind == IR_STEP_ROW_IDLE);
+}
+
+gboolean
+ir_step_list_is_open (IrStepList *self, guint position)
+{
+  return ir_step_list_can_open (self, position) &&
+         is_row_open (self, &g_array_index (self->rows, Row, position));
+}
+
+static gboolean
+same_row (const GArray *a, guint i, const GArray *b, guint k)
+{
+  return memcmp (&g_array_index (a, Row, i), &g_array_index (b, Row, k), sizeof (Row)) == 0;
+}
+
+/* Only the rows that come or go are told of, and its own, whose mark is another. */
+void
+ir_step_list_set_open (IrStepList *self, guint position, gboolean open)
+{
+  g_autoptr (GArray) old = NULL;
+  guint tail = 0;
+
+  if (!ir_step_list_can_open (self, position) || ir_step_list_is_open (self, position) == open)
+    return;
+  g_hash_table_insert (self->opened, key_of (self, &g_array_index (self->rows, Row, position)),
+                       GINT_TO_POINTER (open));
+  old = g_steal_pointer (&self->rows);
+  list_rows (self);
+  while (tail + position + 1 < MIN (old->len, self->rows->len) &&
+         same_row (old, old->len - 1 - tail, self->rows, self->rows->len - 1 - tail))
+    tail++;
+  g_list_model_items_changed (G_LIST_MODEL (self), position, old->len - position - tail,
+                              self->rows->len - position - tail);
 }

@@ -1,10 +1,7 @@
-/* The steps: every rewrite of every pass, in order, with its verdict; below them what the current
- * one did and why. The selected row is the session's cursor. */
+/* The steps: every rewrite of every pass, in order, with its verdict; below them what the chosen row
+ * did and why. The chosen row is the session's cursor. */
 #include "config.h"
 
-#include "core/act/act.h"
-#include "passes/pipeline/pipeline.h"
-#include "passes/rule/rule.h"
 #include "views/count.h"
 #include "views/session/debug.h"
 #include "views/session/frame.h"
@@ -12,17 +9,17 @@
 #include "views/session/timeline.h"
 #include "views/steps/branch-bar.h"
 #include "views/steps/step-list.h"
+#include "views/steps/step-page.h"
+#include "views/steps/step-row.h"
 #include "views/steps/what-if-bar.h"
 #include "views/view.h"
 
 #include <string.h>
 
-#define MAX_RECORDS 200 /* lines of records that are shown */
-
 struct _IrStepsView
 {
   IrView parent;
-  GtkWidget *box, *stack, *list_view, *details, *search, *none;
+  GtkWidget *box, *stack, *list_view, *page, *page_frame, *search, *none;
   GtkWidget *what_if; /* (nullable) until the session is known */
   GtkWidget *menu;
   IrStepList *list;
@@ -36,282 +33,34 @@ struct _IrStepsView
 G_DECLARE_FINAL_TYPE (IrStepsView, ir_steps_view, IR, STEPS_VIEW, IrView)
 G_DEFINE_FINAL_TYPE (IrStepsView, ir_steps_view, IR_TYPE_VIEW)
 
-/* -- verdicts: glyph and word, not colour alone -- */
-
-static const struct
-{
-  const char *glyph, *css, *text, *row;
-} verdicts[IR_N_VERDICTS] = {
-  [IR_VERDICT_NONE] = { "", "dim-label", "not proved", "" },
-  [IR_VERDICT_EXACT] = { "✓", "success", "bit-exact", "✓ exact" },
-  [IR_VERDICT_ROUNDING] = { "≈", "accent", "rounding", "≈ rounding" },
-  [IR_VERDICT_BROKEN] = { "✗", "error", "broken", "✗ broken" },
-  [IR_VERDICT_SKIPPED] = { "–", "dim-label", "not provable", "– not proved" },
-};
-
-static void
-show_verdict (GtkWidget *label, const IrProof *proof)
-{
-  const char *classes[] = { "verdict", verdicts[proof->verdict].css, NULL };
-
-  gtk_label_set_text (GTK_LABEL (label), verdicts[proof->verdict].row);
-  gtk_widget_set_css_classes (label, classes);
-  gtk_widget_set_tooltip_text (label, proof->text);
-  gtk_widget_set_visible (label, verdicts[proof->verdict].row[0] != '\0');
-}
-
 /* -- rows -- */
-
-typedef struct
-{
-  GtkWidget *number, *title, *subtitle, *verdict, *delta;
-} RowWidgets;
-
-static GtkWidget *
-row_label (const char *css, float xalign, gboolean expand)
-{
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_label_set_xalign (GTK_LABEL (label), xalign);
-  gtk_label_set_ellipsize (GTK_LABEL (label), expand ? PANGO_ELLIPSIZE_END : PANGO_ELLIPSIZE_NONE);
-  gtk_widget_set_hexpand (label, expand);
-  if (css != NULL)
-    gtk_widget_add_css_class (label, css);
-  return label;
-}
 
 static void
 setup_row (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
-            *results = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  RowWidgets *row = g_new0 (RowWidgets, 1);
-
-  row->number = row_label ("step-number", 1, FALSE);
-  gtk_label_set_width_chars (GTK_LABEL (row->number), 4);
-  row->title = row_label (NULL, 0, TRUE);
-  row->subtitle = row_label ("step-place", 0, TRUE);
-  row->verdict = row_label ("verdict", 1, FALSE);
-  row->delta = row_label ("step-delta", 1, FALSE);
-  gtk_box_append (GTK_BOX (texts), row->title);
-  gtk_box_append (GTK_BOX (texts), row->subtitle);
-  gtk_box_append (GTK_BOX (box), row->number);
-  gtk_box_append (GTK_BOX (box), texts);
-  gtk_box_append (GTK_BOX (results), row->delta);
-  gtk_box_append (GTK_BOX (results), row->verdict);
-  gtk_box_append (GTK_BOX (box), results);
-  gtk_widget_set_valign (texts, GTK_ALIGN_CENTER);
-  gtk_widget_set_valign (results, GTK_ALIGN_CENTER);
-  gtk_widget_set_valign (row->number, GTK_ALIGN_CENTER);
-  gtk_list_item_set_child (item, box);
-  g_object_set_data_full (G_OBJECT (item), "row", row, g_free);
-}
-
-static void
-bind_original (RowWidgets *row, GtkWidget *box)
-{
-  gtk_widget_add_css_class (box, "pass-row");
-  gtk_label_set_text (GTK_LABEL (row->number), "0");
-  gtk_label_set_text (GTK_LABEL (row->title), "Original graph");
-  gtk_widget_set_visible (row->subtitle, FALSE);
-}
-
-/* @last: step that ends it, or the edits that stand under one heading */
-static void
-bind_pass (RowWidgets *row, GtkWidget *box, const IrPassRun *run, guint last)
-{
-  const IrPass *pass = ir_pass_find (run->pass);
-  g_autofree char *count = ir_count_text (last + 1 - run->first_step);
-
-  gtk_widget_add_css_class (box, "pass-row");
-  gtk_label_set_text (GTK_LABEL (row->number), "");
-  gtk_label_set_text (GTK_LABEL (row->title), pass != NULL                      ? pass->title
-                                              : strcmp (run->pass, "edit") == 0 ? "Edited by hand"
-                                                                                : run->pass);
-  gtk_label_set_text (GTK_LABEL (row->delta), count);
-  gtk_widget_set_visible (row->subtitle, FALSE);
-}
-
-/* What an act was asked for, behind its name; "" for other steps. (transfer full) */
-static char *
-words_of_act (const IrStep *step)
-{
-  const gsize length = strlen (step->rule);
-
-  return g_strdup (step->step_class == IR_CLASS_EDIT && ir_act_find (step->rule) != NULL &&
-                           step->reason != NULL && g_str_has_prefix (step->reason, step->rule) &&
-                           step->reason[length] == ' '
-                       ? step->reason + length + 1
-                       : "");
-}
-
-static void
-bind_step (RowWidgets *row, IrModel *history, guint index)
-{
-  const IrStep *step = ir_history_step (history, index);
-  const IrNode *anchor = step->anchor != 0 ? ir_model_node (history, step->anchor) : NULL;
-  int delta = (int) step->cost_after.n_nodes - (int) step->cost_before.n_nodes;
-  g_autofree char *number = g_strdup_printf ("%u", index),
-                  *place = anchor != NULL ? ir_node_label (anchor) : words_of_act (step);
-  const IrAct *act = step->step_class == IR_CLASS_EDIT ? ir_act_find (step->rule) : NULL;
-  g_autofree char *change = delta == 0
-                                ? g_strdup ("")
-                                : g_strdup_printf ("%s%d", delta > 0 ? "+" : "−", ABS (delta));
-
-  gtk_label_set_text (GTK_LABEL (row->number), number);
-  gtk_label_set_text (GTK_LABEL (row->title), act != NULL ? act->title : step->rule);
-  gtk_label_set_text (GTK_LABEL (row->subtitle), place);
-  gtk_widget_set_visible (row->subtitle, place[0] != '\0');
-  gtk_label_set_text (GTK_LABEL (row->delta), change);
-  gtk_widget_set_tooltip_text (row->delta, delta != 0 ? "Change in the number of nodes" : NULL);
-  show_verdict (row->verdict, &step->proof);
+  gtk_list_item_set_child (item, ir_step_row_widget_new ());
 }
 
 static void
 bind_row (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
 {
-  IrSession *session = ir_view_get_session (data);
-  IrModel *history = ir_session_get_history (session);
-  IrStepRow *step_row = gtk_list_item_get_item (item);
-  RowWidgets *row = g_object_get_data (G_OBJECT (item), "row");
-  GtkWidget *box = gtk_list_item_get_child (item);
-  IrProof none = { 0 };
+  IrStepsView *self = data;
+  IrModel *history = ir_session_get_history (ir_view_get_session (data));
 
-  g_object_set_data (G_OBJECT (box), "position",
-                     GUINT_TO_POINTER (gtk_list_item_get_position (item) + 1));
-  gtk_widget_remove_css_class (box, "pass-row");
-  gtk_label_set_text (GTK_LABEL (row->delta), "");
-  gtk_widget_set_visible (row->subtitle, TRUE);
-  show_verdict (row->verdict, &none);
-  if (history == NULL)
-    return;
-  switch (ir_step_row_get_kind (step_row))
-    {
-    case IR_STEP_ROW_ORIGINAL:
-      bind_original (row, box);
-      break;
-    case IR_STEP_ROW_PASS:
-      if (ir_step_row_get_pass_run (step_row) < ir_history_n_pass_runs (history))
-        bind_pass (row, box, ir_history_pass_run (history, ir_step_row_get_pass_run (step_row)),
-                   ir_step_row_get_step (step_row));
-      break;
-    case IR_STEP_ROW_STEP:
-      if (ir_step_row_get_step (step_row) <= ir_history_n_steps (history))
-        bind_step (row, history, ir_step_row_get_step (step_row));
-      break;
-    }
+  if (history != NULL)
+    ir_step_row_widget_bind (gtk_list_item_get_child (item), self->list,
+                             gtk_list_item_get_position (item), gtk_list_item_get_item (item),
+                             history);
 }
 
-/* -- details of the current step -- */
+/* -- the page of what is chosen -- */
 
 static void
-clear_box (GtkWidget *box)
+show_page (IrStepsView *self)
 {
-  GtkWidget *child;
+  g_autoptr (IrStepRow) row = g_list_model_get_item (G_LIST_MODEL (self->list), self->selected);
 
-  while ((child = gtk_widget_get_first_child (box)) != NULL)
-    gtk_box_remove (GTK_BOX (box), child);
-}
-
-static GtkWidget *
-add_text (GtkWidget *box, const char *text, const char *css)
-{
-  GtkWidget *label = gtk_label_new (text);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
-  gtk_widget_set_can_focus (label, FALSE);
-  if (css != NULL)
-    gtk_widget_add_css_class (label, css);
-  gtk_box_append (GTK_BOX (box), label);
-  return label;
-}
-
-static const IrRule *
-find_rule (const char *name)
-{
-  guint n;
-  const IrPass *const *passes = ir_passes (&n);
-
-  for (guint i = 0; i < n; i++)
-    for (const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
-                                                       : passes[i]->documented_rules;
-         rule != NULL && rule->name != NULL; rule++)
-      if (strcmp (rule->name, name) == 0)
-        return rule;
-  return NULL;
-}
-
-static char *
-proof_sentence (const IrStep *step)
-{
-  const IrProof *proof = &step->proof;
-
-  if (proof->verdict == IR_VERDICT_ROUNDING || proof->verdict == IR_VERDICT_BROKEN)
-    return g_strdup_printf (
-        "%s  %s: largest difference %.3g absolute, %.3g relative, %" G_GUINT64_FORMAT " ULP%s%s",
-        verdicts[proof->verdict].glyph, verdicts[proof->verdict].text, proof->max_abs,
-        proof->max_rel, proof->max_ulp, proof->text != NULL ? ". " : "",
-        proof->text != NULL ? proof->text : "");
-  return g_strdup_printf ("%s%s%s%s%s", verdicts[proof->verdict].glyph,
-                          proof->verdict != IR_VERDICT_NONE ? "  " : "",
-                          verdicts[proof->verdict].text, proof->text != NULL ? ": " : "",
-                          proof->text != NULL ? proof->text : "");
-}
-
-static void
-add_records (GtkWidget *box, IrModel *history, const IrStep *step)
-{
-  g_autofree char *heading = g_strdup_printf ("%u %s", step->n_records,
-                                              step->n_records == 1 ? "record" : "records");
-  g_autoptr (GString) lines = g_string_new (NULL);
-
-  add_text (box, heading, "heading");
-  for (guint i = 0; i < MIN (step->n_records, MAX_RECORDS); i++)
-    {
-      g_autofree char *line = ir_record_to_string (
-          history, ir_history_record (history, step->first_record + i));
-      g_string_append_printf (lines, "%s%s", i > 0 ? "\n" : "", line);
-    }
-  if (step->n_records > MAX_RECORDS)
-    g_string_append_printf (lines, "\n… %u more", step->n_records - MAX_RECORDS);
-  add_text (box, lines->str, "records");
-}
-
-static void
-show_details (IrStepsView *self)
-{
-  IrSession *session = ir_view_get_session (IR_VIEW (self));
-  IrModel *history = ir_session_get_history (session);
-  guint cursor = ir_session_get_cursor (session);
-  const IrStep *step;
-  const IrRule *rule;
-  g_autofree char *title = NULL, *proof = NULL;
-
-  clear_box (self->details);
-  if (history == NULL || cursor == 0 || cursor > ir_history_n_steps (history))
-    {
-      add_text (self->details,
-                cursor == 0 && history != NULL
-                    ? "The graph as it was opened. Choose a step, or press F8."
-                    : "",
-                "dim-label");
-      return;
-    }
-  step = ir_history_step (history, cursor);
-  rule = find_rule (step->rule);
-  title = g_strdup_printf ("%u  %s", cursor, step->rule);
-  proof = proof_sentence (step);
-  add_text (self->details, title, "heading");
-  if (rule != NULL)
-    add_text (self->details, rule->doc, NULL);
-  if (step->reason != NULL)
-    add_text (self->details, step->reason, "dim-label");
-  add_text (self->details, proof, verdicts[step->proof.verdict].css);
-  add_records (self->details, history, step);
+  ir_step_page_show (self->page, self->list, row);
 }
 
 /* -- selection and cursor -- */
@@ -327,8 +76,7 @@ focus_selected (IrStepsView *self)
     {
       GtkWidget *box = gtk_widget_get_first_child (row);
 
-      if (box != NULL &&
-          g_object_get_data (G_OBJECT (box), "position") == GUINT_TO_POINTER (self->selected + 1))
+      if (box != NULL && ir_step_row_widget_position (box) == self->selected)
         {
           gtk_widget_grab_focus (row);
           return;
@@ -358,33 +106,50 @@ queue_scroll (IrStepsView *self)
                                            NULL);
 }
 
-/* A heading is passed over: downwards to its first step, upwards to the row above. */
+/* A card shows what its pass did; a step what it did. */
 static void
 on_selected (GtkSingleSelection *selection, GParamSpec *pspec, IrStepsView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
-  guint position = gtk_single_selection_get_selected (selection);
+  const guint position = gtk_single_selection_get_selected (selection);
   g_autoptr (IrStepRow) row = NULL;
+  IrStepRowKind kind;
 
   if (self->syncing || position == GTK_INVALID_LIST_POSITION)
     return;
   row = g_list_model_get_item (G_LIST_MODEL (self->list), position);
-  if (ir_step_row_get_kind (row) == IR_STEP_ROW_PASS)
+  kind = ir_step_row_get_kind (row);
+  self->selected = position;
+  if (kind == IR_STEP_ROW_IDLE || kind == IR_STEP_ROW_IDLE_PASS)
     {
-      guint next = self->selected == position + 1 && position > 0 ? position - 1 : position + 1;
-      gtk_single_selection_set_selected (selection, next);
-      queue_scroll (self);
+      show_page (self);
       return;
     }
-  self->selected = position;
+  if (kind == IR_STEP_ROW_PASS)
+    ir_session_set_compare (session, IR_COMPARE_PASS);
+  else if (ir_session_get_compare (session) == IR_COMPARE_PASS)
+    ir_session_set_compare (session, IR_COMPARE_STEP);
   ir_session_goto (session, ir_step_row_get_step (row));
+  show_page (self);
+}
+
+/* The row of the cursor: where a whole pass is compared, its card. */
+static guint
+position_of_cursor (IrStepsView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const guint cursor = ir_session_get_cursor (session);
+  const guint card = ir_session_get_compare (session) == IR_COMPARE_PASS
+                         ? ir_step_list_card_position (self->list, cursor)
+                         : GTK_INVALID_LIST_POSITION;
+
+  return card != GTK_INVALID_LIST_POSITION ? card : ir_step_list_position (self->list, cursor);
 }
 
 static void
 sync_cursor (IrStepsView *self)
 {
-  guint position = ir_step_list_position (
-      self->list, ir_session_get_cursor (ir_view_get_session (IR_VIEW (self))));
+  const guint position = position_of_cursor (self);
 
   self->syncing = TRUE;
   gtk_single_selection_set_selected (self->selection, position);
@@ -425,10 +190,14 @@ on_search (GtkSearchEntry *entry, IrStepsView *self)
 static void
 on_search_activate (GtkSearchEntry *entry, IrStepsView *self)
 {
-  g_autoptr (IrStepRow) row = g_list_model_get_item (G_LIST_MODEL (self->list), 2);
+  const guint n = ir_session_get_n_steps (ir_view_get_session (IR_VIEW (self)));
 
-  if (row != NULL)
-    ir_session_goto (ir_view_get_session (IR_VIEW (self)), ir_step_row_get_step (row));
+  for (guint step = 1; step <= n; step++)
+    if (ir_step_list_position (self->list, step) != GTK_INVALID_LIST_POSITION)
+      {
+        ir_session_goto (ir_view_get_session (IR_VIEW (self)), step);
+        break;
+      }
   gtk_widget_grab_focus (self->list_view);
 }
 
@@ -527,15 +296,68 @@ on_secondary (GtkGestureClick *gesture, int n_press, double x, double y, IrSteps
 
   for (; widget != NULL && widget != self->list_view; widget = gtk_widget_get_parent (widget))
     {
-      const guint position = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (widget), "position"));
+      const guint position = ir_step_row_widget_position (widget);
 
-      if (position == 0)
+      if (position == GTK_INVALID_LIST_POSITION)
         continue;
-      gtk_single_selection_set_selected (self->selection, position - 1);
+      gtk_single_selection_set_selected (self->selection, position);
       show_menu (self, x, y);
       release_pressed (picked);
       return;
     }
+}
+
+/* The chosen row stays, or the one that it lies in is chosen. */
+static void
+set_open (IrStepsView *self, guint position, gboolean open)
+{
+  g_autoptr (IrStepRow) row = g_list_model_get_item (G_LIST_MODEL (self->list), position);
+
+  self->syncing = TRUE; /* rows come and go: nothing was chosen */
+  ir_step_list_set_open (self->list, position, open);
+  self->syncing = FALSE;
+  if (ir_step_row_get_kind (row) != IR_STEP_ROW_IDLE)
+    sync_cursor (self);
+  else
+    gtk_single_selection_set_selected (self->selection, position);
+  queue_scroll (self);
+}
+
+/* Of the equal steps that the row at @position lies in. */
+static guint
+group_around (IrStepsView *self, guint position)
+{
+  for (; position > 0; position--)
+    {
+      g_autoptr (IrStepRow) row = g_list_model_get_item (G_LIST_MODEL (self->list), position);
+
+      if (row == NULL || !ir_step_row_is_within (row))
+        break;
+    }
+  return position;
+}
+
+/* FALSE: the key goes on, one step or back. */
+static gboolean
+open_selected (IrStepsView *self, gboolean open)
+{
+  guint position = gtk_single_selection_get_selected (self->selection);
+
+  if (!open)
+    position = group_around (self, position);
+  if (!ir_step_list_can_open (self->list, position) ||
+      ir_step_list_is_open (self->list, position) == open)
+    return FALSE;
+  set_open (self, position, open);
+  return TRUE;
+}
+
+/* Enter, or a double click. */
+static void
+on_activated (GtkListView *list_view, guint position, IrStepsView *self)
+{
+  if (ir_step_list_can_open (self->list, position))
+    set_open (self, position, !ir_step_list_is_open (self->list, position));
 }
 
 static gboolean
@@ -548,6 +370,9 @@ on_list_key (GtkEventControllerKey *controller,
   GtkWidget *focus = gtk_widget_get_focus_child (self->list_view);
   double x = 40, y = 20;
 
+  if ((key == GDK_KEY_Left || key == GDK_KEY_Right) &&
+      (state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK | GDK_ALT_MASK)) == 0)
+    return open_selected (self, key == GDK_KEY_Right);
   if (key != GDK_KEY_Menu && !(key == GDK_KEY_F10 && state & GDK_SHIFT_MASK))
     return FALSE;
   if (focus != NULL)
@@ -636,6 +461,8 @@ add_bars (IrStepsView *self)
   if (self->what_if != NULL)
     return;
   self->what_if = ir_what_if_bar_new (ir_view_get_session (IR_VIEW (self)));
+  self->page = ir_step_page_new (ir_view_get_session (IR_VIEW (self)));
+  adw_bin_set_child (ADW_BIN (self->page_frame), ir_view_scrolled (self->page));
   gtk_box_prepend (GTK_BOX (self->box), ir_branch_bar_new (ir_view_get_session (IR_VIEW (self))));
   gtk_box_prepend (GTK_BOX (self->box), self->what_if);
 }
@@ -648,10 +475,12 @@ ir_steps_view_session_changed (IrView *view, IrSessionChanges changes)
   add_bars (self);
   if (changes & IR_CHANGED_HISTORY)
     load_history (self);
-  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME))
+  /* what needs no picture is there before it */
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_CURSOR | IR_CHANGED_COMPARE))
     {
-      sync_cursor (self);
-      show_details (self);
+      if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_CURSOR | IR_CHANGED_COMPARE))
+        sync_cursor (self);
+      show_page (self);
     }
 }
 
@@ -711,6 +540,7 @@ make_list (IrStepsView *self)
   g_signal_connect (self->selection, "notify::selected", G_CALLBACK (on_selected), self);
   self->list_view = gtk_list_view_new (g_object_ref (GTK_SELECTION_MODEL (self->selection)),
                                        factory);
+  g_signal_connect (self->list_view, "activate", G_CALLBACK (on_activated), self);
   gtk_widget_add_css_class (self->list_view, "navigation-sidebar");
   gtk_widget_add_css_class (self->list_view, "steps");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->list_view), GTK_ACCESSIBLE_PROPERTY_LABEL,
@@ -734,21 +564,14 @@ make_list (IrStepsView *self)
   return box;
 }
 
-static GtkWidget *
-make_details (IrStepsView *self)
-{
-  self->details = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  gtk_widget_add_css_class (self->details, "step-details");
-  return ir_view_scrolled (self->details);
-}
-
 static void
 ir_steps_view_init (IrStepsView *self)
 {
   GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_VERTICAL);
 
   gtk_paned_set_start_child (GTK_PANED (paned), make_list (self));
-  gtk_paned_set_end_child (GTK_PANED (paned), make_details (self));
+  self->page_frame = adw_bin_new ();
+  gtk_paned_set_end_child (GTK_PANED (paned), self->page_frame);
   gtk_paned_set_resize_start_child (GTK_PANED (paned), TRUE);
   gtk_paned_set_resize_end_child (GTK_PANED (paned), TRUE);
   gtk_paned_set_shrink_start_child (GTK_PANED (paned), FALSE);
@@ -780,9 +603,11 @@ const IrViewInfo ir_view_steps = {
   .title = "Steps",
   .icon_name = "view-list-symbolic",
   .doc = "Every rewrite, in order, with its verdict.",
-  .help = "A row is a rewrite: its rule, where it was applied, and what it did to the "
-          "number of nodes. ✓ is bit-exact, ≈ equal up to rounding, ✗ broken; without a "
-          "mark nothing was run. F8 goes on, Shift+F8 back.",
+  .help = "A card is a pass with its sums; ▸ or the Right key opens it, ▾ or Left closes it, and "
+          "choosing it shows all that the pass did. A row is a rewrite: its rule, where it was "
+          "applied, and what it did to the number of nodes; equal ones stand together as × 12. "
+          "✓ is bit-exact, ≈ equal up to rounding, ✗ broken, – not proved. Below stands the "
+          "rewrite as a picture. F8 goes on, Shift+F8 back.",
   .place = IR_VIEW_START,
   .get_type = ir_steps_view_get_type,
 };

@@ -211,6 +211,7 @@ diff_scene (Cli *cli,
   a = ir_history_snapshot (history, from);
   b = ir_history_snapshot (history, to);
   diff = ir_diff_new (a, b, TRUE);
+  ir_diff_add_fates (diff, history, from, to);
   both = ir_scene_new_for_diff (diff, scene_options, cli->cancellable, error);
   return both != NULL ? choose_sides (both, options->sides) : NULL;
 }

@@ -3,7 +3,9 @@
 
 #include "core/diff/diff-private.h"
 #include "core/op/defaults.h"
+#include "core/op/op.h"
 
+#include <stdio.h>
 #include <string.h>
 
 GPtrArray *
@@ -158,6 +160,106 @@ ir_diff_compare_nodes (const IrPairing *p, const IrNode *a, const IrNode *b)
       a->graph->id != b->graph->id)
     changes = ir_diff_note (changes, "graph: %u -> %u", a->graph->id, b->graph->id);
   return changes;
+}
+
+/* -- a change in short -- */
+
+/* "a -> b" with an arrow, and without the quotes of strings. (transfer full) */
+static char *
+with_arrow (const char *name, const char *change)
+{
+  const char *arrow = strstr (change, " -> ");
+  g_autofree char *from = g_strndup (change, arrow != NULL ? arrow - change : 0),
+                  *to = g_strdup (arrow != NULL ? arrow + 4 : change);
+
+  for (char **text = (char *[]){ from, to, NULL }; *text != NULL; text++)
+    {
+      const gsize length = strlen (*text);
+
+      if (length >= 2 && (*text)[0] == '"' && (*text)[length - 1] == '"')
+        {
+          memmove (*text, *text + 1, length - 2);
+          (*text)[length - 2] = '\0';
+        }
+    }
+  return g_strdup_printf ("%s%s%s \342\206\222 %s", name, name[0] != '\0' ? " " : "", from, to);
+}
+
+/* A constant is a row of its node: no line shows that it is another. */
+static gboolean
+is_of_constant (const IrDiff *diff, const IrNodeDiff *row, guint slot)
+{
+  const IrNode *a = row->a != 0 ? ir_model_node (diff->a, row->a) : NULL,
+               *b = row->b != 0 ? ir_model_node (diff->b, row->b) : NULL;
+  const IrValue *from = a != NULL ? ir_node_input (a, slot) : NULL,
+                *to = b != NULL ? ir_node_input (b, slot) : NULL;
+
+  return (from != NULL && ir_value_constant (from) != NULL) ||
+         (to != NULL && ir_value_constant (to) != NULL);
+}
+
+/* As people write it: 0.001, where the exact one is 0.00100000005. */
+static char *
+short_float (const IrModel *model, IrNodeId id, const char *attr, const char *exact)
+{
+  const IrNode *node = id != 0 ? ir_model_node (model, id) : NULL;
+  const IrAttr *found = node != NULL ? ir_node_attr (node, attr) : NULL;
+
+  return found != NULL && found->kind == IR_ATTR_FLOAT && found->n == 1
+             ? g_strdup_printf ("%g", (double) found->floats[0])
+             : g_strdup (exact);
+}
+
+static char *
+attribute_brief (const IrDiff *diff, const IrNodeDiff *row, const char *name, const char *change)
+{
+  g_auto (GStrv) sides = g_strsplit (change, " -> ", 2);
+  g_autofree char *from = NULL, *to = NULL;
+
+  if (g_strv_length (sides) != 2)
+    return with_arrow (name, change);
+  from = short_float (diff->a, row->a, name, sides[0]);
+  to = short_float (diff->b, row->b, name, sides[1]);
+  return g_strdup_printf ("%s %s \342\206\222 %s", name, from, to);
+}
+
+/**
+ * ir_diff_change_brief:
+ * @diff: a difference
+ * @row: one of its nodes that changed
+ * @index: which of its changes
+ *
+ * Returns: (transfer full) (nullable): the change as it is written on the node: "epsilon 0.001 → 1e-05";
+ *   %NULL for names, and for what the lines of a picture show
+ */
+char *
+ir_diff_change_brief (const IrDiff *diff, const IrNodeDiff *row, guint index)
+{
+  const char *change = row->changes->pdata[index], *colon = strstr (change, ": ");
+  guint slot;
+
+  if (colon == NULL)
+    return NULL;
+  if (g_str_has_prefix (change, "attribute "))
+    {
+      const gsize head = strlen ("attribute ");
+      g_autofree char *name = g_strndup (change + head, (gsize) (colon - change) - head);
+
+      return attribute_brief (diff, row, name, colon + 2);
+    }
+  if (g_str_has_prefix (change, "operator: ") || g_str_has_prefix (change, "domain: "))
+    return with_arrow ("", colon + 2);
+  if (g_str_has_prefix (change, "device: "))
+    return with_arrow ("device", colon + 2);
+  if (sscanf (change, "input %u", &slot) == 1 && is_of_constant (diff, row, slot))
+    {
+      const IrNode *node = row->b != 0 ? ir_model_node (diff->b, row->b) : NULL;
+      g_autofree char *name = node != NULL && node->op != NULL ? ir_op_input_name (node->op, slot)
+                                                               : g_strdup_printf ("input %u", slot);
+
+      return with_arrow (name, colon + 2);
+    }
+  return NULL;
 }
 
 static GPtrArray *

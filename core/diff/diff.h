@@ -26,14 +26,21 @@ typedef struct
   GPtrArray *changes; /* (nullable): "type: ... -> ...", "initializer changed" */
 } IrValueDiff;
 
+/* Nodes that became others: these 4 became this 1. Nodes that only changed are on both sides. */
+typedef struct
+{
+  GArray *a, *b; /* of IrNodeId */
+} IrDiffFate;
+
 typedef struct
 {
   IrModel *a, *b;        /* referenced */
   gboolean same_history; /* equal ids mean the same */
-  GArray *nodes;  /* of IrNodeDiff, b's order, removed ones after their predecessors */
-  GArray *values; /* of IrValueDiff: initializers, inputs, outputs and edges that differ */
+  GArray *nodes;         /* of IrNodeDiff, b's order, removed ones after their predecessors */
+  GArray *values;        /* of IrValueDiff: initializers, inputs, outputs and edges that differ */
   guint n_nodes[IR_N_DIFF_KINDS];
   GHashTable *by_a, *by_b; /* node id -> index + 1 into nodes */
+  GPtrArray *fates;        /* (nullable) of IrDiffFate: of several nodes, where lineage is known */
 } IrDiff;
 
 /* Differences that say the same of several nodes, or of several values. */
@@ -52,6 +59,8 @@ GPtrArray *ir_diff_groups (const IrDiff *diff);
 IrDiff *ir_diff_new (IrModel *a, IrModel *b, gboolean same_history);
 void ir_diff_free (IrDiff *diff);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrDiff, ir_diff_free)
+void ir_diff_add_fates (IrDiff *diff, const IrModel *history, guint from, guint to);
+char *ir_diff_change_brief (const IrDiff *diff, const IrNodeDiff *row, guint index);
 const IrNodeDiff *ir_diff_of_a (const IrDiff *diff, IrNodeId a);
 const IrNodeDiff *ir_diff_of_b (const IrDiff *diff, IrNodeId b);
 const char *ir_diff_kind_name (IrDiffKind kind);

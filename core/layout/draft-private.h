@@ -89,6 +89,7 @@ guint64 scene_graph_key (const IrDiff *diff, const IrGraph *graph, gboolean late
 char *scene_scope_fold (guint64 graph, const char *scope, gsize length);
 char *scene_node_fold (guint64 key);
 
+void scene_add_brackets (IrScene *scene, const IrDiff *diff); /* (brackets.c) of its fates */
 void scene_find_fixed (GHashTable *fixed, const IrModel *model); /* (fixed.c) adds IrNode */
 
 /* -- copies of one block, and arithmetic on shapes (repeats.c) -- */

@@ -264,6 +264,28 @@ short_name (const Build *build, const SceneItem *item, const IrNode *node)
   return g_strndup (name, strlen (name) - (g_str_has_suffix (name, tail) ? strlen (tail) : 0));
 }
 
+#define MAX_FIELDS 3
+
+/* What changed of it: no line and no name says that. */
+static void
+write_changes (const Build *build, Look *look, const SceneItem *item)
+{
+  const IrNodeDiff *row = item->state == IR_SCENE_CHANGED && build->diff != NULL && item->b != NULL
+                              ? ir_diff_of_b (build->diff, item->b->id)
+                              : NULL;
+  guint n = 0;
+
+  for (guint i = 0; row != NULL && row->changes != NULL && i < row->changes->len; i++)
+    {
+      g_autofree char *brief = ir_diff_change_brief (build->diff, row, i);
+
+      if (brief != NULL && ++n <= MAX_FIELDS)
+        add_body (look, IR_SCENE_TEXT_ROW, g_strdup_printf ("~ %s", brief), NULL);
+    }
+  if (n > MAX_FIELDS)
+    add_body (look, IR_SCENE_TEXT_SUBTITLE, g_strdup_printf ("and %u more", n - MAX_FIELDS), NULL);
+}
+
 static void
 write_node (const Build *build, Look *look, const SceneItem *item)
 {
@@ -278,6 +300,7 @@ write_node (const Build *build, Look *look, const SceneItem *item)
   if (attrs != NULL)
     add_body (look, IR_SCENE_TEXT_SUBTITLE, attrs, NULL);
   write_rows (look, item);
+  write_changes (build, look, item);
   write_overlay (build, look, item);
   const IrProblem *problem = item->b ? g_hash_table_lookup (build->problems,
                                                             GUINT_TO_POINTER (item->b->id))
@@ -896,6 +919,8 @@ scene_from_draft (const SceneDraft *draft,
     add_labels (&build);
   if (o->wrapped && o->direction == IR_LAYOUT_TOP_TO_BOTTOM)
     ir_scene_wrap (build.scene, o->keep == IR_LAYOUT_KEEP_PLACES ? o->previous : NULL);
+  if (diff != NULL && diff->fates != NULL)
+    scene_add_brackets (build.scene, diff);
   ir_scene_finish (build.scene);
   return g_steal_pointer (&build.scene);
 }

@@ -28,6 +28,19 @@ is_hidden (const Way *way, IrSceneState state)
   return way->hidden != IR_SCENE_SAME && state == way->hidden;
 }
 
+/* What joins the sides means nothing on one of them. */
+static gboolean
+is_of_both (const Way *way, const IrSceneLine *line)
+{
+  return way->hidden != IR_SCENE_SAME && line->kind == IR_SCENE_LINE_BRACKET;
+}
+
+static gboolean
+is_label_of_both (const Way *way, const IrSceneText *text)
+{
+  return way->hidden != IR_SCENE_SAME && text->style == IR_SCENE_TEXT_CAPTION;
+}
+
 static void
 append_text (IrScene *to, IrSceneText text, const Way *way, gint32 box)
 {
@@ -79,7 +92,7 @@ append (IrScene *to, const IrScene *from, const Way *way)
     {
       const IrSceneText *text = &g_array_index (from->texts, IrSceneText, i);
 
-      if (text->box < 0 && !is_hidden (way, text->state))
+      if (text->box < 0 && !is_hidden (way, text->state) && !is_label_of_both (way, text))
         append_text (to, *text, way, -1);
     }
   for (guint i = 0; i < from->lines->len; i++)
@@ -87,8 +100,8 @@ append (IrScene *to, const IrScene *from, const Way *way)
       IrSceneLine line = g_array_index (from->lines, IrSceneLine, i);
       const guint first = line.first_point;
 
-      if (is_hidden (way, line.state) || (line.from >= 0 && places[line.from] < 0) ||
-          (line.to >= 0 && places[line.to] < 0))
+      if (is_hidden (way, line.state) || is_of_both (way, &line) ||
+          (line.from >= 0 && places[line.from] < 0) || (line.to >= 0 && places[line.to] < 0))
         continue;
       line.from = line.from >= 0 ? places[line.from] : -1;
       line.to = line.to >= 0 ? places[line.to] : -1;

@@ -63,7 +63,7 @@ typedef enum
   IR_SCENE_TEXT_LABEL,    /* type, beside a line */
   IR_SCENE_TEXT_CLUSTER,  /* title of a frame */
   IR_SCENE_TEXT_PILL,     /* name of an input or output */
-  IR_SCENE_TEXT_CAPTION,  /* axes, legends */
+  IR_SCENE_TEXT_CAPTION,  /* axes, legends, brackets */
   IR_N_SCENE_TEXT_STYLES
 } IrSceneTextStyle;
 
@@ -129,6 +129,7 @@ typedef enum
   IR_SCENE_LINE_DATA,
   IR_SCENE_LINE_CONTROL, /* control dependency */
   IR_SCENE_LINE_PLAIN,   /* an axis or a grid line; no arrow */
+  IR_SCENE_LINE_BRACKET, /* around boxes that became others; no arrow */
 } IrSceneLineKind;
 
 typedef struct

@@ -118,7 +118,7 @@ paint_line (Paint *p, gint32 index)
   const IrSceneLine *line = &ir_scene_lines (p->scene, &n)[index];
   const IrLayoutPoint *points = ir_scene_line_points (p->scene, line);
   static const double dots[] = { 2, 4 };
-  gboolean arrow = line->kind != IR_SCENE_LINE_PLAIN;
+  gboolean arrow = line->kind != IR_SCENE_LINE_PLAIN && line->kind != IR_SCENE_LINE_BRACKET;
   guint32 colour = line->state != IR_SCENE_SAME          ? p->palette->state[line->state]
                    : line->kind == IR_SCENE_LINE_DATA    ? p->palette->line
                    : line->kind == IR_SCENE_LINE_CONTROL ? p->palette->control

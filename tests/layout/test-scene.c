@@ -3,6 +3,7 @@
 /* The scene: built by hand, and from models in ONNX's text form. */
 
 #include "core/io/io.h"
+#include "core/ir/history.h"
 #include "core/ir/problem.h"
 #include "core/layout/scene.h"
 
@@ -540,6 +541,61 @@ test_part (void)
   g_assert_cmpint (find_box (scene, "Identity")->kind, ==, IR_SCENE_NODE);
 }
 
+/* What an edit did to a node is written on it; what became of several nodes has a bracket. */
+static void
+test_fates (void)
+{
+  g_autoptr (IrModel) model = read_model (
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[2,2,4] x, float[4] s) => (float[2,2,4] y)\n"
+      "{ a = Abs (x) b = Exp (a) c = LayerNormalization <epsilon = 0.001> (b, s) y = Neg (c) }");
+  IrEdit *edit = ir_edit_new (model);
+  g_autoptr (IrModel) before = NULL, after = NULL;
+  g_autoptr (IrDiff) diff = NULL;
+  g_autoptr (IrScene) scene = NULL, side = NULL;
+  IrNode *merged;
+  IrValue *taken, *given;
+  guint n, n_brackets = 0;
+  const IrSceneLine *lines;
+
+  ir_edit_begin_pass (edit, "test");
+  ir_edit_begin_step (edit, "merge", IR_CLASS_EXACT, 1);
+  taken = ir_model_node (model, 1)->inputs[0];
+  given = ir_model_node (model, 2)->outputs[0];
+  ir_edit_set_output (edit, ir_model_live_node (model, 2), 0, NULL);
+  merged = ir_edit_add_node_with_outputs (edit, model->main, "Sqrt", "", "", 1, &taken, 1, &given);
+  ir_edit_remove_node (edit, ir_model_live_node (model, 2));
+  ir_edit_remove_node (edit, ir_model_live_node (model, 1));
+  ir_edit_step_map_node (edit, 1, merged->id);
+  ir_edit_step_map_node (edit, 2, merged->id);
+  ir_edit_set_attr (edit, ir_model_live_node (model, 3),
+                    ir_attr_float (model->context, "epsilon", 1e-5f));
+  ir_edit_end_step (edit);
+  ir_edit_end_pass (edit);
+  ir_edit_free (edit);
+  before = ir_history_snapshot (model, 0);
+  after = ir_history_snapshot (model, 1);
+  diff = ir_diff_new (before, after, TRUE);
+  ir_diff_add_fates (diff, model, 0, 1);
+  g_assert_cmpuint (diff->fates->len, ==, 1);
+  scene = ir_scene_new_for_diff (diff, NULL, NULL, NULL);
+  check_scene (scene);
+  g_assert_true (has_text (scene, find_box (scene, "LayerNormalization"),
+                           "~ epsilon 0.001 \342\206\222 1e-05"));
+  lines = ir_scene_lines (scene, &n);
+  for (guint i = 0; i < n; i++)
+    if (lines[i].kind == IR_SCENE_LINE_BRACKET)
+      {
+        n_brackets++;
+        g_assert_true (g_str_has_prefix (lines[i].tip, "2 became 1:"));
+      }
+  g_assert_cmpuint (n_brackets, ==, 1);
+  side = ir_scene_new_for_side (scene, TRUE);
+  lines = ir_scene_lines (side, &n);
+  for (guint i = 0; i < n; i++)
+    g_assert_cmpint (lines[i].kind, !=, IR_SCENE_LINE_BRACKET);
+}
+
 /* A pattern on the graph: what fits, what does not, and a box for what is missing. */
 static void
 test_marks (void)
@@ -666,6 +722,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/places are kept from scene to scene", test_places_are_kept);
   g_test_add_func ("/scene/a diff is the union of both, with states", test_diff);
   g_test_add_func ("/scene/a side of a diff has what it has, where it was", test_sides);
+  g_test_add_func ("/scene/a diff says what changed, and what became what", test_fates);
   g_test_add_func ("/scene/two pictures are joined by an arrow", test_joined);
   g_test_add_func ("/scene/some nodes alone have pills around them", test_part);
   g_test_add_func ("/scene/a pattern is drawn with what it lacks", test_marks);

@@ -443,7 +443,8 @@ draw_line (IrNodePainter *self,
   if ((line->kind == IR_SCENE_LINE_CONTROL || line->captured) && pen.n_dash == 0)
     pen.dash = ir_scene_state_dash (IR_SCENE_REMOVED, &pen.n_dash);
   draw_polyline (&pen, p, n, round (IR_SCENE_BEND * camera->zoom));
-  if (line->kind != IR_SCENE_LINE_PLAIN && camera->zoom >= DETAIL_MIN_ZOOM)
+  if (line->kind != IR_SCENE_LINE_PLAIN && line->kind != IR_SCENE_LINE_BRACKET &&
+      camera->zoom >= DETAIL_MIN_ZOOM)
     draw_arrow (self, &pen, camera->zoom, p, n);
 }
 

@@ -107,6 +107,8 @@ ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **erro
       spec->from == spec->to)
     frame->marks = ir_scene_marks_ref (settings->marks);
   frame->diff = ir_diff_new (frame->before, frame->model, !frame->foreign);
+  if (!frame->foreign && frame->from != frame->to)
+    ir_diff_add_fates (frame->diff, ir_timeline_model (spec->timeline), frame->from, frame->to);
   frame->serial = settings->serial;
   frame->shape = ir_picture_shape (settings);
   frame->scene = ir_picture_new (frame, settings, spec->previous, cancellable, error);

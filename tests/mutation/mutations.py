@@ -1,18 +1,27 @@
 #!/usr/bin/env python3
 """Breaks irscope in many places of the kinds that happen, one at a time, and counts what the tests notice.
 
-  mutations.py FOLDER [--seed N] [--count N] [--jobs N] [--budget SECONDS] [--again M,..] [--report]
+  mutations.py FOLDER [--seed N] [--count N] [--where REGEX] [--tests REGEX] [--budget SECONDS] [--jobs N] [--again]
+  mutations.py FOLDER --report [--seed N] [--count N] [--where REGEX]
+  mutations.py --list REGEX
+  mutations.py --check
 
-A copy of the working tree in FOLDER is built once, with a switch for each mutation (IRSCOPE_MUTANT). Every test
-runs once without one, which says what it reaches; then each mutation meets the tests that reach it, until one
-fails. FOLDER keeps everything, so a second call goes on where the first one stopped. A mutation that no test
-reaches, or that none notices within its budget of seconds, survives: it needs a test, or a reason.
+A copy of the working tree in FOLDER is built with a switch at every place (IRSCOPE_MUTANT chooses one), and every
+test runs once without one, which says what each of its cases reaches. Both serve all draws; after a change of the
+tree only what changed is built, and only tests that changed are measured again. Then each mutation that was drawn
+meets the cases that reach it, those first that noticed most in the least time, until one fails. Fuzzers make a
+tenth of their trials. FOLDER keeps everything, so a call that was stopped goes on. Seconds are those of processors.
+What is left is unreached, unnoticed, over its budget, or equivalent (equivalent.txt says why).
+
+--where  only places whose name matches; --list prints the names   --tests   only these tests
+--again  what survived, once more                                  --check   does equivalent.txt name places?
 Exit status: 0 done, 1 something survived, 2 wrong usage or no build.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import hashlib
 import json
 import mmap
 import os
@@ -27,21 +36,25 @@ import threading
 import time
 from pathlib import Path
 
-from places import KINDS, places
+from places import KINDS, places, switched
 
 ROOT = Path(__file__).resolve().parents[2]
-SLOTS = 4096
-Fact = collections.namedtuple("Fact", "kind file line function what")
+HERE = "tests/mutation"
+SLOTS = 20000
 SUITES = {"unit", "table", "golden", "models", "fuzz-smoke"}
 MEMORY = 16 << 30
+LONG = 1.0  # a case above this many seconds runs by itself
+WRAPPED = ("g_test_add_func", "g_test_add_data_func", "g_test_add_data_func_full", "g_test_add_vtable")
+BUSY = re.compile("exec-(detached|stopping|threads|signals)|io-kills|cut|bombs")  # may fail by itself on a busy machine
+FATES = ("caught", "equivalent", "unnoticed", "unreached", "budget")
 
 
-def draw(root, seed, count):
-  """COUNT mutations drawn by SEED from the places of every kind, none inside another."""
+def draw(found, seed, count):
+  """COUNT places drawn by SEED from those of every kind, none inside another."""
   rng, total, chosen, taken = random.Random(seed), sum(k[0] for k in KINDS.values()), [], collections.defaultdict(list)
-  for kind, found in places(root).items():
+  for kind, some in found.items():
     left = round(count * KINDS[kind][0] / total)
-    for place in rng.sample(found, len(found)):
+    for place in rng.sample(some, len(some)):
       begin, end = place.span()
       if left == 0:
         break
@@ -52,177 +65,311 @@ def draw(root, seed, count):
   return chosen
 
 
-def write_source(source, chosen, dropped):
-  """Writes the files of CHOSEN into SOURCE with their switches."""
-  edits = collections.defaultdict(list)
-  for number, place in enumerate(chosen):
-    if number not in dropped:
-      edits[place.file] += [(a, b, k, text.replace("@", str(number))) for k, (a, b, text) in enumerate(place.edits)]
-  for file in {p.file for p in chosen}:
-    text = (ROOT / file).read_text()
-    for a, b, _, new in sorted(edits[file], reverse=True):
-      text = text[:a] + new + text[b:]
-    (source / file).write_text(text)
+def equivalent():
+  """{name of a place: why no test can notice it}, from a file of names with their reasons indented below."""
+  reasons, name = {}, None
+  for line in (Path(__file__).parent / "equivalent.txt").read_text().splitlines():
+    if line.startswith("  "):
+      reasons[name] = f"{reasons[name]} {line.strip()}".strip()
+    elif line and not line.startswith("#"):
+      name = line
+      reasons[name] = ""
+  return reasons
 
 
-def build(folder, chosen):
-  """Builds FOLDER/source in FOLDER/build; what does not compile with its switch is dropped, and returned."""
-  source, target, dropped = folder / "source", folder / "build", set()
-  shutil.rmtree(source, ignore_errors=True)
-  files = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True).stdout
-  for name in files.decode().split("\0")[:-1]:
-    if (ROOT / name).is_file():
+class Kept:
+  """A file of FOLDER in JSON."""
+
+  def __init__(self, folder, name):
+    self.file, self.lock = folder / name, threading.Lock()
+    self.data = json.loads(self.file.read_text()) if self.file.exists() else {}
+
+  def save(self):
+    with self.lock:
+      new = self.file.with_suffix(".new")
+      new.write_text(json.dumps(self.data))
+      new.replace(self.file)
+
+
+def put(file, text):
+  """Writes only what changed, so that only that is built again."""
+  if not file.exists() or file.read_text() != text:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def write_tree(source, found, numbers, dropped, quiet):
+  """The working tree in SOURCE: a file with places includes its text with switches, as a system header, which has no
+  warnings but those of QUIET, so that all else is built with the usual options."""
+  of_file, names = collections.defaultdict(list), set()
+  for place in (p for some in found.values() for p in some):
+    numbers.setdefault(place.key, len(numbers))
+    if place.key not in dropped:
+      of_file[place.file].append(place)
+  listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                          capture_output=True, check=True).stdout.decode().split("\0")[:-1]
+  for name in (n for n in listed if (ROOT / n).is_file()):
+    names.add(name)
+    if name in of_file:
+      text, crossing = switched((ROOT / name).read_text(), of_file[name], lambda p: numbers[p.key])
+      dropped.update(p.key for p in crossing)
+      put(source / f"{name}.mutated.h", "#pragma GCC system_header\n" + text)
+      ignored = "".join(f'#pragma GCC diagnostic ignored "-W{w}"\n' for f, w in quiet if f == name)
+      put(source / name, f'#include "{HERE}/mutant.h"\n{ignored}#include "{name}.mutated.h"\n')
+    elif not (source / name).exists() or (source / name).read_bytes() != (ROOT / name).read_bytes():
       (source / name).parent.mkdir(parents=True, exist_ok=True)
-      shutil.copy2(ROOT / name, source / name)
-  shared = folder / "shared"
-  if (ROOT.parent / "shared").exists() and not shared.is_symlink():
-    shared.symlink_to(ROOT.parent / "shared")
-  header = source / "tests/mutation/mutant.h"
-  for _ in range(8):
-    write_source(source, chosen, dropped)
+      shutil.copyfile(ROOT / name, source / name)
+      shutil.copymode(ROOT / name, source / name)
+  assert len(numbers) < SLOTS
+
+
+def build(folder, state, jobs):
+  """Builds FOLDER/source; what does not compile with its switch is dropped. Returns the places."""
+  numbers, dropped = state.data.setdefault("numbers", {}), set(state.data.get("dropped", []))
+  quiet = sorted(map(tuple, state.data.get("quiet", [])))
+  source, reach = folder / "source", folder / "reach.o"
+  target = source / "build"
+  source.mkdir(exist_ok=True)
+  if (ROOT.parent / "shared").exists() and not (folder / "shared").exists():
+    (folder / "shared").symlink_to(ROOT.parent / "shared")
+  subprocess.run(["cc", "-O1", f"-DIR_N_MUTANTS={SLOTS}", "-c", ROOT / HERE / "reach.c", "-o", reach], check=True)
+  for _ in range(12):
+    found = places(ROOT)
+    write_tree(source, found, numbers, dropped, quiet)
+    state.data.update(dropped=sorted(dropped), quiet=quiet)
+    state.save()
     if not (target / "build.ninja").exists():
-      subprocess.run(["meson", "setup", target, source, "--buildtype=release", "-Dgui=disabled", "-Dimages=enabled",
-                      f"-Dc_args=-w -include {header} -DIR_N_MUTANTS={SLOTS}"], check=True)
-    done = subprocess.run(["ninja", "-C", target, "-k", "0"], text=True, capture_output=True)
+      link = " ".join([str(reach), *(f"-Wl,--wrap={w}" for w in WRAPPED)])
+      subprocess.run(["meson", "setup", target, source, "--buildtype=plain", "-Doptimization=1", "-Dwerror=true",
+                      "-Dgui=disabled", "-Dimages=enabled", f"-Dc_link_args={link}"], check=True)
+    done = subprocess.run(["ninja", "-C", target, "-k", "0", f"-j{jobs}", "meson-test-prereq"], text=True, capture_output=True)
     if done.returncode == 0:
-      return dropped
-    wrong = {(m[1], int(m[2])) for m in re.finditer(r"^(?:\.\./)*(?:source/)?(\S+?\.c):(\d+):\d+: error", done.stdout, re.M)}
-    more = {n for n, p in enumerate(chosen) if any(f == p.file and p.line - 1 <= at <= p.line + 8 for f, at in wrong)}
-    if not more - dropped:
-      sys.exit(done.stdout[-4000:])
+      return found
+    errors = re.findall(r"(?:^|[ /])((?:core|passes|app)/\S+?\.c)\.mutated\.h:(\d+):\d+: error(?:.*\[-Werror=(.*)\])?",
+                        done.stdout)
+    loud = {(file, warning) for file, _, warning in errors if warning} - set(quiet)
+    if loud:
+      quiet = sorted({*quiet, *loud})
+      continue
+    wrong = {(file, int(line) - 1) for file, line, _ in errors}
+    more = {p.key for some in found.values() for p in some
+            if p.key not in dropped and any((p.file, at) in wrong for at in range(p.line - 1, p.last_line + 2))}
+    if not more:
+      sys.exit(done.stdout[-6000:])
+    print(f"{len(more)} places do not compile with their switch", flush=True)
     dropped |= more
   sys.exit("mutations.py: it still does not compile")
 
 
-def tests_of(folder):
-  listed = json.loads(subprocess.run(["meson", "introspect", "--tests", folder / "build"], capture_output=True,
+def tests_of(folder, pattern):
+  """{name: how to run it, and a hash of its sources}."""
+  def introspect(what):
+    return json.loads(subprocess.run(["meson", "introspect", what, folder / "source/build"], capture_output=True,
                                      check=True).stdout)
-  return [t for t in listed if any(s.split(":")[-1] in SUITES for s in t["suite"])
-          and not any(s.split(":")[-1] == "long" for s in t["suite"])]
+
+  sources = {f: [s for group in t["target_sources"] for s in group.get("sources", [])]
+             for t in introspect("--targets") for f in t["filename"]}
+  tests = {}
+  for test in introspect("--tests"):
+    suites = {s.split(":")[-1] for s in test["suite"]}
+    if not suites & SUITES or "long" in suites or not re.search(pattern, test["name"]):
+      continue
+    cmd = [*test["cmd"]]
+    for at, word in enumerate(cmd[:-1]):
+      if word in ("--trials", "--graphs", "--cases"):
+        cmd[at + 1] = str(int(cmd[at + 1]) // 10)
+    own = [f for f in sources.get(cmd[0], cmd) if "/tests/" in f and Path(f).is_file()]
+    text = repr(cmd).encode() + b"".join(Path(f).read_bytes() for f in own)
+    tests[test["name"]] = {"cmd": cmd, "env": test["env"], "cwd": test["workdir"] or str(folder / "source/build"),
+                           "hash": hashlib.sha1(text).hexdigest(), "cases": cmd[0] in sources and len(cmd) == 1}
+  return tests
 
 
-def run_test(folder, test, seconds, **env):
-  """(status, seconds): 0 passed, 77 skipped, other failed, None took longer than SECONDS."""
-  began = time.monotonic()
-  process = subprocess.Popen(test["cmd"], env={**os.environ, **test["env"], **env}, stdout=subprocess.DEVNULL,
-                             cwd=test["workdir"] or folder / "build", stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                             start_new_session=True,
-                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)))
-  try:
-    status = process.wait(seconds)
-  except subprocess.TimeoutExpired:
-    status = None
+def run_test(test, arguments, cpu, wall, **env):
+  """(status, seconds): 0 passed, 77 skipped, other failed, None took longer than allowed."""
+  def limits():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + 1, int(cpu) + 2))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+  process = subprocess.Popen([*test["cmd"], *arguments], env={**os.environ, "OMP_WAIT_POLICY": "passive", **test["env"], **env},
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                             cwd=test["cwd"], start_new_session=True, preexec_fn=limits)
+  late = threading.Timer(wall, os.killpg, (process.pid, signal.SIGKILL))
+  late.start()
+  _, status, usage = os.wait4(process.pid, 0)
+  expired = not late.is_alive()
+  late.cancel()
+  process.returncode = os.waitstatus_to_exitcode(status)
   try:
     os.killpg(process.pid, signal.SIGKILL)
   except ProcessLookupError:
     pass
-  process.wait()
-  return status, time.monotonic() - began
+  return None if expired else process.returncode, usage.ru_utime + usage.ru_stime
 
 
-def measure(folder, tests, jobs):
-  """What each test reaches and how long it takes without a mutation."""
-  def one(numbered):
-    number, test = numbered
-    file = folder / f"reached-{number}"
-    file.write_bytes(bytes(SLOTS))
-    status, seconds = run_test(folder, test, 600, IRSCOPE_MUTANTS_REACHED=str(file), IRSCOPE_MUTANT="-1")
-    with file.open("rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as pages:
-      reached = [n for n in range(SLOTS) if pages[n]]
-    file.unlink()
-    return {"name": test["name"], "status": status, "seconds": seconds, "reached": reached}
-
-  with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-    return list(pool.map(one, enumerate(tests)))
+def measure(folder, name, test, n_numbers):
+  """What each case of a test reaches and how long it takes without a mutation; a test without cases is one."""
+  file, cases_file = folder / f"{name}.reached", folder / f"{name}.cases"
+  file.write_bytes(bytes(SLOTS))
+  cases_file.write_bytes(b"")
+  env = {"IRSCOPE_MUTANTS_CASES": str(cases_file)} if test["cases"] else {}
+  status, seconds = run_test(test, [], 600, 1800, IRSCOPE_MUTANTS_REACHED=str(file), IRSCOPE_MUTANT="-1", **env)
+  with file.open("rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as pages:
+    rest = [n for n in range(SLOTS) if pages[n]]
+  cases = []
+  for line in cases_file.read_text().splitlines():
+    path, spent, numbers = line.rsplit(" ", 2)
+    cases.append([path, float(spent), [int(n) for n in numbers.split(",")[:-1]]])
+  file.unlink()
+  cases_file.unlink()
+  if not cases:
+    cases = [["", seconds, rest]]
+  return {"hash": test["hash"], "status": status, "seconds": seconds, "cases": cases, "numbers": n_numbers}
 
 
 class Hunt:
   """Holds mutations against tests; the tests that noticed most per second come first."""
 
-  def __init__(self, folder, tests, measured, budget):
-    self.folder, self.tests = folder,  {t["name"]: t for t in tests}
-    self.base = {m["name"]: m for m in measured if m["status"] == 0}
-    self.kills, self.spent, self.lock, self.budget = collections.Counter(), collections.Counter(), threading.Lock(), budget
+  def __init__(self, tests, measured, numbers, budget):
+    self.tests, self.budget, self.numbers = tests, budget, numbers
+    self.base = {n: m for n, m in measured.items() if n in tests and m["status"] == 0}
+    self.kills, self.spent, self.lock = collections.Counter(), collections.Counter(), threading.Lock()
+    self.beside = collections.defaultdict(set)  # numbers of the same function, for what is newer than a measurement
+    for key, number in numbers.items():
+      self.beside[key.split(":")[0].split(" ", 1)[1]].add(number)
+    for m in self.base.values():
+      for case in m["cases"]:
+        case[2] = set(case[2])
 
-  def order(self, number):
-    reach = [m for m in self.base.values() if number in m["reached"]]
+  def items(self, key):
+    """(seconds, name of a test, its arguments, name of the item): what reaches KEY, the best first."""
+    number, beside, found = self.numbers[key], self.beside[key.split(":")[0].split(" ", 1)[1]], []
+    for name, m in self.base.items():
+      known = number < m["numbers"]
+      reach = [c for c in m["cases"] if (number in c[2] if known else not beside.isdisjoint(c[2]))]
+      if any(c[0] in ("", "-") for c in reach):
+        if any(c[0] == "" for c in reach) or len(reach) == 1:
+          found.append((m["seconds"], name, [], name))
+          continue
+      reach = [c for c in reach if c[0] != "-"]
+      short = [c for c in reach if c[1] <= LONG]
+      if short:
+        found.append((sum(c[1] for c in short), name, [w for c in short for w in ("-p", c[0])], name))
+      found += [(c[1], name, ["-p", c[0]], f"{name} {c[0]}") for c in reach if c[1] > LONG]
     with self.lock:
-      return sorted(reach, key=lambda m: -(self.kills[m["name"]] + 1) / (self.spent[m["name"]] + m["seconds"] + 0.05))
+      return sorted(found, key=lambda f: -(self.kills[f[3]] + 1) / (self.spent[f[3]] + f[0] + 0.05))
 
-  def one(self, number):
-    spent, tried = 0.0, 0
-    order = self.order(number)
-    for m in order:
+  def one(self, key):
+    spent, items = 0.0, self.items(key)
+    for tried, (cost, name, arguments, label) in enumerate(items):
       if spent > self.budget:
-        return {"survived": "budget", "tests": tried, "of": len(order), "seconds": spent}
-      status, seconds = run_test(self.folder, self.tests[m["name"]], 30 + 10 * m["seconds"], IRSCOPE_MUTANT=str(number))
-      spent, tried = spent + seconds, tried + 1
+        return {"fate": "budget", "tests": tried, "of": len(items), "seconds": spent}
+      for _ in range(2):
+        status, seconds = run_test(self.tests[name], arguments, 10 + 4 * cost, 60 + 20 * cost,
+                                   IRSCOPE_MUTANT=str(self.numbers[key]))
+        spent += seconds
+        if status in (0, 77) or (status is not None and not BUSY.match(name)):
+          break
       with self.lock:
-        self.spent[m["name"]] += seconds
-        self.kills[m["name"]] += status not in (0, 77)
+        self.spent[label] += seconds
+        self.kills[label] += status not in (0, 77)
       if status not in (0, 77):
-        return {"caught": m["name"], "how": "time" if status is None else status, "tests": tried, "seconds": spent}
-    return {"survived": "unnoticed" if order else "unreached", "tests": tried, "of": len(order), "seconds": spent}
+        return {"fate": "caught", "by": label, "how": "time" if status in (None, -signal.SIGXCPU) else status,
+                "tests": tried + 1, "seconds": spent}
+    return {"fate": "unnoticed" if items else "unreached", "tests": len(items), "seconds": spent}
 
 
-def report(chosen, dropped, results):
-  rows = collections.defaultdict(collections.Counter)
-  for number, result in results.items():
-    rows[chosen[number].kind][result.get("survived", "caught")] += 1
-  print("| Kind | Caught | Unnoticed | Unreached | Out of budget |\n|---|---:|---:|---:|---:|")
+def report(drawn, dropped, results):
+  reasons, rows, survivors = equivalent(), collections.defaultdict(collections.Counter), []
+  for place in drawn:
+    if place.key in results:
+      fate = results[place.key]["fate"]
+      if fate != "caught" and place.key in reasons:
+        fate = "equivalent"
+      rows[place.kind][fate] += 1
+      if fate not in ("caught", "equivalent"):
+        survivors.append(f"{place.key}  [line {place.line}, {fate}]")
+  print("| Kind | Tried | Caught | Equivalent | Unnoticed | Unreached | Out of budget |\n|---|---:|---:|---:|---:|---:|---:|")
   for kind in [*KINDS, "all"]:
     row = sum(rows.values(), collections.Counter()) if kind == "all" else rows[kind]
-    print(f"| {kind} | " + " | ".join(str(row[c]) for c in ("caught", "unnoticed", "unreached", "budget")) + " |")
-  print(f"\n{len(results)} tried, {len(dropped)} did not compile. Survivors:")
-  for number, result in sorted(results.items()):
-    if "survived" in result:
-      p = chosen[number]
-      print(f"{number} {p.kind} {p.file}:{p.line} {p.function}: {p.what} ({result['survived']})")
+    print(f"| {kind} | {row.total()} | " + " | ".join(str(row[f]) for f in FATES) + " |")
+  print(f"\n{sum(p.key in dropped for p in drawn)} of {len(drawn)} did not compile. Survivors:", *survivors, sep="\n")
+  return survivors
+
+
+def arguments():
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("folder", type=Path, nargs="?")
+  parser.add_argument("--seed", type=int, default=1)
+  parser.add_argument("--count", type=int, default=500)
+  parser.add_argument("--where", default="")
+  parser.add_argument("--tests", default="")
+  parser.add_argument("--budget", type=float, default=120, help="seconds of tests for one mutation")
+  parser.add_argument("--jobs", type=int, default=2)
+  parser.add_argument("--again", action="store_true")
+  parser.add_argument("--report", action="store_true")
+  parser.add_argument("--list")
+  parser.add_argument("--check", action="store_true")
+  args = parser.parse_args()
+  if args.folder is None and args.list is None and not args.check:
+    parser.error("a folder is needed")
+  return args
+
+
+def check(found):
+  wrong = set(equivalent()) - {p.key for some in found.values() for p in some}
+  for name in sorted(wrong):
+    print(f"equivalent.txt: no place has this name: {name}")
+  wordless = [name for name, reason in equivalent().items() if not reason]
+  for name in wordless:
+    print(f"equivalent.txt: no reason is given for: {name}")
+  return 1 if wrong or wordless else 0
 
 
 def main():
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("folder", type=Path)
-  parser.add_argument("--seed", type=int, default=1)
-  parser.add_argument("--count", type=int, default=500)
-  parser.add_argument("--jobs", type=int, default=2)
-  parser.add_argument("--budget", type=float, default=240, help="seconds of tests for one mutation")
-  parser.add_argument("--again", type=lambda s: [int(n) for n in s.split(",")], default=[], help="numbers to try again")
-  parser.add_argument("--report", action="store_true", help="only print what is known")
-  args = parser.parse_args()
+  args = arguments()
+  found = places(ROOT)
+  if args.check:
+    return check(found)
+  if args.list is not None:
+    print(*(p.key for some in found.values() for p in some if re.search(args.list, p.key)), sep="\n")
+    return 0
   folder = args.folder.resolve()
   folder.mkdir(parents=True, exist_ok=True)
-  state_file, results_file = folder / "state.json", folder / "results.json"
-  if not state_file.exists():
-    if args.report:
-      parser.error(f"{folder} has no mutations yet")
-    chosen = draw(ROOT, args.seed, args.count)
-    dropped = build(folder, chosen)
-    print(f"{len(chosen)} drawn, {len(dropped)} do not compile", flush=True)
-    facts = [[p.kind, p.file, p.line, p.function, p.what] for p in chosen]
-    state_file.write_text(json.dumps({"places": facts, "dropped": sorted(dropped)}))
-  state = json.loads(state_file.read_text())
-  if "tests" not in state:
-    state["tests"] = measure(folder, tests_of(folder), args.jobs)
-    state_file.write_text(json.dumps(state))
-    wrong = [t["name"] for t in state["tests"] if t["status"] not in (0, 77)]
-    print(f"{len(state['tests'])} tests measured" + (f"; without a mutation these fail: {wrong}" if wrong else ""), flush=True)
-  chosen = [Fact(*p) for p in state["places"]]
-  results = {int(k): v for k, v in json.loads(results_file.read_text()).items()} if results_file.exists() else {}
+  what = hashlib.sha1(args.where.encode()).hexdigest()[:8] if args.where else "all"
+  state, measured = Kept(folder, "state.json"), Kept(folder, "measured.json")
+  results = Kept(folder, f"results-{what}-{args.seed}-{args.count}.json")
   if not args.report:
-    hunt = Hunt(folder, tests_of(folder), state["tests"], args.budget)
-    todo = [n for n in range(len(chosen)) if n not in state["dropped"] and (n not in results or n in args.again)]
+    found = build(folder, state, args.jobs)
+  numbers, dropped = state.data.get("numbers", {}), set(state.data.get("dropped", []))
+  if args.where:
+    drawn = [p for some in found.values() for p in some if re.search(args.where, p.key)]
+    drawn = random.Random(args.seed).sample(drawn, min(args.count, len(drawn)))
+  else:
+    drawn = draw(found, args.seed, args.count)
+  if not args.report:
+    print(f"{len(numbers)} places, {len(dropped)} do not compile", flush=True)
+    tests = tests_of(folder, args.tests)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+      def again(name):
+        measured.data[name] = measure(folder, name, tests[name], len(numbers))
+        measured.save()
+        m = measured.data[name]
+        print(f"{name}: status {m['status']}, {len(m['cases'])} cases, {m['seconds']:.1f} s", flush=True)
+      list(pool.map(again, sorted((n for n, t in tests.items() if measured.data.get(n, {}).get("hash") != t["hash"]),
+                                  key=lambda n: not tests[n]["cases"])))
+    hunt = Hunt(tests, measured.data, numbers, args.budget)
+    todo = [p.key for p in drawn if p.key not in dropped and (p.key not in results.data or
+                                                             (args.again and results.data[p.key]["fate"] != "caught"))]
     random.Random(args.seed).shuffle(todo)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-      started = {pool.submit(hunt.one, n): n for n in todo}
+      started = {pool.submit(hunt.one, key): key for key in todo}
       for done in concurrent.futures.as_completed(started):
-        number = started[done]
-        results[number] = done.result()
-        results_file.write_text(json.dumps(results))
-        p, r = chosen[number], results[number]
-        print(f"{number} {p.kind} {p.file}:{p.line} {p.function}: {r}", flush=True)
-  report(chosen, state["dropped"], results)
-  return 1 if any("survived" in r for r in results.values()) else 0
+        results.data[started[done]] = done.result()
+        results.save()
+        print(f"{started[done]}: {done.result()}", flush=True)
+  return 1 if report(drawn, dropped, results.data) else 0
 
 
 if __name__ == "__main__":

@@ -1,20 +1,24 @@
 """Places of the source where one of the mistakes that happen can be made, each as the text that makes it by a switch."""
 
 import bisect
+import collections
 import re
 from pathlib import Path
 
 TERM = r"[A-Za-z_]\w*(?:(?:->|\.)\w+|\[[^\[\]\n;]*\])*(?: \((?:[^()\n;]|\([^()\n;]*\))*\))?|\d+(?:\.\d+)?"
 SUM = rf"(?:{TERM})(?: [-+*] (?:{TERM}))*"
+NOTHING = "(ir_mutated (@) ? (void) 0 : (void) "
 NOT_CALLS = {"return", "if", "for", "while", "switch", "sizeof", "case", "else", "do", "goto"}
 
 
 class Place:
-  """One mutation: KIND, FILE, LINE, and edits [(start, end, text)] where @ stands for its number."""
+  """One mutation: KIND, FILE, LINE, and what is put around stretches of the text, [(start, end, before, behind)],
+  where @ stands for its number. PLACES() gives each a KEY that stays while the text of its function does."""
 
-  def __init__(self, kind, source, start, edits, what):
-    self.kind, self.file, self.line = kind, source.file, source.line_of(start)
-    self.function, self.edits, self.what = source.function_at(start), edits, " ".join(what.split())
+  def __init__(self, kind, source, edits, what):
+    self.kind, self.file, self.edits, self.key = kind, source.file, edits, None
+    self.line, self.last_line = (source.line_of(at) for at in self.span())
+    self.function, self.what = source.function_at(edits[0][0]), " ".join(what.split())
 
   def span(self):
     return min(e[0] for e in self.edits), max(e[1] for e in self.edits)
@@ -96,7 +100,7 @@ def conditions(source, begin, end):
       if "=" in re.sub(r"[=!<>]=", "", source.code[a:b]):
         continue
       drop = ("(ir_mutated (@) || (", "))") if operator == "&&" else ("(!ir_mutated (@) && (", "))")
-      yield Place("condition", source, a, [(a, a, drop[0]), (b, b, drop[1])], source.text[a:b])
+      yield Place("condition", source, [(a, b, *drop)], source.text[a:b])
 
 
 def bounds(source, begin, end):
@@ -113,7 +117,7 @@ def bounds(source, begin, end):
       other = f"({left}) + 1 < ({right})"
     else:
       other = f"({left}) {operator[0] if len(operator) == 2 else operator + '='} ({right})"
-    yield Place("bound", source, start, [(start, stop, f"(ir_mutated (@) ? {other} : {whole})")], whole)
+    yield Place("bound", source, [(start, stop, f"(ir_mutated (@) ? {other} : ", ")")], whole)
 
 
 def swaps(source, begin, end):
@@ -124,7 +128,7 @@ def swaps(source, begin, end):
     whole = source.text[start:stop]
     if found["a"] != found["b"] and not (found["o"] == "-" and found["b"] == "1" and "n_" in found["a"]):
       other = f"({found['b']}) {found['o']} ({found['a']})"
-      yield Place("operands", source, start, [(start, stop, f"(ir_mutated (@) ? {other} : {whole})")], whole)
+      yield Place("operands", source, [(start, stop, f"(ir_mutated (@) ? {other} : ", ")")], whole)
 
 
 def decisions(source, begin, end):
@@ -134,8 +138,8 @@ def decisions(source, begin, end):
     return
   for found in re.finditer(r"\breturn ([^;]+);", source.code[begin:end]):
     a, b = begin + found.start(1), begin + found.end(1)
-    yield Place("decision", source, a, [(a, a, "(ir_mutated (@) ? !("), (b, b, f") : ({source.text[a:b]}))")],
-                source.text[begin + found.start():b])
+    before = f"(ir_mutated (@) ? !({' '.join(source.text[a:b].split())}) : ("
+    yield Place("decision", source, [(a, b, before, "))")], source.text[begin + found.start():b])
 
 
 def records(source, begin, end):
@@ -146,7 +150,7 @@ def records(source, begin, end):
     a, b = begin + found.start(1), begin + found.end(1)
     if source.code[b:b + 1] != ";" or closing(source.code, source.code.index("(", a)) != b - 1:
       continue
-    yield Place("record", source, a, [(a, a, "(ir_mutated (@) ? (void) 0 : (void) "), (b, b, ")")], source.text[a:b])
+    yield Place("record", source, [(a, b, NOTHING, ")")], source.text[a:b])
 
 
 def locks(source, begin, end):
@@ -155,15 +159,14 @@ def locks(source, begin, end):
   for found in re.finditer(r"g_mutex_(?:un)?lock (\(.*\));", source.code[begin:end]):
     found_locks.setdefault(found.group(1), []).append((begin + found.start(), begin + found.end() - 1))
   for name, spans in found_locks.items():
-    edits = [e for a, b in spans for e in ((a, a, "(ir_mutated (@) ? (void) 0 : (void) "), (b, b, ")"))]
-    yield Place("lock", source, spans[0][0], edits, f"g_mutex_lock {name}")
+    yield Place("lock", source, [(a, b, NOTHING, ")") for a, b in spans], f"g_mutex_lock {name}")
   for found in re.finditer(r"(g_mutex_locker_new \(.*\));", source.code[begin:end]):
     a, b = begin + found.start(1), begin + found.end(1)
-    yield Place("lock", source, a, [(a, a, "(ir_mutated (@) ? NULL : "), (b, b, ")")], source.text[a:b])
+    yield Place("lock", source, [(a, b, "(ir_mutated (@) ? NULL : ", ")")], source.text[a:b])
   for found in re.finditer(r"^ +((?:g_cond_(?:signal|broadcast|wait)|g_atomic_int_(?:inc|set|add)) \(.*\));$",
                            source.code[begin:end], re.M):
     a, b = begin + found.start(1), begin + found.end(1)
-    yield Place("lock", source, a, [(a, a, "(ir_mutated (@) ? (void) 0 : (void) "), (b, b, ")")], source.text[a:b])
+    yield Place("lock", source, [(a, b, NOTHING, ")")], source.text[a:b])
 
 
 # kind: (how many of 500, folders and files where it happens, finder)
@@ -189,4 +192,30 @@ def places(root):
       if file.startswith(where):
         for begin, end, _, _ in source.functions:
           found[kind] += finder(source, begin, end)
+  seen = collections.Counter()
+  for place in (p for some in found.values() for p in some):
+    key = f"{place.kind} {place.file} {place.function}: {place.what}"
+    seen[key] += 1
+    place.key = key + (f" ({seen[key]})" if seen[key] > 1 else "")
   return found
+
+
+def switched(text, places, number):
+  """TEXT with a switch for each of PLACES, numbered by NUMBER(place), and those that cross another and are left out."""
+  stretches = sorted(((*edit, p) for p in places for edit in p.edits), key=lambda s: (s[0], -s[1]))
+  out, opened, at, crossing = [], [], 0, set()
+  for a, b, before, behind, place in stretches:
+    while opened and opened[-1][0] <= a:
+      end, close = opened.pop()
+      out += [text[at:end], close]
+      at = end
+    if opened and opened[-1][0] < b:
+      crossing.add(place)
+      continue
+    out += [text[at:a], before.replace("@", str(number(place)))]
+    at = a
+    opened.append((b, behind))
+  for end, close in reversed(opened):
+    out += [text[at:end], close]
+    at = end
+  return "".join(out) + text[at:], crossing

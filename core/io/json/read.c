@@ -423,12 +423,14 @@ read_attr (Reader *reader, const cJSON *object, guint depth, GArray *attrs)
   const char *ref = text_or (reader, object, "ref", NULL);
   const char *doc = text_or (reader, object, "doc", NULL);
   GBytes *unknown = read_unknown (reader, object);
+  IrDraftAttr attr = { 0 };
+
+  if (!ir_draft_spend (reader->draft))
+    return;
   Elements elements = { g_array_new (FALSE, FALSE, sizeof (gint64)),
                         g_array_new (FALSE, FALSE, sizeof (float)),
                         g_array_new (FALSE, FALSE, sizeof (IrString)), g_ptr_array_new () };
-  IrDraftAttr attr = { 0 };
-
-  if (!ir_draft_spend (reader->draft) || kind == IR_ATTR_UNDEFINED || name[0] == '\0')
+  if (kind == IR_ATTR_UNDEFINED || name[0] == '\0')
     complain (reader, name, "an attribute with a name and a kind is needed");
   else if (ref != NULL)
     attr.attr = ir_attr_ref (reader->context, name, kind, ref);
@@ -557,14 +559,14 @@ read_opsets (Reader *reader, const cJSON *object, GArray *opsets)
 static void
 read_function (Reader *reader, const cJSON *object)
 {
-  IrDraftGraph *graph = read_graph (reader, object, 0);
-  GArray *attrs = ir_draft_array (reader->draft, sizeof (IrDraftAttr));
+  IrDraftGraph *graph = ir_draft_spend (reader->draft) ? read_graph (reader, object, 0) : NULL;
   IrDraftNames names = { 0 };
-  GArray *opsets = ir_draft_array (reader->draft, sizeof (IrOpset));
   const cJSON *item;
 
   if (graph == NULL)
     return;
+  GArray *attrs = ir_draft_array (reader->draft, sizeof (IrDraftAttr));
+  GArray *opsets = ir_draft_array (reader->draft, sizeof (IrOpset));
   read_opsets (reader, object, opsets);
   read_names (reader, cJSON_GetObjectItemCaseSensitive (object, "attribute_names"), &names);
   cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive (object, "attribute_defaults"))

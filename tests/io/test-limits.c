@@ -1,0 +1,156 @@
+/* More nodes, attributes and values than are allowed: whatever there are too many of, and in whichever
+ * format, what is over the limit is left out and said once, and a reading that was cancelled ends. */
+#include "config.h"
+
+#include "core/io/draft.h"
+#include "tests/io/models.h"
+
+#include <string.h>
+
+IrDraft *__real_ir_draft_new (IrContext *context, GPtrArray *problems, GCancellable *cancellable);
+IrDraft *__wrap_ir_draft_new (IrContext *context, GPtrArray *problems, GCancellable *cancellable);
+void __real_ir_draft_free (IrDraft *draft);
+void __wrap_ir_draft_free (IrDraft *draft);
+
+static guint budget, n_made, n_spent;
+
+static guint
+count_values (const GArray *values)
+{
+  return values != NULL ? values->len : 0;
+}
+
+static guint
+count_graph (const IrDraftGraph *graph)
+{
+  guint n = count_values (graph->inputs) + count_values (graph->outputs) +
+            count_values (graph->infos) + count_values (graph->initializers) + graph->nodes->len;
+
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      const IrDraftNode *node = graph->nodes->pdata[i];
+
+      n += node->inputs.n + node->outputs.n + node->attrs->len;
+      for (guint k = 0; k < node->attrs->len; k++)
+        {
+          const GPtrArray *graphs = g_array_index (node->attrs, IrDraftAttr, k).graphs;
+          for (guint g = 0; graphs != NULL && g < graphs->len; g++)
+            n += count_graph (graphs->pdata[g]);
+        }
+    }
+  return n;
+}
+
+IrDraft *
+__wrap_ir_draft_new (IrContext *context, GPtrArray *problems, GCancellable *cancellable)
+{
+  IrDraft *draft = __real_ir_draft_new (context, problems, cancellable);
+
+  draft->budget = budget;
+  return draft;
+}
+
+void
+__wrap_ir_draft_free (IrDraft *draft)
+{
+  n_made = draft->main != NULL ? count_graph (draft->main) : 0;
+  for (guint i = 0; i < draft->functions->len; i++)
+    n_made += 1 + count_graph (draft->functions->pdata[i]);
+  n_spent = draft->n_spent;
+  __real_ir_draft_free (draft);
+}
+
+typedef struct
+{
+  const char *name;
+  GBytes *(*write) (IrModel *model);
+  IrModel *(*read) (GBytes *bytes, GPtrArray *problems, GError **error);
+} Format;
+
+static GBytes *
+text_of (IrModel *model)
+{
+  char *text = ir_text_write (model);
+
+  return g_bytes_new_take (text, strlen (text) + 1);
+}
+
+static GBytes *
+json_of (IrModel *model)
+{
+  char *text = ir_json_write (model);
+
+  return g_bytes_new_take (text, strlen (text) + 1);
+}
+
+static GBytes *
+onnx_of (IrModel *model)
+{
+  return ir_onnx_write_bytes (model, NULL);
+}
+
+static IrModel *
+read_text (GBytes *bytes, GPtrArray *problems, GError **error)
+{
+  return ir_text_read (g_bytes_get_data (bytes, NULL), -1, problems, error);
+}
+
+static IrModel *
+read_json (GBytes *bytes, GPtrArray *problems, GError **error)
+{
+  return ir_json_read (g_bytes_get_data (bytes, NULL), -1, problems, error);
+}
+
+static IrModel *
+read_onnx (GBytes *bytes, GPtrArray *problems, GError **error)
+{
+  return ir_onnx_read_bytes (bytes, NULL, problems, error);
+}
+
+static const Format formats[] = {
+  { "text", text_of, read_text },
+  { "json", json_of, read_json },
+  { "onnx", onnx_of, read_onnx },
+};
+
+/* Whether it says that there are more than @n. */
+static gboolean
+read_at_most (const Format *format, GBytes *bytes, guint n)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+
+  budget = n;
+  g_autoptr (IrModel) model = format->read (bytes, problems, &error);
+  g_assert_cmpuint (n_made, <=, n);
+  if (model == NULL) /* of a text, what begins is not skipped */
+    g_assert_nonnull (strstr (error->message, "the rest is left out"));
+  return model == NULL || test_has_problem (problems, IR_PROBLEM_LIMIT);
+}
+
+static void
+test_too_many (gconstpointer data)
+{
+  const Format *format = data;
+
+  budget = IR_DRAFT_MAX_ENTITIES;
+  g_autoptr (IrModel) rich = test_read_text (test_rich_text);
+  g_autoptr (GBytes) bytes = format->write (rich);
+  g_assert_false (read_at_most (format, bytes, IR_DRAFT_MAX_ENTITIES));
+  guint n_all = n_spent;
+  for (guint n = 0; n <= n_all; n++)
+    g_assert_true (read_at_most (format, bytes, n) == (n < n_all));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/io/limits/%s", formats[i].name);
+
+      g_test_add_data_func (path, &formats[i], test_too_many);
+    }
+  return g_test_run ();
+}

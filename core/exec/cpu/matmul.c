@@ -298,16 +298,14 @@ typedef struct
   gint64 dims[IR_MAX_RANK], stride[IR_MAX_RANK]; /* in elements of C; 0 where it broadcasts */
 } Addend;
 
-/* FALSE: C does not broadcast to the result alone. */
-static gboolean
+/* That C broadcasts to the result, and not the result to C, inference has checked. */
+static void
 addend_init (Addend *addend, const Batch *batch, const IrTensor *c)
 {
   guint rank = ir_tensor_rank (c);
   const gint64 *dims = ir_tensor_dims (c);
   gint64 stride = 1;
 
-  if (rank > batch->rank)
-    return FALSE;
   addend->data = ir_tensor_data (c);
   addend->rank = batch->rank;
   addend->one_row = TRUE;
@@ -317,13 +315,10 @@ addend_init (Addend *addend, const Batch *batch, const IrTensor *c)
       guint axis = batch->rank - 1 - i;
       gint64 dim = i < rank ? dims[rank - 1 - i] : 1;
 
-      if (dim != 1 && dim != batch->dims[axis])
-        return FALSE;
       addend->stride[axis] = dim == 1 ? 0 : stride;
       addend->one_row = addend->one_row && (axis + 1 == batch->rank || dim == 1);
       stride *= dim;
     }
-  return TRUE;
 }
 
 /* What is added to row @row of the result. */
@@ -387,12 +382,12 @@ run_matmul_add (IrCall *call, GError **error)
   float *y;
 
   if (!batch_init (&batch, a, b) || batch.k == 0 || !cpu_epilogue_of (call, &epilogue) ||
-      !addend_init (&addend, &batch, ir_call_input (call, 2)) ||
       batch.n_batches * batch.m * batch.n == 0)
     return ir_ref_run (call, error);
   y = cpu_new_floats_shaped (call, 0, batch.rank, batch.dims, error);
   if (y == NULL)
     return FALSE;
+  addend_init (&addend, &batch, ir_call_input (call, 2));
   flatten_batch (&batch, b);
   if (!multiply_batch (call, &batch, y))
     return give_up (call, error);

@@ -48,6 +48,33 @@ test_json_text (void)
     }
 }
 
+/* Each character alone: what JSON or a terminal must not get is escaped, and all else is not. */
+static void
+test_escapes (void)
+{
+  const char *const letters = "\bb\ff\nn\rr\tt\"\"\\\\"; /* in pairs: the character, its letter */
+
+  for (gunichar c = 1; c < 0x250; c++)
+    {
+      char utf8[7] = { 0 };
+      g_unichar_to_utf8 (c, utf8);
+      const char *letter = letters;
+      while (*letter != '\0' && (guchar) *letter != c)
+        letter += 2;
+      g_autofree char *escape = c < 0x80 && *letter != '\0' ? g_strdup_printf ("\\%c", letter[1])
+                                : c < ' ' || (c >= 0x7f && c < 0xa0)
+                                    ? g_strdup_printf ("\\u%04x", c)
+                                    : g_strdup (utf8);
+      g_autofree char *wanted = g_strdup_printf ("\"a%sb\"", escape);
+      g_autofree char *text = g_strdup_printf ("a%sb", utf8);
+      cJSON *json = cJSON_CreateString (text);
+      g_autofree char *found = ir_json_print_text (json);
+
+      g_assert_cmpstr (found, ==, wanted);
+      cJSON_Delete (json);
+    }
+}
+
 typedef struct
 {
   gsize bytes;
@@ -82,6 +109,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/json-text/is-what-cjson-prints", test_json_text);
+  g_test_add_func ("/json-text/each-character-is-escaped-or-not", test_escapes);
   g_test_add_func ("/json-text/ends-where-nobody-wants-more", test_sink);
   return g_test_run ();
 }

@@ -272,6 +272,41 @@ test_old_inputs (void)
   g_assert_null (ir_value_constant (ir_graph_find_value (again->main, "x")));
 }
 
+/* Documentation and metadata of all that may have some. */
+static void
+test_notes (void)
+{
+  static const char text[] =
+      "<ir_version: 10, opset_import: [\"\" : 17, \"f\" : 1], doc_string: \"note 0\",\n"
+      " metadata_props: [\"key\": \"note 1\"]>\n"
+      "#! doc \"note 2\" metadata [\"key\": \"note 3\"]\n"
+      "g (#! doc \"note 4\"\n float[2] x, bool c) => (float[2] y) <\n"
+      "  #! doc \"note 5\" metadata [\"key\": \"note 6\"]\n  float[2] w = {1, 2}> {\n"
+      "  #! doc \"note 7\" metadata [\"key\": \"note 8\"]\n  h = Mul (x, w)\n"
+      "  y = If (c) <\n    #! doc \"note 9\"\n    then_branch =\n"
+      "    #! doc \"note 10\" metadata [\"key\": \"note 11\"]\n"
+      "    t () => (float[2] a) { a = Neg (h) }, else_branch = e () => (float[2] b) { b = f.F (h) }>\n"
+      "}\n#! doc \"note 12\" metadata [\"key\": \"note 13\"]\n"
+      "<domain: \"f\", opset_import: [\"\" : 17]>\nF (a) => (b) {\n"
+      "  #! doc \"note 14\"\n  b = Neg (a)\n}\n";
+  IrModel *(*const through[]) (IrModel *) = { test_through_text, test_through_json,
+                                              test_through_onnx };
+  g_autoptr (IrModel) model = test_read_text (text);
+
+  for (guint i = 0; i < G_N_ELEMENTS (through); i++)
+    {
+      g_autoptr (IrModel) again = through[i](model);
+      g_autofree char *written = ir_text_write (again);
+
+      for (guint k = 0; k < 15; k++)
+        {
+          g_autofree char *note = g_strdup_printf ("\"note %u\"", k);
+          g_test_message ("%s by way %u", note, i);
+          g_assert_nonnull (strstr (written, note));
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -290,6 +325,7 @@ main (int argc, char **argv)
   g_test_add_func ("/io/round trip/weights may lie at odd offsets", test_odd_offsets);
   g_test_add_func ("/io/round trip/elided tensors come from the model below", test_elided);
   g_test_add_func ("/io/round trip/scopes come from names and metadata", test_scopes);
+  g_test_add_func ("/io/round trip/notes stay", test_notes);
   g_test_add_func ("/io/round trip/files of every format", test_files);
   g_test_add_func ("/io/round trip/large tensors of text lie beside it", test_side_file);
   return g_test_run ();

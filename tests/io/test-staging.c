@@ -130,6 +130,41 @@ test_in_the_way (Fixture *fixture, gconstpointer data)
   assert_contents (fixture->folder, "a=folder ");
 }
 
+/* The list may be new, or none is needed. */
+static void
+test_first (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      IrStaging *stage = begin (fixture->folder);
+      if (i == 1)
+        put (ir_staging_folder (stage), "a", "newer");
+      g_assert_true (ir_staging_commit (stage, i == 0 ? "list" : NULL, &error));
+      g_assert_no_error (error);
+      ir_staging_free (stage);
+      assert_contents (fixture->folder, i == 0 ? "a=new list=a " : "a=newer list=a ");
+    }
+}
+
+/* A list that cannot be taken away: nothing is replaced below it. */
+static void
+test_list_in_the_way (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_build_filename (fixture->folder, "list", NULL);
+
+  put (fixture->folder, "a", "old");
+  g_assert_cmpint (g_mkdir (path, 0777), ==, 0);
+  IrStaging *stage = begin (fixture->folder);
+  g_assert_false (ir_staging_commit (stage, "list", &error));
+  g_assert_error (error, IR_IO_ERROR, IR_IO_ERROR_OPEN);
+  g_assert_nonnull (strstr (error->message, "/list: cannot be replaced"));
+  ir_staging_free (stage);
+  assert_contents (fixture->folder, "a=old list=folder ");
+}
+
 /* What a kill has left goes; what another fills stays. */
 static void
 test_left_over (Fixture *fixture, gconstpointer data)
@@ -164,6 +199,8 @@ main (int argc, char **argv)
   TEST ("nothing changes when a stage is dropped", test_dropped);
   TEST ("all files come at once, the list last", test_committed);
   TEST ("a file that cannot be replaced leaves no list", test_in_the_way);
+  TEST ("the list may be new, or none", test_first);
+  TEST ("a list that cannot be replaced keeps all as it was", test_list_in_the_way);
   TEST ("what a kill has left goes when the next begins", test_left_over);
   g_test_add_func ("/staging/a folder that cannot be made is an error", test_nowhere);
   return g_test_run ();

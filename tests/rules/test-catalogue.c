@@ -81,7 +81,33 @@ typedef struct
 #define POOL(ATTR) "y = MaxPool <kernel_shape = [3, 3]" ATTR "> (q) }"
 #define MAY_WIN    "is filled in, and may win"
 
+/* -- fuse-heads -- */
+
+#define FUSE_HEADS "fuse-heads eliminate-dead-code"
+#define APART                                                                                       \
+  "shape = Constant <value = int64[5] {2, 5, 3, 2, 4}> ()  together = Constant <value = int64[3] "  \
+  "{0, 0, 8}> ()  zero = Constant <value = int64 {0}> ()  one = Constant <value = int64 {1}> ()  "  \
+  "two = Constant <value = int64 {2}> ()  r = Reshape (x, shape)  p = Transpose <perm = [2, 0, 3, " \
+  "1, 4]> (r)  q = Gather <axis = 0> (p, zero)  k = Gather <axis = 0> (p, one)  v = Gather <axis "  \
+  "= 0> (p, two)  "
+#define TOGETHER "t = Transpose <perm = [0, 2, 1, 3]> (o)  y = Reshape (t, together) }"
+#define PACKED   "(float[2,5,24] x) => (float[2,5,8] y) { " APART
+#define PAST     "(float[2,5,24] x, float[2,2,3,4] a, float[2,2,3,4] b) => (float[2,5,8] y) { " APART
+
 static const Case cases[] = {
+  { "heads of a packed value become one operator", FUSE_HEADS, 2, NULL, 2e-5,
+    OPSET ("24") PACKED "o = Attention (q, k, v)  " TOGETHER },
+  { "an attention with a past stays", FUSE_HEADS, 8, "has a past", 0,
+    OPSET ("24") PAST "o = Attention (q, k, v, , a, b)  " TOGETHER },
+  { "an attention with numbers of keys stays", FUSE_HEADS, 8, "has a past", 0,
+    OPSET ("24") PACKED
+    "n = Constant <value = int64[2] {5, 3}> ()  o = Attention (q, k, v, , , , n)  " TOGETHER },
+  { "an attention that gives its scores stays", FUSE_HEADS, 8, "more than its result", 0,
+    OPSET ("24") "(float[2,5,24] x) => (float[2,5,8] y, float[2,2,5,5] s) { " APART
+                 "o, , , s = Attention (q, k, v)  " TOGETHER },
+  { "an attention that gives its keys stays", FUSE_HEADS, 8, "more than its result", 0,
+    OPSET ("24") "(float[2,5,24] x) => (float[2,5,8] y, float[2,2,5,4] s) { " APART
+                 "o, s = Attention (q, k, v)  " TOGETHER },
   { "three slices that share out an axis are one Split", SLICES, 1, NULL, 0,
     OPSET ("17") THREE AXIS AT ("p", 0) AT ("q", 2) AT ("r", 5) AT ("e", 9223372036854775807)
         SLICE ("b", "q", "r") SLICE ("a", "p", "q") SLICE ("c", "r", "e") "}" },

@@ -280,6 +280,46 @@ test_other_constant (void)
   g_assert_cmpuint (count (model, "Erf"), ==, 1);
 }
 
+/* The first of two casts goes where its type holds all values of what it casts, and only there. */
+static void
+test_casts (void)
+{
+  static const struct
+  {
+    const char *over, *holds;
+  } rows[] = {
+    { "bool", "bool" },
+    { "uint8", "bool uint8" },
+    { "uint16", "bool uint8 uint16" },
+    { "uint32", "bool uint8 uint16 uint32" },
+    { "uint64", "bool uint8 uint16 uint32 uint64" },
+    { "int8", "bool int8" },
+    { "int16", "bool uint8 int8 int16" },
+    { "int32", "bool uint8 uint16 int8 int16 int32" },
+    { "int64", "bool uint8 uint16 uint32 int8 int16 int32 int64" },
+    { "float16", "bool uint8 int8 float16" },
+    { "bfloat16", "bool uint8 int8 bfloat16" },
+    { "float", "bool uint8 uint16 int8 int16 float16 bfloat16 float" },
+    { "double", "bool uint8 uint16 uint32 int8 int16 int32 float16 bfloat16 float double" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    for (guint k = 0; k < G_N_ELEMENTS (rows); k++)
+      {
+        g_auto (GStrv) held = g_strsplit (rows[i].holds, " ", -1);
+        gboolean merges = g_strv_contains ((const char *const *) held, rows[k].over);
+        g_autofree char *text = g_strdup_printf (
+            HEAD "(%s[9] x) => (double[9] y) { a = Cast <to = %d> (x)  b = Cast <to = 11> (a)  "
+                 "y = Neg (b) }",
+            rows[k].over, ir_dtype_from_name (rows[i].over));
+        g_autoptr (IrModel) model = check (text, "merge-casts eliminate-dead-code", 0);
+        guint left = !merges ? 2 : strcmp (rows[k].over, "double") == 0 ? 0 : 1;
+
+        g_test_message ("%s over %s", rows[k].over, rows[i].over);
+        g_assert_cmpuint (count (model, "Cast"), ==, left);
+      }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -296,5 +336,6 @@ main (int argc, char **argv)
   g_test_add_func ("/fusions/a mask that makes the scores bigger is refused", test_mask_that_grows);
   g_test_add_func ("/fusions/a mean over another axis is no normalization", test_other_axis);
   g_test_add_func ("/fusions/another constant is no Gelu", test_other_constant);
+  g_test_add_func ("/fusions/casts merge over the types that hold all values", test_casts);
   return g_test_run ();
 }

@@ -142,6 +142,13 @@ static const Case cases[] = {
     OPSET (
         "17") "(float[n,4] x) => (float[1,n] y) { t = Transpose (x)  y = ReduceMax <axes = [0]> (t) "
               "}" },
+  { "what is reduced is placed on another device", GROUPS, NULL, 2, "on another device", 0,
+    OPSET ("17") "(float[n,4] x) => (float[n,1] y) { " ONE "\n#! metadata [\"irscope.device\": "
+                 "\"gpu:0\"]\n a = Abs (x)  y = ReduceSum (a, i) }" },
+  { "both are placed on one other device", GROUPS, "AbsReduceSum", 1, NULL, 0,
+    OPSET ("17") "(float[n,4] x) => (float[n,1] y) { " ONE "\n#! metadata [\"irscope.device\": "
+                 "\"gpu:0\"]\n a = Abs (x)\n#! metadata [\"irscope.device\": \"gpu:0\"]\n "
+                 "y = ReduceSum (a, i) }" },
   { "a place of the maximum is no reduction", GROUPS, NULL, 2, NULL, 0,
     OPSET ("17") "(float[n,4] x) => (int64[n,1] y) { a = Abs (x)  y = ArgMax <axis = 1> (a) }" },
 };

@@ -210,6 +210,45 @@ test_renamed (void)
     }
 }
 
+/* x -> @first -> @second; only Neg has a name, and values have @prefix. */
+static IrModel *
+new_pair (const char *first, const char *second, const char *prefix)
+{
+  IrModel *model = ir_model_new ();
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  IrValue *value = ir_edit_add_value (edit, model->main, "x", NULL);
+  const char *const ops[] = { first, second };
+
+  ir_edit_set_opset (edit, "", 17);
+  ir_edit_set_graph_inputs (edit, model->main, &value, 1);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("%s%u", prefix, i);
+      IrNode *node = ir_edit_add_node (edit, model->main, ops[i], NULL,
+                                       strcmp (ops[i], "Neg") == 0 ? "named" : "", 1, &value, 1);
+      value = node->outputs[0];
+      ir_edit_rename_value (edit, value, name);
+    }
+  ir_edit_set_graph_outputs (edit, model->main, &value, 1);
+  return model;
+}
+
+/* What stands before a pair on one side and behind it on the other is no pair, wherever the first is. */
+static void
+test_crossing (void)
+{
+  g_autoptr (IrModel) a = new_pair ("Exp", "Neg", "a");
+  g_autoptr (IrModel) b = new_pair ("Neg", "Exp", "b");
+
+  for (guint swap = 0; swap < 2; swap++)
+    {
+      g_autoptr (IrDiff) diff = swap ? ir_diff_new (b, a, FALSE) : ir_diff_new (a, b, FALSE);
+
+      g_assert_cmpuint (diff->n_nodes[IR_DIFF_ADDED], ==, 1);
+      g_assert_cmpuint (diff->n_nodes[IR_DIFF_REMOVED], ==, 1);
+    }
+}
+
 static void
 set_attrs (IrEdit *edit, IrNode *node, gint64 each, float epsilon)
 {
@@ -274,6 +313,7 @@ main (int argc, char **argv)
   g_test_add_func ("/diff/nodes without names are paired by what they read", test_likeness);
   g_test_add_func ("/diff/two steps are compared by id", test_history);
   g_test_add_func ("/diff/values differ in type and contents", test_values);
+  g_test_add_func ("/diff/pairs do not cross", test_crossing);
   g_test_add_func ("/diff/a long graph is paired through renaming, replacing and inserting",
                    test_renamed);
   return g_test_run ();

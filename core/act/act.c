@@ -367,7 +367,7 @@ ir_act_do (
   ok = act->run (&acting, error);
   if (ok)
     {
-      ir_graft_forget_types (edit);
+      ir_reconcile_forget_types (edit);
       ir_infer_model (edit, IR_INFER_DEFAULT, problems);
     }
   if (ok)

@@ -496,7 +496,7 @@ GPtrArray *
 act_place_part (IrActing *acting, IrGraph *graph, IrModel *part, GHashTable *given)
 {
   rename_part (acting, part, given);
-  return ir_graft_into (acting->edit, graph, part, given);
+  return ir_reconcile_into (acting->edit, graph, part, given);
 }
 
 /* Inputs and equal constants that the graph has under the same names; inputs that a body lacks are

@@ -15,16 +15,16 @@ typedef struct
   IrModel *model, *target;
   GHashTable *values; /* IrValue of target -> IrValue of model */
   GHashTable *kept;   /* nodes of the main graph that are in the target too */
-} Graft;
+} Reconciler;
 
-static IrGraph *copy_graph (Graft *graft, const IrGraph *from, IrGraphKind kind);
+static IrGraph *copy_graph (Reconciler *reconciler, const IrGraph *from, IrGraphKind kind);
 
 /* -- from one context to another -- */
 
 static const IrType *
-import_type (const Graft *graft, const IrType *type)
+import_type (const Reconciler *reconciler, const IrType *type)
 {
-  IrContext *to = graft->model->context, *from = graft->target->context;
+  IrContext *to = reconciler->model->context, *from = reconciler->target->context;
   IrDim dims[IR_MAX_RANK];
 
   if (type == NULL || to == from)
@@ -44,11 +44,11 @@ import_type (const Graft *graft, const IrType *type)
                  ? ir_type_tensor (to, type->dtype, type->rank, dims)
                  : ir_type_sparse_tensor (to, type->dtype, type->rank, dims);
     case IR_TYPE_SEQUENCE:
-      return ir_type_sequence (to, import_type (graft, type->element));
+      return ir_type_sequence (to, import_type (reconciler, type->element));
     case IR_TYPE_OPTIONAL:
-      return ir_type_optional (to, import_type (graft, type->element));
+      return ir_type_optional (to, import_type (reconciler, type->element));
     case IR_TYPE_MAP:
-      return ir_type_map (to, type->dtype, import_type (graft, type->element));
+      return ir_type_map (to, type->dtype, import_type (reconciler, type->element));
     case IR_TYPE_OPAQUE:
       return ir_type_opaque (to, type->denotation);
     case IR_N_TYPE_KINDS:
@@ -58,32 +58,33 @@ import_type (const Graft *graft, const IrType *type)
 }
 
 static const IrAttr *
-import_types (const Graft *graft, const IrAttr *attr)
+import_types (const Reconciler *reconciler, const IrAttr *attr)
 {
   g_autofree const IrType **types = g_new (const IrType *, attr->n + 1);
 
   for (guint i = 0; i < attr->n; i++)
-    types[i] = import_type (graft, attr->types[i]);
-  return ir_attr_types (graft->model->context, attr->name, attr->kind, types, attr->n);
+    types[i] = import_type (reconciler, attr->types[i]);
+  return ir_attr_types (reconciler->model->context, attr->name, attr->kind, types, attr->n);
 }
 
 static const IrAttr *
-import_graphs (Graft *graft, const IrAttr *attr)
+import_graphs (Reconciler *reconciler, const IrAttr *attr)
 {
   g_autofree guint32 *ids = g_new (guint32, attr->n + 1);
 
   for (guint i = 0; i < attr->n; i++)
-    ids[i] = copy_graph (graft, ir_model_graph (graft->target, attr->graphs[i]), IR_GRAPH_SUBGRAPH)
+    ids[i] = copy_graph (reconciler, ir_model_graph (reconciler->target, attr->graphs[i]),
+                         IR_GRAPH_SUBGRAPH)
                  ->id;
   return attr->kind == IR_ATTR_GRAPH
-             ? ir_attr_graph (graft->model->context, attr->name, ids[0])
-             : ir_attr_graphs (graft->model->context, attr->name, ids, attr->n);
+             ? ir_attr_graph (reconciler->model->context, attr->name, ids[0])
+             : ir_attr_graphs (reconciler->model->context, attr->name, ids, attr->n);
 }
 
 static const IrAttr *
-import_attr (Graft *graft, const IrAttr *attr)
+import_attr (Reconciler *reconciler, const IrAttr *attr)
 {
-  IrContext *to = graft->model->context;
+  IrContext *to = reconciler->model->context;
 
   if (attr->ref_name != NULL)
     return ir_attr_ref (to, attr->name, attr->kind, attr->ref_name);
@@ -110,10 +111,10 @@ import_attr (Graft *graft, const IrAttr *attr)
       return ir_attr_tensors (to, attr->name, attr->tensors, attr->n);
     case IR_ATTR_TYPE:
     case IR_ATTR_TYPES:
-      return import_types (graft, attr);
+      return import_types (reconciler, attr);
     case IR_ATTR_GRAPH:
     case IR_ATTR_GRAPHS:
-      return import_graphs (graft, attr);
+      return import_graphs (reconciler, attr);
     case IR_ATTR_UNDEFINED:
     case IR_N_ATTR_KINDS:
       break;
@@ -123,29 +124,30 @@ import_attr (Graft *graft, const IrAttr *attr)
 
 /* -- sameness across contexts -- */
 
-static gboolean graphs_same (const Graft *graft, const IrGraph *a, const IrGraph *b);
+static gboolean graphs_same (const Reconciler *reconciler, const IrGraph *a, const IrGraph *b);
 
 /* Types belong to a context and graphs to a model; everything else is compared as it is. */
 static gboolean
-elements_same (const Graft *graft, const IrAttr *a, const IrAttr *b)
+elements_same (const Reconciler *reconciler, const IrAttr *a, const IrAttr *b)
 {
   gboolean types = a->kind == IR_ATTR_TYPE || a->kind == IR_ATTR_TYPES;
 
   if (!types && a->kind != IR_ATTR_GRAPH && a->kind != IR_ATTR_GRAPHS)
     return ir_attr_equal (a, b);
   for (guint i = 0; i < a->n; i++)
-    if (types ? a->types[i] != import_type (graft, b->types[i])
-              : !graphs_same (graft, ir_model_graph (graft->model, a->graphs[i]),
-                              ir_model_graph (graft->target, b->graphs[i])))
+    if (types ? a->types[i] != import_type (reconciler, b->types[i])
+              : !graphs_same (reconciler, ir_model_graph (reconciler->model, a->graphs[i]),
+                              ir_model_graph (reconciler->target, b->graphs[i])))
       return FALSE;
   return TRUE;
 }
 
 static gboolean
-attrs_same (const Graft *graft, const IrAttr *a, const IrAttr *b)
+attrs_same (const Reconciler *reconciler, const IrAttr *a, const IrAttr *b)
 {
   return a != NULL && a->kind == b->kind && a->n == b->n &&
-         g_strcmp0 (a->ref_name, b->ref_name) == 0 && (a->n == 0 || elements_same (graft, a, b));
+         g_strcmp0 (a->ref_name, b->ref_name) == 0 &&
+         (a->n == 0 || elements_same (reconciler, a, b));
 }
 
 static gboolean
@@ -160,7 +162,7 @@ names_same (guint n_a, IrValue *const *a, guint n_b, IrValue *const *b)
 }
 
 static gboolean
-nodes_same (const Graft *graft, const IrNode *a, const IrNode *b)
+nodes_same (const Reconciler *reconciler, const IrNode *a, const IrNode *b)
 {
   if (strcmp (a->op_type, b->op_type) != 0 || strcmp (a->domain, b->domain) != 0 ||
       strcmp (a->name, b->name) != 0 || a->n_attrs != b->n_attrs ||
@@ -168,13 +170,13 @@ nodes_same (const Graft *graft, const IrNode *a, const IrNode *b)
       !names_same (a->n_outputs, a->outputs, b->n_outputs, b->outputs))
     return FALSE;
   for (guint i = 0; i < b->n_attrs; i++)
-    if (!attrs_same (graft, ir_node_attr (a, b->attrs[i]->name), b->attrs[i]))
+    if (!attrs_same (reconciler, ir_node_attr (a, b->attrs[i]->name), b->attrs[i]))
       return FALSE;
   return TRUE;
 }
 
 static gboolean
-interfaces_same (const Graft *graft, const IrGraph *a, const IrGraph *b)
+interfaces_same (const Reconciler *reconciler, const IrGraph *a, const IrGraph *b)
 {
   if (a->inputs->n != b->inputs->n || a->outputs->n != b->outputs->n)
     return FALSE;
@@ -206,19 +208,19 @@ initializers_same (const IrGraph *a, const IrGraph *b)
 }
 
 static gboolean
-graphs_same (const Graft *graft, const IrGraph *a, const IrGraph *b)
+graphs_same (const Reconciler *reconciler, const IrGraph *a, const IrGraph *b)
 {
   guint n_a, n_b;
   IrNode *const *nodes_a, *const *nodes_b;
 
-  if (a == NULL || b == NULL || !interfaces_same (graft, a, b) || !initializers_same (a, b))
+  if (a == NULL || b == NULL || !interfaces_same (reconciler, a, b) || !initializers_same (a, b))
     return FALSE;
   nodes_a = ir_graph_order (a, &n_a);
   nodes_b = ir_graph_order (b, &n_b);
   if (n_a != n_b)
     return FALSE;
   for (guint i = 0; i < n_a; i++)
-    if (!nodes_same (graft, nodes_a[i], nodes_b[i]))
+    if (!nodes_same (reconciler, nodes_a[i], nodes_b[i]))
       return FALSE;
   return TRUE;
 }
@@ -226,57 +228,58 @@ graphs_same (const Graft *graft, const IrGraph *a, const IrGraph *b)
 /* -- values -- */
 
 static IrValue *
-own_value (Graft *graft, const IrValue *value)
+own_value (Reconciler *reconciler, const IrValue *value)
 {
-  return value != NULL ? g_hash_table_lookup (graft->values, value) : NULL;
+  return value != NULL ? g_hash_table_lookup (reconciler->values, value) : NULL;
 }
 
 /* What inference has come to here is not claimed anew. */
 static void
-update_claim (Graft *graft, IrValue *own, const IrValue *value)
+update_claim (Reconciler *reconciler, IrValue *own, const IrValue *value)
 {
-  const IrType *claim = import_type (graft, value->claim);
+  const IrType *claim = import_type (reconciler, value->claim);
 
   if (claim == NULL && (own->flags & IR_VALUE_DECLARED) != 0)
-    ir_edit_set_claim (graft->edit, own, NULL);
+    ir_edit_set_claim (reconciler->edit, own, NULL);
   else if (claim != NULL && claim != ir_value_shown_type (own))
-    ir_edit_set_claim (graft->edit, own, claim);
+    ir_edit_set_claim (reconciler->edit, own, claim);
 }
 
 static void
-update_value (Graft *graft, IrValue *own, const IrValue *value)
+update_value (Reconciler *reconciler, IrValue *own, const IrValue *value)
 {
-  const IrType *type = import_type (graft, value->type);
+  const IrType *type = import_type (reconciler, value->type);
 
   if (value->initializer == NULL && own->initializer != NULL)
-    ir_edit_set_initializer (graft->edit, own, NULL);
+    ir_edit_set_initializer (reconciler->edit, own, NULL);
   else if (value->initializer != NULL &&
            (own->initializer == NULL || !ir_tensor_equal (own->initializer, value->initializer)))
-    ir_edit_set_initializer (graft->edit, own, value->initializer);
+    ir_edit_set_initializer (reconciler->edit, own, value->initializer);
   if (type != NULL && (value->flags & IR_VALUE_DECLARED || value->initializer != NULL) &&
       type != own->type)
-    ir_edit_set_type (graft->edit, own, type);
-  update_claim (graft, own, value);
-  ir_edit_set_flags (graft->edit, own, value->flags);
+    ir_edit_set_type (reconciler->edit, own, type);
+  update_claim (reconciler, own, value);
+  ir_edit_set_flags (reconciler->edit, own, value->flags);
 }
 
 static IrValue *
-copy_value (Graft *graft, IrGraph *graph, const IrValue *value)
+copy_value (Reconciler *reconciler, IrGraph *graph, const IrValue *value)
 {
   IrValue *own;
 
   if (value->initializer != NULL)
-    own = ir_edit_add_initializer (graft->edit, graph, value->name, value->initializer);
+    own = ir_edit_add_initializer (reconciler->edit, graph, value->name, value->initializer);
   else
-    own = ir_edit_add_value (graft->edit, graph, value->name, import_type (graft, value->type));
-  ir_edit_set_claim (graft->edit, own, import_type (graft, value->claim));
-  ir_edit_set_flags (graft->edit, own, value->flags);
+    own = ir_edit_add_value (reconciler->edit, graph, value->name,
+                             import_type (reconciler, value->type));
+  ir_edit_set_claim (reconciler->edit, own, import_type (reconciler, value->claim));
+  ir_edit_set_flags (reconciler->edit, own, value->flags);
   return own;
 }
 
 /* Every value of @from gets one in @graph: of the same name if it is there already. */
 static void
-map_values (Graft *graft, IrGraph *graph, const IrGraph *from, gboolean reuse)
+map_values (Reconciler *reconciler, IrGraph *graph, const IrGraph *from, gboolean reuse)
 {
   guint n;
   IrValue *const *values = ir_graph_values (from, &n);
@@ -286,10 +289,10 @@ map_values (Graft *graft, IrGraph *graph, const IrGraph *from, gboolean reuse)
       IrValue *own = reuse ? ir_graph_find_value (graph, values[i]->name) : NULL;
 
       if (own != NULL)
-        update_value (graft, own, values[i]);
+        update_value (reconciler, own, values[i]);
       else
-        own = copy_value (graft, graph, values[i]);
-      g_hash_table_insert (graft->values, values[i], own);
+        own = copy_value (reconciler, graph, values[i]);
+      g_hash_table_insert (reconciler->values, values[i], own);
     }
 }
 
@@ -297,16 +300,16 @@ map_values (Graft *graft, IrGraph *graph, const IrGraph *from, gboolean reuse)
 
 /* The graphs of an attribute that goes. */
 static void
-remove_graphs (Graft *graft, const IrAttr *attr)
+remove_graphs (Reconciler *reconciler, const IrAttr *attr)
 {
   if (attr == NULL || (attr->kind != IR_ATTR_GRAPH && attr->kind != IR_ATTR_GRAPHS))
     return;
   for (guint i = 0; i < attr->n; i++)
-    ir_edit_remove_graph (graft->edit, ir_model_graph (graft->model, attr->graphs[i]));
+    ir_edit_remove_graph (reconciler->edit, ir_model_graph (reconciler->model, attr->graphs[i]));
 }
 
 static void
-set_attrs (Graft *graft, IrNode *own, const IrNode *node)
+set_attrs (Reconciler *reconciler, IrNode *own, const IrNode *node)
 {
   g_autoptr (GPtrArray) stale = g_ptr_array_new ();
 
@@ -315,73 +318,74 @@ set_attrs (Graft *graft, IrNode *own, const IrNode *node)
       g_ptr_array_add (stale, (gpointer) own->attrs[i]->name);
   for (guint i = 0; i < stale->len; i++)
     {
-      remove_graphs (graft, ir_node_attr (own, stale->pdata[i]));
-      ir_edit_unset_attr (graft->edit, own, stale->pdata[i]);
+      remove_graphs (reconciler, ir_node_attr (own, stale->pdata[i]));
+      ir_edit_unset_attr (reconciler->edit, own, stale->pdata[i]);
     }
   for (guint i = 0; i < node->n_attrs; i++)
     {
       const IrAttr *old = ir_node_attr (own, node->attrs[i]->name);
 
-      if (attrs_same (graft, old, node->attrs[i]))
+      if (attrs_same (reconciler, old, node->attrs[i]))
         continue;
-      remove_graphs (graft, old);
-      ir_edit_set_attr (graft->edit, own, import_attr (graft, node->attrs[i]));
+      remove_graphs (reconciler, old);
+      ir_edit_set_attr (reconciler->edit, own, import_attr (reconciler, node->attrs[i]));
     }
 }
 
 static void
-set_links (Graft *graft, IrNode *own, const IrNode *node)
+set_links (Reconciler *reconciler, IrNode *own, const IrNode *node)
 {
-  ir_edit_set_n_inputs (graft->edit, own, node->n_inputs);
+  ir_edit_set_n_inputs (reconciler->edit, own, node->n_inputs);
   for (guint i = 0; i < node->n_inputs; i++)
-    ir_edit_set_input (graft->edit, own, i, own_value (graft, node->inputs[i]));
-  ir_edit_set_n_outputs (graft->edit, own, node->n_outputs);
+    ir_edit_set_input (reconciler->edit, own, i, own_value (reconciler, node->inputs[i]));
+  ir_edit_set_n_outputs (reconciler->edit, own, node->n_outputs);
   for (guint i = 0; i < node->n_outputs; i++)
-    ir_edit_set_output (graft->edit, own, i, own_value (graft, node->outputs[i]));
+    ir_edit_set_output (reconciler->edit, own, i, own_value (reconciler, node->outputs[i]));
 }
 
 static IrNode *
-copy_node (Graft *graft, IrGraph *graph, const IrNode *node)
+copy_node (Reconciler *reconciler, IrGraph *graph, const IrNode *node)
 {
-  IrNode *own = ir_edit_add_node_with_outputs (graft->edit, graph, node->op_type, node->domain,
+  IrNode *own = ir_edit_add_node_with_outputs (reconciler->edit, graph, node->op_type, node->domain,
                                                node->name, 0, NULL, 0, NULL);
 
   if (g_strcmp0 (own->overload, node->overload) != 0)
-    ir_edit_set_op (graft->edit, own, node->op_type, node->domain, node->overload);
+    ir_edit_set_op (reconciler->edit, own, node->op_type, node->domain, node->overload);
   if (g_strcmp0 (own->scope, node->scope) != 0)
-    ir_edit_set_scope (graft->edit, own, node->scope);
-  set_links (graft, own, node);
-  set_attrs (graft, own, node);
+    ir_edit_set_scope (reconciler->edit, own, node->scope);
+  set_links (reconciler, own, node);
+  set_attrs (reconciler, own, node);
   return own;
 }
 
 /* The node that makes the value of the same name by the same operator. */
 static IrNode *
-find_twin (Graft *graft, const IrNode *node)
+find_twin (Reconciler *reconciler, const IrNode *node)
 {
-  const IrValue *value = own_value (graft, ir_node_output (node, 0));
+  const IrValue *value = own_value (reconciler, ir_node_output (node, 0));
   IrNode *own = value != NULL ? value->producer : NULL;
 
-  if (own == NULL || own->graph != graft->model->main || g_hash_table_contains (graft->kept, own) ||
-      strcmp (own->op_type, node->op_type) != 0 || strcmp (own->domain, node->domain) != 0)
+  if (own == NULL || own->graph != reconciler->model->main ||
+      g_hash_table_contains (reconciler->kept, own) || strcmp (own->op_type, node->op_type) != 0 ||
+      strcmp (own->domain, node->domain) != 0)
     return NULL;
   return own;
 }
 
 static void
-graft_nodes (Graft *graft)
+reconcile_nodes (Reconciler *reconciler)
 {
-  g_autoptr (GPtrArray) nodes = ir_graph_nodes (graft->target->main);
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (reconciler->target->main);
   g_autoptr (GPtrArray) twins = g_ptr_array_new ();
   guint64 rank = 0;
 
   for (guint i = 0; i < nodes->len; i++)
     {
-      IrNode *own = find_twin (graft, nodes->pdata[i]);
+      IrNode *own = find_twin (reconciler, nodes->pdata[i]);
 
       g_ptr_array_add (twins, own);
       if (own != NULL)
-        g_hash_table_add (graft->kept, own);
+        g_hash_table_add (reconciler->kept, own);
     }
   for (guint i = 0; i < nodes->len; i++)
     {
@@ -390,127 +394,127 @@ graft_nodes (Graft *graft)
 
       if (own == NULL)
         {
-          own = copy_node (graft, graft->model->main, node);
-          ir_edit_set_rank (graft->edit, own, rank);
-          g_hash_table_add (graft->kept, own);
+          own = copy_node (reconciler, reconciler->model->main, node);
+          ir_edit_set_rank (reconciler->edit, own, rank);
+          g_hash_table_add (reconciler->kept, own);
           continue;
         }
       rank = own->rank;
-      ir_edit_rename_node (graft->edit, own, node->name);
-      set_links (graft, own, node);
-      set_attrs (graft, own, node);
+      ir_edit_rename_node (reconciler->edit, own, node->name);
+      set_links (reconciler, own, node);
+      set_attrs (reconciler, own, node);
     }
 }
 
 static IrGraph *
-copy_graph (Graft *graft, const IrGraph *from, IrGraphKind kind)
+copy_graph (Reconciler *reconciler, const IrGraph *from, IrGraphKind kind)
 {
-  IrGraph *graph = ir_edit_add_graph (graft->edit, kind, from->name);
+  IrGraph *graph = ir_edit_add_graph (reconciler->edit, kind, from->name);
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (from);
   g_autoptr (GPtrArray) list = g_ptr_array_new ();
 
-  map_values (graft, graph, from, FALSE);
+  map_values (reconciler, graph, from, FALSE);
   for (guint i = 0; i < nodes->len; i++)
-    copy_node (graft, graph, nodes->pdata[i]);
+    copy_node (reconciler, graph, nodes->pdata[i]);
   for (guint i = 0; i < ir_graph_n_inputs (from); i++)
-    g_ptr_array_add (list, own_value (graft, ir_graph_input (from, i)));
-  ir_edit_set_graph_inputs (graft->edit, graph, (IrValue *const *) list->pdata, list->len);
+    g_ptr_array_add (list, own_value (reconciler, ir_graph_input (from, i)));
+  ir_edit_set_graph_inputs (reconciler->edit, graph, (IrValue *const *) list->pdata, list->len);
   g_ptr_array_set_size (list, 0);
   for (guint i = 0; i < ir_graph_n_outputs (from); i++)
-    g_ptr_array_add (list, own_value (graft, ir_graph_output (from, i)));
-  ir_edit_set_graph_outputs (graft->edit, graph, (IrValue *const *) list->pdata, list->len);
+    g_ptr_array_add (list, own_value (reconciler, ir_graph_output (from, i)));
+  ir_edit_set_graph_outputs (reconciler->edit, graph, (IrValue *const *) list->pdata, list->len);
   return graph;
 }
 
 /* -- the main graph's rim, and what is left over -- */
 
 static void
-graft_interface (Graft *graft)
+reconcile_interface (Reconciler *reconciler)
 {
-  const IrGraph *from = graft->target->main;
+  const IrGraph *from = reconciler->target->main;
   g_autoptr (GPtrArray) list = g_ptr_array_new ();
 
   for (guint i = 0; i < ir_graph_n_inputs (from); i++)
-    g_ptr_array_add (list, own_value (graft, ir_graph_input (from, i)));
-  ir_edit_set_graph_inputs (graft->edit, graft->model->main, (IrValue *const *) list->pdata,
-                            list->len);
+    g_ptr_array_add (list, own_value (reconciler, ir_graph_input (from, i)));
+  ir_edit_set_graph_inputs (reconciler->edit, reconciler->model->main,
+                            (IrValue *const *) list->pdata, list->len);
   g_ptr_array_set_size (list, 0);
   for (guint i = 0; i < ir_graph_n_outputs (from); i++)
-    g_ptr_array_add (list, own_value (graft, ir_graph_output (from, i)));
-  ir_edit_set_graph_outputs (graft->edit, graft->model->main, (IrValue *const *) list->pdata,
-                             list->len);
+    g_ptr_array_add (list, own_value (reconciler, ir_graph_output (from, i)));
+  ir_edit_set_graph_outputs (reconciler->edit, reconciler->model->main,
+                             (IrValue *const *) list->pdata, list->len);
 }
 
 static void
-remove_leftovers (Graft *graft)
+remove_leftovers (Reconciler *reconciler)
 {
-  IrGraph *main = graft->model->main;
+  IrGraph *main = reconciler->model->main;
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (main);
   g_autoptr (GPtrArray) values = g_ptr_array_new ();
   IrValue *const *live;
   guint n;
 
   for (guint i = 0; i < nodes->len; i++)
-    if (!g_hash_table_contains (graft->kept, nodes->pdata[i]))
-      ir_edit_set_n_inputs (graft->edit, nodes->pdata[i], 0);
+    if (!g_hash_table_contains (reconciler->kept, nodes->pdata[i]))
+      ir_edit_set_n_inputs (reconciler->edit, nodes->pdata[i], 0);
   for (guint i = nodes->len; i > 0; i--) /* users first: subgraphs hold on to what they capture */
-    if (!g_hash_table_contains (graft->kept, nodes->pdata[i - 1]))
-      ir_edit_remove_node (graft->edit, nodes->pdata[i - 1]);
+    if (!g_hash_table_contains (reconciler->kept, nodes->pdata[i - 1]))
+      ir_edit_remove_node (reconciler->edit, nodes->pdata[i - 1]);
   live = ir_graph_values (main, &n);
   for (guint i = 0; i < n; i++)
     if (live[i]->producer == NULL && live[i]->n_uses == 0 && !ir_graph_has_input (main, live[i]) &&
-        ir_graph_find_value (graft->target->main, live[i]->name) == NULL)
+        ir_graph_find_value (reconciler->target->main, live[i]->name) == NULL)
       g_ptr_array_add (values, live[i]);
   for (guint i = 0; i < values->len; i++)
-    ir_edit_remove_value (graft->edit, values->pdata[i]);
+    ir_edit_remove_value (reconciler->edit, values->pdata[i]);
 }
 
 /* -- functions and model -- */
 
 static const char *
-own_string (const Graft *graft, const char *string)
+own_string (const Reconciler *reconciler, const char *string)
 {
-  return string != NULL ? ir_context_intern (graft->model->context, string) : NULL;
+  return string != NULL ? ir_context_intern (reconciler->model->context, string) : NULL;
 }
 
 static const IrOpsets *
-import_opsets (const Graft *graft, const IrOpsets *opsets)
+import_opsets (const Reconciler *reconciler, const IrOpsets *opsets)
 {
-  IrOpsets *copy = ir_context_alloc (graft->model->context,
+  IrOpsets *copy = ir_context_alloc (reconciler->model->context,
                                      sizeof (IrOpsets) + opsets->n * sizeof (IrOpset));
 
   copy->n = opsets->n;
   for (guint i = 0; i < opsets->n; i++)
-    copy->opsets[i] = (IrOpset){ own_string (graft, opsets->opsets[i].domain),
+    copy->opsets[i] = (IrOpset){ own_string (reconciler, opsets->opsets[i].domain),
                                  opsets->opsets[i].version };
   return copy;
 }
 
 static void
-copy_function (Graft *graft, const IrGraph *from)
+copy_function (Reconciler *reconciler, const IrGraph *from)
 {
   const IrFunctionInfo *info = from->function;
-  IrGraph *graph = copy_graph (graft, from, IR_GRAPH_FUNCTION);
-  const char **names = ir_context_alloc (graft->model->context,
+  IrGraph *graph = copy_graph (reconciler, from, IR_GRAPH_FUNCTION);
+  const char **names = ir_context_alloc (reconciler->model->context,
                                          info->n_attr_names * sizeof (char *));
-  const IrAttr **defaults = ir_context_alloc (graft->model->context,
+  const IrAttr **defaults = ir_context_alloc (reconciler->model->context,
                                               info->n_attr_defaults * sizeof (IrAttr *));
   IrFunctionInfo copy = {
-    .domain = own_string (graft, info->domain),
-    .name = own_string (graft, info->name),
-    .overload = own_string (graft, info->overload),
+    .domain = own_string (reconciler, info->domain),
+    .name = own_string (reconciler, info->name),
+    .overload = own_string (reconciler, info->overload),
     .n_attr_names = info->n_attr_names,
     .attr_names = names,
     .n_attr_defaults = info->n_attr_defaults,
     .attr_defaults = defaults,
-    .opsets = info->opsets != NULL ? import_opsets (graft, info->opsets) : NULL,
+    .opsets = info->opsets != NULL ? import_opsets (reconciler, info->opsets) : NULL,
   };
 
   for (guint i = 0; i < info->n_attr_names; i++)
-    names[i] = own_string (graft, info->attr_names[i]);
+    names[i] = own_string (reconciler, info->attr_names[i]);
   for (guint i = 0; i < info->n_attr_defaults; i++)
-    defaults[i] = import_attr (graft, info->attr_defaults[i]);
-  ir_edit_set_function_info (graft->edit, graph, &copy);
+    defaults[i] = import_attr (reconciler, info->attr_defaults[i]);
+  ir_edit_set_function_info (reconciler->edit, graph, &copy);
 }
 
 static const IrGraph *
@@ -532,7 +536,7 @@ opsets_same (const IrOpsets *a, const IrOpsets *b)
 }
 
 static gboolean
-infos_same (const Graft *graft, const IrFunctionInfo *a, const IrFunctionInfo *b)
+infos_same (const Reconciler *reconciler, const IrFunctionInfo *a, const IrFunctionInfo *b)
 {
   if (a->n_attr_names != b->n_attr_names || a->n_attr_defaults != b->n_attr_defaults ||
       !opsets_same (a->opsets, b->opsets))
@@ -542,63 +546,63 @@ infos_same (const Graft *graft, const IrFunctionInfo *a, const IrFunctionInfo *b
       return FALSE;
   for (guint i = 0; i < a->n_attr_defaults; i++)
     if (strcmp (a->attr_defaults[i]->name, b->attr_defaults[i]->name) != 0 ||
-        !attrs_same (graft, a->attr_defaults[i], b->attr_defaults[i]))
+        !attrs_same (reconciler, a->attr_defaults[i], b->attr_defaults[i]))
       return FALSE;
   return TRUE;
 }
 
 static void
-copy_functions (Graft *graft)
+copy_functions (Reconciler *reconciler)
 {
-  for (guint i = 1; i < graft->target->graphs->len; i++)
+  for (guint i = 1; i < reconciler->target->graphs->len; i++)
     {
-      const IrGraph *from = graft->target->graphs->pdata[i];
+      const IrGraph *from = reconciler->target->graphs->pdata[i];
 
       if (from->state == IR_STATE_LIVE && from->function != NULL &&
-          same_function (graft->model, from->function) == NULL)
-        copy_function (graft, from);
+          same_function (reconciler->model, from->function) == NULL)
+        copy_function (reconciler, from);
     }
 }
 
 static void
-graft_functions (Graft *graft)
+reconcile_functions (Reconciler *reconciler)
 {
-  guint n_own = graft->model->graphs->len;
+  guint n_own = reconciler->model->graphs->len;
 
   for (guint i = 1; i < n_own; i++)
     {
-      IrGraph *own = graft->model->graphs->pdata[i];
+      IrGraph *own = reconciler->model->graphs->pdata[i];
       const IrGraph *twin;
 
       if (own->state != IR_STATE_LIVE || own->function == NULL)
         continue;
-      twin = same_function (graft->target, own->function);
-      if (twin == NULL || !infos_same (graft, own->function, twin->function) ||
-          !graphs_same (graft, own, twin))
-        ir_edit_remove_graph (graft->edit, own);
+      twin = same_function (reconciler->target, own->function);
+      if (twin == NULL || !infos_same (reconciler, own->function, twin->function) ||
+          !graphs_same (reconciler, own, twin))
+        ir_edit_remove_graph (reconciler->edit, own);
     }
-  copy_functions (graft);
+  copy_functions (reconciler);
 }
 
 static void
-graft_opsets (Graft *graft)
+reconcile_opsets (Reconciler *reconciler)
 {
-  const IrOpsets *from = graft->target->opsets, *own = graft->model->opsets;
+  const IrOpsets *from = reconciler->target->opsets, *own = reconciler->model->opsets;
 
   for (guint i = 0; i < own->n; i++)
-    if (ir_model_opset (graft->target, own->opsets[i].domain) == 0)
-      ir_edit_set_opset (graft->edit, own->opsets[i].domain, 0);
+    if (ir_model_opset (reconciler->target, own->opsets[i].domain) == 0)
+      ir_edit_set_opset (reconciler->edit, own->opsets[i].domain, 0);
   for (guint i = 0; i < from->n; i++)
-    ir_edit_set_opset (graft->edit, from->opsets[i].domain, from->opsets[i].version);
+    ir_edit_set_opset (reconciler->edit, from->opsets[i].domain, from->opsets[i].version);
 }
 
 static void
-graft_info (Graft *graft)
+reconcile_info (Reconciler *reconciler)
 {
-  IrModelInfo info = *graft->model->info;
+  IrModelInfo info = *reconciler->model->info;
 
-  info.ir_version = graft->target->info->ir_version;
-  ir_edit_set_info (graft->edit, &info);
+  info.ir_version = reconciler->target->info->ir_version;
+  ir_edit_set_info (reconciler->edit, &info);
 }
 
 /* -- types -- */
@@ -661,14 +665,14 @@ first_open_record (const IrLog *log)
 }
 
 /**
- * ir_graft_forget_types:
+ * ir_reconcile_forget_types:
  * @edit: a recording edit with an open step
  *
  * What was inferred behind what the step has changed so far need not hold any more: it is not known
  * until types are inferred again.
  */
 void
-ir_graft_forget_types (IrEdit *edit)
+ir_reconcile_forget_types (IrEdit *edit)
 {
   const IrModel *model = ir_edit_model (edit);
   const GArray *records = model->log != NULL ? model->log->records : NULL;
@@ -697,7 +701,7 @@ ir_graft_forget_types (IrEdit *edit)
 }
 
 /**
- * ir_graft:
+ * ir_reconcile:
  * @edit: an edit with an open step
  * @target: what the model of @edit is to say
  *
@@ -706,28 +710,28 @@ ir_graft_forget_types (IrEdit *edit)
  * declares; what was inferred behind a change is forgotten: infer afterwards. @edit has to record.
  */
 void
-ir_graft (IrEdit *edit, IrModel *target)
+ir_reconcile (IrEdit *edit, IrModel *target)
 {
-  Graft graft = { .edit = edit, .model = ir_edit_model (edit), .target = target };
+  Reconciler reconciler = { .edit = edit, .model = ir_edit_model (edit), .target = target };
 
-  graft.values = g_hash_table_new (NULL, NULL);
-  graft.kept = g_hash_table_new (NULL, NULL);
-  graft_opsets (&graft);
-  graft_info (&graft);
-  graft_functions (&graft);
-  map_values (&graft, graft.model->main, target->main, TRUE);
-  graft_nodes (&graft);
-  graft_interface (&graft);
-  remove_leftovers (&graft);
-  if (strcmp (graft.model->main->name, target->main->name) != 0)
-    ir_edit_rename_graph (edit, graft.model->main, target->main->name);
-  ir_graft_forget_types (edit);
-  g_hash_table_unref (graft.values);
-  g_hash_table_unref (graft.kept);
+  reconciler.values = g_hash_table_new (NULL, NULL);
+  reconciler.kept = g_hash_table_new (NULL, NULL);
+  reconcile_opsets (&reconciler);
+  reconcile_info (&reconciler);
+  reconcile_functions (&reconciler);
+  map_values (&reconciler, reconciler.model->main, target->main, TRUE);
+  reconcile_nodes (&reconciler);
+  reconcile_interface (&reconciler);
+  remove_leftovers (&reconciler);
+  if (strcmp (reconciler.model->main->name, target->main->name) != 0)
+    ir_edit_rename_graph (edit, reconciler.model->main, target->main->name);
+  ir_reconcile_forget_types (edit);
+  g_hash_table_unref (reconciler.values);
+  g_hash_table_unref (reconciler.kept);
 }
 
 /**
- * ir_graft_into:
+ * ir_reconcile_into:
  * @edit: an edit with an open step
  * @graph: where the nodes go
  * @part: the model that they come from; may have another context
@@ -740,22 +744,24 @@ ir_graft (IrEdit *edit, IrModel *target)
  * Returns: (transfer container): the new nodes
  */
 GPtrArray *
-ir_graft_into (IrEdit *edit, IrGraph *graph, IrModel *part, GHashTable *values)
+ir_reconcile_into (IrEdit *edit, IrGraph *graph, IrModel *part, GHashTable *values)
 {
-  Graft graft = { .edit = edit, .model = ir_edit_model (edit), .target = part, .values = values };
+  Reconciler reconciler = {
+    .edit = edit, .model = ir_edit_model (edit), .target = part, .values = values
+  };
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (part->main);
   GPtrArray *made = g_ptr_array_new ();
   guint n;
   IrValue *const *own = ir_graph_values (part->main, &n);
 
   for (guint i = 0; i < part->opsets->n; i++)
-    if (ir_model_opset (graft.model, part->opsets->opsets[i].domain) == 0)
+    if (ir_model_opset (reconciler.model, part->opsets->opsets[i].domain) == 0)
       ir_edit_set_opset (edit, part->opsets->opsets[i].domain, part->opsets->opsets[i].version);
-  copy_functions (&graft);
+  copy_functions (&reconciler);
   for (guint i = 0; i < n; i++)
     if (!g_hash_table_contains (values, own[i]))
-      g_hash_table_insert (values, own[i], copy_value (&graft, graph, own[i]));
+      g_hash_table_insert (values, own[i], copy_value (&reconciler, graph, own[i]));
   for (guint i = 0; i < nodes->len; i++)
-    g_ptr_array_add (made, copy_node (&graft, graph, nodes->pdata[i]));
+    g_ptr_array_add (made, copy_node (&reconciler, graph, nodes->pdata[i]));
   return made;
 }

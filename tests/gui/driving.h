@@ -31,7 +31,7 @@ apply_text (
   g_autoptr (IrModel) target = ir_text_read_over (data, -1, ir_edit_model (edit), problems, error);
 
   ir_edit_begin_step (edit, "apply-text", IR_CLASS_EDIT, 0);
-  ir_graft (edit, target);
+  ir_reconcile (edit, target);
   ir_infer_model (edit, IR_INFER_DEFAULT, problems);
   ir_edit_end_step (edit);
   return TRUE;

@@ -30,10 +30,10 @@ struct _IrTextView
   IrModel *shown; /* (nullable) the model whose text it is */
   GPtrArray *problems;
   gboolean loading;
-  gboolean parsing; /* a job reads the text */
+  gboolean parsing;   /* a job reads the text */
   guint check_source; /* what is typed is read when there is a pause */
   guint n_changes;    /* of the text, counted */
-  gboolean applied; /* the session is making the step; until then the text counts as changed */
+  gboolean applied;   /* the session is making the step; until then the text counts as changed */
 
   char *rest; /* (nullable) a long text, that is put into the buffer bit by bit */
   gsize rest_at;
@@ -420,7 +420,7 @@ graft_text (
 {
   ir_edit_begin_step (edit, "apply-text", IR_CLASS_EDIT, 0);
   ir_edit_step_reason (edit, "The text was edited.");
-  ir_graft (edit, data);
+  ir_reconcile (edit, data);
   ir_infer_model (edit, IR_INFER_DEFAULT, problems);
   ir_edit_end_step (edit);
   return TRUE;

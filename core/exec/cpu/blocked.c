@@ -256,7 +256,7 @@ const IrCpuBlocks cpu_average_pool_blocks = { .reads = reads_pool,
                                               .gives = gives_pool,
                                               .run = run_average_pool };
 
-/* -- GlobalAveragePool: a plain value, as small as it is -- */
+/* -- GlobalAveragePool: gives NCHW -- */
 
 /* The sums go on from piece to piece. */
 static void

@@ -26,7 +26,7 @@ struct _CpuConvPlan
   Primitive conv, reorder_x, reorder_w, reorder_y;     /* no reorders where layouts agree */
   dnnl_memory_t x_plain, x, w_plain, w, b, y, y_plain; /* handles are set before each use */
   gpointer x_buffer, w_buffer, y_buffer;
-  IrScratch *lent;          /* (nullable) scratch memory of the call under way */
+  IrScratch *call_scratch;  /* (nullable) scratch memory of the call under way */
   IrScratch own;            /* where it has none */
   GHashTable *packed;       /* (nullable) of constant weights: element of the first -> memory */
   const float *packed_from; /* weights that @packed was made of */
@@ -110,7 +110,7 @@ run_primitive (CpuConvPlan *plan, const Primitive *made, dnnl_exec_arg_t *args, 
 {
   if (made->scratch != NULL)
     {
-      IrScratch *scratch = plan->lent != NULL ? plan->lent : &plan->own;
+      IrScratch *scratch = plan->call_scratch != NULL ? plan->call_scratch : &plan->own;
       gpointer memory = ir_scratch_get (scratch, IR_SCRATCH_KERNEL, made->scratch_bytes);
 
       if (memory == NULL || dnnl_memory_set_data_handle (made->scratch, memory) != dnnl_success)
@@ -274,7 +274,7 @@ cpu_conv_plan_run (CpuConvPlan *plan,
                               { DNNL_ARG_DST, plan->y },
                               { DNNL_ARG_BIAS, plan->b } };
 
-  plan->lent = scratch;
+  plan->call_scratch = scratch;
   if (dnnl_memory_set_data_handle (plan->reorder_x.primitive != NULL ? plan->x_plain : plan->x,
                                    (void *) x) != dnnl_success ||
       dnnl_memory_set_data_handle (plan->reorder_y.primitive != NULL ? plan->y_plain : plan->y,

@@ -523,12 +523,12 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
   const float *weights_end = direct->weights + direct->packed_blocks[direct->n_groups] * lanes *
                                                    channels * direct->n_taps;
   CpuPanel panel = job->panel;
-  float aside[GROUP_BYTES / sizeof (float)] __attribute__ ((aligned (64)));
+  float partial[GROUP_BYTES / sizeof (float)] __attribute__ ((aligned (64)));
 
   panel.bias = direct->bias + packed * lanes;
   panel.y = job->y + out_block * plane * lanes;
   panel.add = job->epilogue->add != NULL ? job->epilogue->add + out_block * plane * lanes : NULL;
-  panel.sums = panel.add == panel.y ? aside : panel.y;
+  panel.sums = panel.add == panel.y ? partial : panel.y;
   panel.sums_stride = panel.out_stride;
   panel.sums_pixel = 0;
   own_lanes (direct, group, start, end_block, &panel);
@@ -538,7 +538,7 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
 
       if (ir_call_stopped (job->call))
         return;
-      if (panel.sums == aside)
+      if (panel.sums == partial)
         {
           panel.sums_pixel = plane * tile / n_tiles;
           panel.sums_stride = (plane * tile_end / n_tiles - panel.sums_pixel) * lanes;

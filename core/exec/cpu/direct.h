@@ -43,7 +43,7 @@ typedef struct
   const float *bias; /* [block of maps][lane] */
   const float *add;  /* (nullable) residual, where y is */
   float *y;
-  float *sums; /* between parts: y, or, where that is what has to be added, memory aside */
+  float *sums; /* between parts: y, or, where that is what has to be added, memory of its own */
   gint64 sums_stride, sums_pixel; /* of it: from block to block, and the first pixel */
   const gint32 *corners;          /* by pixel of the output: first element under the window */
   const gint32 *rows, *columns;   /* by pixel: of the window's corner in the input */

@@ -15,13 +15,13 @@
 typedef struct
 {
   IrPrepared *prepared;
-  const guint8 *apt; /* by value id: may lie in or around another */
+  const guint8 *eligible; /* by value id: may lie in or around another */
 } Planner;
 
 static gboolean
 is_apt (const Planner *planner, const IrValue *value)
 {
-  return value != NULL && planner->apt[value->id];
+  return value != NULL && planner->eligible[value->id];
 }
 
 static gboolean
@@ -129,12 +129,12 @@ share_results (Planner *planner, const IrNode *node)
 /**
  * ir_capture_share:
  * @prepared: a plan with its schedule; gets within
- * @apt: by value id: whether it is kept, of a known size, and made by the run
+ * @eligible: by value id: whether it is kept, of a known size, and made by the run
  *
  * Finds for every value that is kept the other one, if any, among whose bytes it can lie.
  */
 void
-ir_capture_share (IrPrepared *prepared, const guint8 *apt)
+ir_capture_share (IrPrepared *prepared, const guint8 *eligible)
 {
   const GArray *items = prepared->schedule->items;
 
@@ -142,7 +142,7 @@ ir_capture_share (IrPrepared *prepared, const guint8 *apt)
     prepared->values[id].within = (IrWithin){ 0 };
   if (prepared->without & IR_DECISION_SHARING)
     return;
-  Planner planner = { prepared, apt };
+  Planner planner = { prepared, eligible };
   for (guint i = items->len; i > 0; i--)
     {
       const IrNode *node = ir_model_node (prepared->model,

@@ -186,17 +186,17 @@ share (Planner *planner, const GArray *items)
 {
   IrPrepared *prepared = planner->prepared;
   const IrGraph *graph = prepared->model->main;
-  g_autofree guint8 *apt = g_memdup2 (planner->wanted, prepared->n_values + 1),
+  g_autofree guint8 *eligible = g_memdup2 (planner->wanted, prepared->n_values + 1),
                     *given = g_new0 (guint8, prepared->n_values + 1);
 
   for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
     if (ir_graph_output (graph, i) != NULL)
-      apt[ir_graph_output (graph, i)->id] = TRUE;
+      eligible[ir_graph_output (graph, i)->id] = TRUE;
   for (guint id = 1; id < prepared->n_values; id++)
     {
       const IrValue *value = ir_model_live_value (prepared->model, id);
       given[id] = value != NULL && (value->producer == NULL || ir_value_constant (value) != NULL);
-      apt[id] = apt[id] && value != NULL && value->graph == graph && !given[id];
+      eligible[id] = eligible[id] && value != NULL && value->graph == graph && !given[id];
     }
   for (guint i = 0; i < items->len; i++)
     {
@@ -212,11 +212,11 @@ share (Planner *planner, const GArray *items)
           if (value != NULL && constant)
             given[value->id] = prepared->values[value->id].constant = TRUE;
           if (value != NULL)
-            apt[value->id] = apt[value->id] && !given[value->id] &&
-                             size_of (planner, value, &bytes) && bytes > 0;
+            eligible[value->id] = eligible[value->id] && !given[value->id] &&
+                                  size_of (planner, value, &bytes) && bytes > 0;
         }
     }
-  ir_capture_share (prepared, apt);
+  ir_capture_share (prepared, eligible);
 }
 
 /**

@@ -205,7 +205,7 @@ guint64 ir_capture_budget (const IrRunOptions *options);
 void ir_capture_plan (IrPrepared *prepared, const IrRunOptions *options);
 
 /* -- keep-ranges.c -- */
-void ir_capture_share (IrPrepared *prepared, const guint8 *apt);
+void ir_capture_share (IrPrepared *prepared, const guint8 *eligible);
 IrValueId ir_capture_root (const IrPrepared *prepared, IrValueId id, guint64 *at);
 
 /* -- output-slab.c -- */

@@ -92,7 +92,7 @@ read_text (const char *text, IrModel *base)
 
 /* As the text view does. */
 static void
-graft (IrModel *model, const char *text)
+reconcile (IrModel *model, const char *text)
 {
   g_autoptr (IrModel) base = ir_model_clone (model);
   g_autoptr (IrModel) target = read_text (text, base);
@@ -100,7 +100,7 @@ graft (IrModel *model, const char *text)
 
   ir_edit_begin_pass (edit, "edit");
   ir_edit_begin_step (edit, "apply-text", IR_CLASS_EDIT, 0);
-  ir_graft (edit, target);
+  ir_reconcile (edit, target);
   ir_edit_end_step (edit);
   ir_edit_end_pass (edit);
 }
@@ -156,7 +156,7 @@ test_edit (gconstpointer data)
   g_autofree char *before = ir_model_dump (model), *after = NULL, *undone = NULL, *redone = NULL,
                   *text = replaced (edits[index].text, edits[index].from, edits[index].to);
 
-  graft (model, text);
+  reconcile (model, text);
   g_assert_cmpuint (ir_history_n_steps (model), ==, 1);
   assert_sound (model);
   assert_same_text (model, text);
@@ -175,7 +175,7 @@ test_same (gconstpointer data)
   g_autoptr (IrModel) model = read_text (data, NULL);
   g_autofree char *before = ir_model_dump (model), *text = ir_text_write (model), *after = NULL;
 
-  graft (model, text);
+  reconcile (model, text);
   after = ir_model_dump (model);
   g_assert_cmpuint (ir_history_n_steps (model), ==, 0);
   g_assert_cmpstr (after, ==, before);
@@ -198,7 +198,7 @@ test_same_inferred (gconstpointer data)
 
   infer (model);
   g_autofree char *before = ir_model_dump (model), *text = ir_text_write (model), *after = NULL;
-  graft (model, text);
+  reconcile (model, text);
   after = ir_model_dump (model);
   g_assert_cmpuint (ir_history_n_steps (model), ==, 0);
   g_assert_cmpstr (after, ==, before);
@@ -218,7 +218,7 @@ test_stale_types (void)
   const IrValue *y = ir_graph_find_value (model->main, "y"),
                 *z = ir_graph_find_value (model->main, "z");
   g_assert_cmpint (y->type->dims[0], ==, 1);
-  graft (model, text);
+  reconcile (model, text);
   g_assert_cmpint (z->type->dims[0], ==, 6);
   g_autoptr (IrEdit) edit = ir_edit_new (model);
   ir_edit_begin_pass (edit, "edit");
@@ -239,7 +239,7 @@ test_ids (void)
   g_autofree char *text = replaced (plain_text, "[second] b = Relu (a)", "b = Neg (a)");
   const IrNode *node;
 
-  graft (model, text);
+  reconcile (model, text);
   g_assert_cmpuint (ir_graph_find_node (model->main, "first")->id, ==, first);
   g_assert_cmpuint (ir_graph_find_node (model->main, "third")->id, ==, third);
   g_assert_null (ir_graph_find_node (model->main, "second"));
@@ -258,7 +258,7 @@ test_elided (void)
   const IrTensor *w = ir_graph_find_value (model->main, "w")->initializer;
   g_autofree char *text = replaced (plain_text, "{1.0, 2.0, 3.0}", "{...}");
 
-  graft (model, text);
+  reconcile (model, text);
   g_assert_cmpuint (ir_history_n_steps (model), ==, 0);
   g_assert_true (ir_graph_find_value (model->main, "w")->initializer == w);
 }
@@ -312,7 +312,7 @@ test_random (void)
     {
       g_autofree char *text = random_text (rand);
 
-      graft (model, text);
+      reconcile (model, text);
       assert_sound (model);
       assert_same_text (model, text);
       if (ir_history_n_steps (model) == dumps->len)
@@ -336,21 +336,21 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (edits); i++)
     {
-      g_autofree char *path = g_strdup_printf ("/graft/%s, and back", edits[i].name);
+      g_autofree char *path = g_strdup_printf ("/reconcile/%s, and back", edits[i].name);
 
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_edit);
     }
-  g_test_add_data_func ("/graft/the same text changes nothing", plain_text, test_same);
-  g_test_add_data_func ("/graft/the same text with an If changes nothing", if_text, test_same);
-  g_test_add_data_func ("/graft/the same text with a function changes nothing", function_text,
+  g_test_add_data_func ("/reconcile/the same text changes nothing", plain_text, test_same);
+  g_test_add_data_func ("/reconcile/the same text with an If changes nothing", if_text, test_same);
+  g_test_add_data_func ("/reconcile/the same text with a function changes nothing", function_text,
                         test_same);
-  g_test_add_data_func ("/graft/the same text with types that are known changes nothing",
+  g_test_add_data_func ("/reconcile/the same text with types that are known changes nothing",
                         plain_text, test_same_inferred);
-  g_test_add_data_func ("/graft/the same text with an If, with types, changes nothing", if_text,
+  g_test_add_data_func ("/reconcile/the same text with an If, with types, changes nothing", if_text,
                         test_same_inferred);
-  g_test_add_func ("/graft/types behind a change are forgotten", test_stale_types);
-  g_test_add_func ("/graft/what stays keeps its id", test_ids);
-  g_test_add_func ("/graft/tensors that are left out stay", test_elided);
-  g_test_add_func ("/graft/random texts one after another, and back to any", test_random);
+  g_test_add_func ("/reconcile/types behind a change are forgotten", test_stale_types);
+  g_test_add_func ("/reconcile/what stays keeps its id", test_ids);
+  g_test_add_func ("/reconcile/tensors that are left out stay", test_elided);
+  g_test_add_func ("/reconcile/random texts one after another, and back to any", test_random);
   return g_test_run ();
 }

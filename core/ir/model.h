@@ -102,7 +102,9 @@ struct _IrNode
 typedef enum
 {
   IR_VALUE_DECLARED = 1 << 0,     /* the file declares its type (value_info, input, output) */
-  IR_VALUE_NAMED_BY_USER = 1 << 1 /* the name comes from a file and should survive rewrites */
+  IR_VALUE_NAMED_BY_USER = 1 << 1, /* the name comes from a file and should survive rewrites */
+  IR_VALUE_MUTABLE = 1 << 2 /* an initializer that training changes (ONNX, TrainingInfoProto): no
+                             * constant; a run may be given other contents */
 } IrValueFlags;
 
 struct _IrValue
@@ -173,6 +175,7 @@ const IrGraph *ir_model_find_function (const IrModel *model,
                                        const char *domain,
                                        const char *name,
                                        const char *overload);
+gboolean ir_model_has_value (const IrModel *model, const char *name); /* live, in any graph */
 guint ir_model_n_nodes (const IrModel *model);         /* live, all graphs, Constants included */
 guint ir_model_n_counted_nodes (const IrModel *model); /* as node counts are reported: DESIGN 8 */
 
@@ -226,9 +229,10 @@ IrUse ir_value_use (const IrValue *value, guint index); /* nodes by id and slot,
 guint ir_value_n_node_uses (const IrValue *value);
 gboolean ir_value_is_graph_output (const IrValue *value);
 gboolean ir_value_is_graph_input (const IrValue *value);
-/* The contents if they can never change: an initializer that is not an overridable input (for IR
- * version < 4 always), or the output of a Constant node. (transfer none) (nullable) */
+/* The contents if they can never change: an initializer that is neither mutable nor an overridable
+ * input (for IR version < 4 always), or the output of a Constant node. (transfer none) (nullable) */
 const IrTensor *ir_value_constant (const IrValue *value);
+gboolean ir_value_is_mutable (const IrValue *value); /* an initializer that training changes */
 gboolean ir_value_is_captured (const IrValue *value); /* some use is in another graph */
 IrNode *ir_value_only_user (
     const IrValue *value);                /* (nullable) one use, by a node of its own graph */

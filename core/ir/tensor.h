@@ -23,6 +23,7 @@ IrTensor *ir_tensor_new_sparse (guint rank,
                                 IrTensor *indices);
 IrTensor *ir_tensor_new_scalar (IrDtype dtype, double value);
 IrTensor *ir_tensor_new_int64s (const gint64 *values, gssize n); /* n < 0: a scalar of one */
+IrTensor *ir_tensor_cast (const IrTensor *tensor, IrDtype dtype); /* tensor-cast.c */
 IrTensor *ir_tensor_reshape (IrTensor *tensor, guint rank, const gint64 *dims);
 /* A tensor over memory that the caller keeps alive and may write until it is shared. */
 IrTensor *ir_tensor_new_static (

@@ -246,7 +246,7 @@ is_constant (const IrValue *value)
  *
  * The contents if they can never change. An initializer that is a graph input too is a default that
  * the caller may override, and so no constant, from IR version 4 on; before, every initializer had
- * to be listed as an input.
+ * to be listed as an input. A mutable one is what training begins with.
  *
  * Returns: (transfer none) (nullable): dense contents of an initializer or of a Constant node
  */
@@ -257,13 +257,46 @@ ir_value_constant (const IrValue *value)
 
   if (value->producer != NULL)
     return is_constant (value) ? constant_of_node (value->producer) : NULL;
-  if (value->initializer == NULL)
+  if (value->initializer == NULL || (value->flags & IR_VALUE_MUTABLE) != 0)
     return NULL;
   if (model->info->ir_version >= 4 && ir_graph_has_input (value->graph, value))
     return NULL;
   if (ir_tensor_sparse_indices (value->initializer) != NULL)
     return derived_tensor (model, value->initializer, make_dense);
   return value->initializer;
+}
+
+/**
+ * ir_value_is_mutable:
+ * @value: a value
+ *
+ * Returns: %TRUE for an initializer that training changes: ir_value_constant() has none, and a run
+ *   may be given other contents
+ */
+gboolean
+ir_value_is_mutable (const IrValue *value)
+{
+  return value->producer == NULL && value->initializer != NULL &&
+         (value->flags & IR_VALUE_MUTABLE) != 0;
+}
+
+/**
+ * ir_model_has_value:
+ * @model: a model
+ * @name: any
+ *
+ * Returns: %TRUE if some live value of some graph is called @name now
+ */
+gboolean
+ir_model_has_value (const IrModel *model, const char *name)
+{
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      const IrGraph *graph = model->graphs->pdata[i];
+      if (graph->state == IR_STATE_LIVE && ir_graph_find_value (graph, name) != NULL)
+        return TRUE;
+    }
+  return FALSE;
 }
 
 /**

@@ -114,14 +114,19 @@ is_statistic (const IrValue *value)
   return TRUE;
 }
 
+/* Where training has said which initializers it changes, those; else all. */
 static void
 add_parameters (const IrModel *model, GPtrArray *by)
 {
+  gboolean some = FALSE;
   guint n;
   IrValue *const *values = ir_graph_values (model->main, &n);
 
   for (guint i = 0; i < n; i++)
-    if (values[i]->initializer != NULL && is_float (values[i]) && !is_statistic (values[i]))
+    some |= ir_value_is_mutable (values[i]);
+  for (guint i = 0; i < n; i++)
+    if (values[i]->initializer != NULL && is_float (values[i]) && !is_statistic (values[i]) &&
+        (!some || ir_value_is_mutable (values[i])))
       g_ptr_array_add (by, values[i]);
 }
 
@@ -323,7 +328,7 @@ connect (IrPassContext *context, IrValue *value, IrValue *gradient, guint64 rank
       gradient = node->outputs[0];
     }
   ir_edit_rename_value (context->edit, gradient,
-                        ir_edit_name_is_free (context->edit, base)
+                        !ir_model_has_value (context->model, base)
                             ? base
                             : ir_edit_unique_name (context->edit, base));
   ir_edit_set_flags (context->edit, gradient, gradient->flags | IR_VALUE_NAMED_BY_USER);

@@ -566,6 +566,7 @@ ir_steps_make (IrPrepared *prepared,
                     persistent };
   ir_capture_plan (prepared, options);
   prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
+  prepared->alternate = options->alternate;
   ir_output_slab_init (prepared);
   prepared->views = g_array_new (FALSE, FALSE, sizeof (guint));
   prepared->sources = g_array_new (FALSE, FALSE, sizeof (IrValueId));

@@ -84,6 +84,8 @@ typedef struct
   IrDecisions without;     /* that plans are not to take */
   const IrPlanExceptions *except; /* (nullable) and for which values; lives as long as the plans */
   IrRunChecks checks;
+  gboolean alternate;      /* a run is given what the one before it has handed out, so that two
+                              memories take turns and none is allocated */
   guint64 seed; /* of random operators that have no seed of their own; runs with it agree */
   void (*progress) (guint done, guint total, const IrNode *node, gpointer data);
   gpointer progress_data;

@@ -36,9 +36,12 @@ new_memory (gsize bytes, GError **error)
 }
 
 static void
-chunk_clear (gpointer chunk)
+chunk_clear (gpointer data)
 {
-  g_clear_pointer (&((IrOutputChunk *) chunk)->memory, g_bytes_unref);
+  IrOutputChunk *chunk = data;
+
+  g_clear_pointer (&chunk->memory, g_bytes_unref);
+  g_clear_pointer (&chunk->other, g_bytes_unref);
 }
 
 static IrOutputChunk *
@@ -48,9 +51,10 @@ chunk_at (const IrPrepared *prepared, guint index)
 }
 
 static gboolean
-fill_chunk (IrOutputChunk *chunk, GError **error)
+fill_chunk (IrPrepared *prepared, IrOutputChunk *chunk, GError **error)
 {
   chunk->memory = new_memory (chunk->bytes, error);
+  prepared->new_bytes += chunk->bytes;
   return chunk->memory != NULL;
 }
 
@@ -69,7 +73,7 @@ take_room (IrPrepared *prepared, guint64 bytes, IrOutputPlace *place, GError **e
                          ? prepared->expected_bytes - prepared->taken_bytes
                          : 0;
       IrOutputChunk chunk = { .bytes = MAX (room, MIN (left, CHUNK_BYTES)) };
-      if (!fill_chunk (&chunk, error))
+      if (!fill_chunk (prepared, &chunk, error))
         return FALSE;
       g_array_append_val (prepared->chunks, chunk);
       last = chunk_at (prepared, prepared->chunks->len - 1);
@@ -181,25 +185,57 @@ ir_output_slab_constant (const IrPrepared *prepared, const IrValue *value, GErro
              : NULL;
 }
 
+/* The memory that takes its turn now, or new memory. @in_use: by chunk: somebody has a tensor of the
+ * other one */
 static gboolean
-renew_chunks (IrPrepared *prepared, const guint8 *gone, GError **error)
+renew_chunks (IrPrepared *prepared, const guint8 *gone, const guint8 *in_use, GError **error)
 {
   for (guint i = 0; i < prepared->chunks->len; i++)
     {
       IrOutputChunk *chunk = chunk_at (prepared, i);
+      GBytes *before = chunk->memory;
       if (!gone[i])
         continue;
-      g_clear_pointer (&chunk->memory, g_bytes_unref);
-      if (!fill_chunk (chunk, error))
+      chunk->memory = !in_use[i] ? g_steal_pointer (&chunk->other) : NULL;
+      g_clear_pointer (&chunk->other, g_bytes_unref);
+      if (prepared->alternate)
+        chunk->other = before;
+      else
+        g_bytes_unref (before);
+      if (chunk->memory == NULL && !fill_chunk (prepared, chunk, error))
         return FALSE;
     }
   for (guint i = 0; i < prepared->slab_values->len; i++)
     {
       IrValueId id = g_array_index (prepared->slab_values, IrValueId, i);
-      if (gone[prepared->values[id].slab_place.chunk - 1])
-        ir_steps_rebind (prepared, id, tensor_at (prepared, id));
+      IrPlanValue *row = &prepared->values[id];
+      guint chunk = row->slab_place.chunk - 1;
+      if (!gone[chunk])
+        continue;
+      g_autoptr (IrTensor) other = g_steal_pointer (&row->other);
+      IrTensor *turn = other != NULL && !in_use[chunk] ? g_steal_pointer (&other)
+                                                       : tensor_at (prepared, id);
+      if (prepared->alternate)
+        row->other = ir_tensor_ref (row->binding.tensor);
+      ir_steps_rebind (prepared, id, turn);
     }
   return TRUE;
+}
+
+/* Whose other memory somebody still has a tensor of, or that has none. (transfer full) */
+static guint8 *
+find_in_use (const IrPrepared *prepared)
+{
+  guint8 *in_use = g_new0 (guint8, prepared->chunks->len + 1);
+
+  for (guint i = 0; i < prepared->slab_values->len; i++)
+    {
+      const IrPlanValue *row = &prepared
+                                    ->values[g_array_index (prepared->slab_values, IrValueId, i)];
+      if (row->other == NULL || !ir_tensor_reclaim (row->other))
+        in_use[row->slab_place.chunk - 1] = TRUE;
+    }
+  return in_use;
 }
 
 /**
@@ -216,7 +252,7 @@ renew_chunks (IrPrepared *prepared, const guint8 *gone, GError **error)
 gboolean
 ir_output_slab_renew (IrPrepared *prepared, GError **error)
 {
-  g_autofree guint8 *gone = NULL;
+  g_autofree guint8 *gone = NULL, *in_use = NULL;
 
   for (guint i = 0; i < prepared->slab_values->len; i++)
     {
@@ -228,7 +264,10 @@ ir_output_slab_renew (IrPrepared *prepared, GError **error)
         gone = g_new0 (guint8, prepared->chunks->len);
       gone[prepared->values[id].slab_place.chunk - 1] = TRUE;
     }
-  return gone == NULL || renew_chunks (prepared, gone, error);
+  if (gone == NULL)
+    return TRUE;
+  in_use = find_in_use (prepared);
+  return renew_chunks (prepared, gone, in_use, error);
 }
 
 /**
@@ -240,6 +279,9 @@ ir_output_slab_renew (IrPrepared *prepared, GError **error)
 void
 ir_output_slab_clear (IrPrepared *prepared)
 {
+  for (guint i = 0; prepared->slab_values != NULL && i < prepared->slab_values->len; i++)
+    g_clear_pointer (&prepared->values[g_array_index (prepared->slab_values, IrValueId, i)].other,
+                     ir_tensor_unref);
   g_clear_pointer (&prepared->slab_values, g_array_unref);
   g_clear_pointer (&prepared->chunks, g_array_unref);
 }

@@ -44,6 +44,7 @@ typedef struct
   IrTensor **outputs;   /* one per output of the node; NULL: nobody wants it */
   guint64 kept_bytes;   /* outside of the arena: those that its outputs take as the first */
   guint64 placed_bytes; /* of bound values that lie in the arena while it runs */
+  guint64 allocated_bytes; /* that its kernel was given beside those, since a run has told of it */
   guint64 reach_bytes;  /* how far such values have reached into the arena up to here */
   guint chain; /* steps up to the last that this one runs tile by tile, itself included; 0: none */
   guint link;  /* 1 + its place among those; 0: a constant among them, or no chain */
@@ -88,6 +89,7 @@ typedef struct
 typedef struct
 {
   GBytes *memory;
+  GBytes *other; /* (nullable) that of the run before, where runs alternate */
   guint64 bytes, used;
 } IrOutputChunk;
 
@@ -108,6 +110,7 @@ typedef struct
   gboolean constant; /* computed from constants alone, and kept for all runs */
   IrWithin within;
   IrOutputPlace slab_place; /* of a kept value, and of what it lies in */
+  IrTensor *other;          /* (nullable) (owned) in the other memory of its chunk */
 } IrPlanValue;
 
 #define IR_CHAIN_TILE 16384 /* elements that a step of a chain works on at once */
@@ -132,6 +135,8 @@ typedef struct
   GArray *slab_values;                 /* of IrValueId: bound to memory that is handed out */
   GArray *chunks;                      /* of IrOutputChunk */
   guint64 expected_bytes, taken_bytes; /* of chunks */
+  gboolean alternate;     /* what a run hands out, the next but one fills again */
+  guint64 new_bytes;      /* of tensors that were allocated since a run has told of them */
   GArray *views;      /* of guint, steps: views of such values, and of inputs and constants */
   GArray *sources;    /* of IrValueId: values without a producer */
   IrTraceItem *trace; /* one per step, without times */

@@ -101,15 +101,21 @@ check_input (const IrValue *input, const IrTensor *tensor, GHashTable *symbols, 
 }
 
 static gboolean
-check_ids (const IrGraph *graph, GHashTable *inputs, GError **error)
+check_ids (const IrGraph *graph, GHashTable *inputs, GHashTable *symbols, GError **error)
 {
   GHashTableIter iter;
-  gpointer key;
+  gpointer key, tensor;
 
   g_hash_table_iter_init (&iter, inputs);
-  while (g_hash_table_iter_next (&iter, &key, NULL))
+  while (g_hash_table_iter_next (&iter, &key, &tensor))
     {
       const IrValue *value = ir_model_live_value (graph->model, GPOINTER_TO_UINT (key));
+      if (value != NULL && value->graph == graph && ir_value_is_mutable (value))
+        {
+          if (!check_input (value, tensor, symbols, error))
+            return FALSE;
+          continue;
+        }
       if (value == NULL || !ir_graph_has_input (graph, value))
         {
           g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
@@ -130,7 +136,7 @@ check_inputs (const IrGraph *graph, GHashTable *inputs, GError **error)
   g_autoptr (GHashTable) symbols = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_autoptr (GString) key = g_string_new (NULL);
 
-  if (!check_ids (graph, inputs, error))
+  if (!check_ids (graph, inputs, symbols, error))
     return NULL;
   for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
     {
@@ -188,7 +194,10 @@ make_arena (IrPrepared *prepared, gsize memory_limit, GError **error)
   if (prepared->arena != NULL || plan->peak_bytes == 0)
     return TRUE;
   if (plan->peak_bytes <= memory_limit)
-    prepared->arena = ir_pages_new (plan->peak_bytes);
+    {
+      prepared->arena = ir_pages_new (plan->peak_bytes);
+      prepared->new_bytes += plan->peak_bytes;
+    }
   if (prepared->arena == NULL)
     {
       g_autofree char *needed = g_format_size (plan->peak_bytes);
@@ -235,6 +244,22 @@ count_nodes (const IrRunState *state)
     }
 }
 
+/* What was allocated for values since the run before has told. */
+static guint64
+take_allocated (const IrRunState *state)
+{
+  IrPrepared *prepared = state->prepared;
+  guint64 bytes = state->allocated_bytes + prepared->new_bytes;
+
+  prepared->new_bytes = 0;
+  for (guint i = 0; i < prepared->schedule->items->len; i++)
+    {
+      bytes += prepared->steps[i].allocated_bytes;
+      prepared->steps[i].allocated_bytes = 0;
+    }
+  return bytes;
+}
+
 /**
  * ir_run_end:
  * @state: a run of which no more steps run, for whoever has it
@@ -253,6 +278,7 @@ ir_run_end (IrRunState *state)
     state->arena_bytes = MAX (state->arena_bytes, prepared->steps[state->n_done - 1].reach_bytes);
   trace->duration_ns = ir_run_elapsed_ns (state);
   trace->peak_bytes = state->peak_bytes;
+  trace->allocated_bytes = take_allocated (state);
   trace->arena_bytes = (state->arena_bytes + align - 1) / align * align;
 }
 
@@ -641,7 +667,7 @@ ir_executable_prepare (IrExecutable *executable,
 /**
  * ir_executable_run:
  * @executable: an executable
- * @inputs: value id -> #IrTensor; overridable inputs may be left out
+ * @inputs: value id -> #IrTensor; overridable inputs and mutable initializers may be left out
  * @cancellable: (nullable): ends the run
  * @partial: (out) (optional) (nullable) (transfer full): where a node failed, the run up to there
  * @error: return location for an error
@@ -665,6 +691,19 @@ ir_executable_run (IrExecutable *executable,
   g_return_val_if_fail (executable != NULL && inputs != NULL, NULL);
 
   return ir_executable_run_observed (executable, inputs, NULL, cancellable, partial, error);
+}
+
+/**
+ * ir_executable_set_seed:
+ * @executable: an executable that does not run
+ * @seed: of random operators that have no seed of their own
+ *
+ * Another one for each run: plans do not depend on it.
+ */
+void
+ir_executable_set_seed (IrExecutable *executable, guint64 seed)
+{
+  executable->options.seed = seed;
 }
 
 static void
@@ -712,6 +751,8 @@ run_detached (gpointer data)
   begin_state (self);
   gboolean done = run_state (&self->state, self->inputs, &self->error);
   state_clear (&self->state);
+  if (executable->options.alternate) /* who gave it wants its memory back */
+    ir_steps_forget_views (executable->prepared);
   g_autoptr (IrRun) run = self->state.run;
   /* Contents from a file that changed meanwhile are worth nothing. */
   if (done && !ir_model_check_file (executable->source, &self->error))

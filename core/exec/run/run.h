@@ -13,6 +13,7 @@ typedef struct
   gint64 duration_ns;
   guint64 peak_bytes;  /* measured: live value memory at its highest */
   guint64 arena_bytes; /* measured: how far values reached into the arena of the memory plan */
+  guint64 allocated_bytes; /* of memory for values that this run has allocated */
   gatomicrefcount ref_count;
 } IrTrace;
 IrTrace *ir_trace_ref (IrTrace *trace);

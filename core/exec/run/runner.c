@@ -35,6 +35,7 @@ give_memory (
     }
   if (slot->memory != NULL && bytes <= slot->memory_bytes)
     return ir_tensor_new_static (dtype, rank, dims, slot->memory, bytes);
+  ((IrRunState *) call->alloc_data)->allocated_bytes += bytes;
   return ir_tensor_new_alloc (dtype, rank, dims, error);
 }
 
@@ -156,6 +157,7 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   call->max_output_bytes = MIN (state->output_limit, left);
   call->random_seed = random_seed (state, node);
   call->alloc = give_memory;
+  call->alloc_data = state;
   ir_plan_check_watch (state, call);
   for (guint i = 0; i < node->n_outputs; i++)
     {

@@ -59,6 +59,7 @@ struct _IrRunState
   gboolean by_ref;      /* the kernel of the last node has left it to the reference kernel */
   gboolean concurrent;  /* several threads are at work: parallel.c */
   guint64 arena_bytes;  /* how far values have reached into the arena */
+  guint64 allocated_bytes; /* of memory that nodes without a bound call were given beside the plan's */
   gsize memory_limit, output_limit, capture_budget;
   gint64 start_ns;
   guint64 n_iterations; /* of all loops so far */
@@ -111,6 +112,7 @@ void ir_run_end (IrRunState *state);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
 
 /* -- executable.c -- */
+void ir_executable_set_seed (IrExecutable *executable, guint64 seed); /* of the runs from now on */
 IrRun *ir_executable_run_observed (IrExecutable *executable,
                                    GHashTable *inputs,
                                    IrObserver *observer,
@@ -119,6 +121,7 @@ IrRun *ir_executable_run_observed (IrExecutable *executable,
                                    GError **error);
 
 /* -- steps.c -- */
+void ir_steps_forget_views (IrPrepared *prepared);
 gboolean ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error);
 gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
 gboolean ir_step_compute (

@@ -70,6 +70,21 @@ make_views (IrRunState *state, GError **error)
 }
 
 /**
+ * ir_steps_forget_views:
+ * @prepared: a plan that no run follows
+ *
+ * Lets go of views of what the last run was given.
+ */
+void
+ir_steps_forget_views (IrPrepared *prepared)
+{
+  for (guint i = 0; prepared->views != NULL && i < prepared->views->len; i++)
+    ir_steps_rebind (
+        prepared, prepared->steps[g_array_index (prepared->views, guint, i)].node->outputs[0]->id,
+        NULL);
+}
+
+/**
  * ir_steps_begin:
  * @state: a run that begins, with room for tensors
  * @inputs: value id -> #IrTensor
@@ -87,10 +102,7 @@ ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error)
 {
   IrPrepared *prepared = state->prepared;
 
-  for (guint i = 0; i < prepared->views->len; i++)
-    ir_steps_rebind (
-        prepared, prepared->steps[g_array_index (prepared->views, guint, i)].node->outputs[0]->id,
-        NULL);
+  ir_steps_forget_views (prepared);
   if (!ir_output_slab_renew (prepared, error))
     return FALSE;
   for (guint i = 0; i < prepared->sources->len; i++)
@@ -195,13 +207,15 @@ static IrTensor *
 give_bound (
     IrCall *call, guint output, IrDtype dtype, guint rank, const gint64 *dims, GError **error)
 {
-  const IrRunStep *step = call->alloc_data;
+  IrRunStep *step = call->alloc_data;
   IrTensor *tensor = step->outputs[output];
 
   if (tensor != NULL && ir_tensor_dtype (tensor) == dtype && ir_tensor_rank (tensor) == rank &&
       memcmp (ir_tensor_dims (tensor), dims, sizeof (gint64) * rank) == 0)
     return ir_tensor_ref (tensor);
-  return ir_tensor_new_alloc (dtype, rank, dims, error);
+  IrTensor *own = ir_tensor_new_alloc (dtype, rank, dims, error);
+  step->allocated_bytes += own != NULL ? ir_tensor_n_bytes (own) : 0;
+  return own;
 }
 
 /* A kernel may have given a tensor of its own. */

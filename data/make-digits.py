@@ -8,6 +8,11 @@ more, a layer scale as separate Mul and Add, a bias apart from its Gemm, a Dropo
 of transposes, so that every first pass of irscope has something to do.
 
     python3 data/make-digits.py [--epochs 40] [--out data/examples]
+    python3 data/make-digits.py --untrained [--out data/examples]
+
+With --untrained it writes what irscope train is tried on: the same network as it was before
+(digits-untrained.onnx), and all images and labels (digits-images.npy, float16, whose values are
+sixteenths and hence exact; digits-labels.npy, uint8), the 360 that are held out last.
 """
 
 import argparse
@@ -349,13 +354,31 @@ def write_inputs(directory, images, labels, model):
     return entries
 
 
+def write_untrained(directory, images, labels):
+    """The network before training, and what it is trained and judged by."""
+    os.makedirs(directory, exist_ok=True)
+    model = export(Network(np.random.default_rng(SEED)))
+    path = os.path.join(directory, "digits-untrained.onnx")
+    onnx.write_model(model, path)
+    halves = images.astype(np.float16)
+    if not np.array_equal(halves.astype(float), images):
+        sys.exit("make-digits: the images are not exact in float16")
+    np.save(os.path.join(directory, "digits-images.npy"), halves)
+    np.save(os.path.join(directory, "digits-labels.npy"), labels.astype(np.uint8))
+    print(f"{len(labels)} images, the last {HELD_OUT} held out; {os.path.getsize(path)} bytes")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Train the bundled digits network.")
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--out", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "examples"))
+    parser.add_argument("--untrained", action="store_true", help="write network and images, and train nothing")
     options = parser.parse_args()
 
     images, labels = load_digits()
+    if options.untrained:
+        write_untrained(options.out, images, labels)
+        return
     network = train(images[:-HELD_OUT], labels[:-HELD_OUT], options.epochs)
     model = export(network)
     os.makedirs(options.out, exist_ok=True)

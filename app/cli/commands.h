@@ -10,6 +10,7 @@
   C (optimize)                                                                                     \
   C (grad)                                                                                         \
   C (gradcheck)                                                                                    \
+  C (train)                                                                                        \
   C (steps)                                                                                        \
   C (diff)                                                                                         \
   C (bisect)                                                                                       \

@@ -77,8 +77,7 @@ fold_sizes (Cli *cli, IrModel *model, char **wrt, GError **error)
 }
 
 gboolean
-cli_prepare_to_derive (
-    Cli *cli, const CliModelOptions *options, IrModel *model, char **wrt, GError **error)
+cli_upgrade_to_derive (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error)
 {
   gint64 opset = ir_model_opset (model, "");
   CliModelOptions chosen = *options;
@@ -88,7 +87,13 @@ cli_prepare_to_derive (
   chosen.set = NULL;
   chosen.passes = (char *) IR_PASS_UPGRADE_OPSET;
   chosen.opset = OPSET;
-  if (opset != 0 && opset < OPSET && !cli_run_pipeline (cli, &chosen, model, &result, error))
-    return FALSE;
-  return !has_open_sizes (model) || fold_sizes (cli, model, wrt, error);
+  return opset == 0 || opset >= OPSET || cli_run_pipeline (cli, &chosen, model, &result, error);
+}
+
+gboolean
+cli_prepare_to_derive (
+    Cli *cli, const CliModelOptions *options, IrModel *model, char **wrt, GError **error)
+{
+  return cli_upgrade_to_derive (cli, options, model, error) &&
+         (!has_open_sizes (model) || fold_sizes (cli, model, wrt, error));
 }

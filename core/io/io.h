@@ -57,6 +57,23 @@ IrModel *ir_onnx_read_bytes (GBytes *bytes,
                              GPtrArray *problems,
                              GError **error); /* path nullable: for external data */
 GBytes *ir_onnx_write_bytes (IrModel *model, GError **error);
+/* How a model is trained, TrainingInfoProto: a graph that may read initializers of the model by name,
+ * with the states of training as its own, and for each initializer that changes the name of the
+ * output that it becomes. */
+typedef struct
+{
+  IrModel *algorithm;
+  const char *const *bindings; /* an initializer, an output, and so on */
+  guint n_bindings;
+  GHashTable *tensors; /* name -> IrTensor: what initializers of both hold now */
+} IrOnnxTraining;
+gboolean ir_onnx_save_training (IrModel *model,
+                                const IrOnnxTraining *training,
+                                const char *path,
+                                GError **error);
+/* The initializers of the algorithms of a model's training_info: name -> IrTensor */
+GHashTable *ir_onnx_training_states (IrModel *model, GError **error);
+GBytes *ir_onnx_without_training (GBytes *unknown); /* of IrModelInfo.extra */
 /* ONNX textual syntax. Nothing is left out unless the options say so. */
 typedef enum
 {

@@ -56,6 +56,7 @@ ROOMS = [
     ('core/exec/eval', ['core/exec/eval/']),
     ('core/exec/measure', ['core/exec/measure/']),
     ('core/exec/check', ['core/exec/check/']),
+    ('core/exec/train', ['core/exec/train/']),
     ('core/exec, faces', ['core/exec/exec.h']),
     ('core/layout', ['core/layout/']),
     ('core/render', ['core/render/']),
@@ -63,6 +64,7 @@ ROOMS = [
     ('passes/rule', ['passes/rule/']),
     ('passes/rewrites', ['passes/rewrites/']),
     ('passes/pipeline', ['passes/pipeline/']),
+    ('passes/training', ['passes/training/']),
     ('passes/proof', ['passes/proof/']),
     ('passes/debug', ['passes/debug/']),
 ]

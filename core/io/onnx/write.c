@@ -17,10 +17,11 @@ typedef struct
   IrWireWriter *out;
   IrModel *model;
   IrContext *context;
-  IrDataFile *data_file;     /* (nullable) */
-  gboolean all_types;        /* value_info for every value with a type */
-  GHashTable *ops;           /* of const IrOp: operators of our domain in use */
-  GPtrArray *bodies;         /* of IrModel: a function each */
+  IrDataFile *data_file;          /* (nullable) */
+  gboolean all_types;             /* value_info for every value with a type */
+  GHashTable *ops;                /* of const IrOp: operators of our domain in use */
+  GPtrArray *bodies;              /* of IrModel: a function each */
+  const IrOnnxTraining *training; /* (nullable) */
   gint64 body_opset; /* while bodies are written: version of ai.onnx in them; 0: their own */
 } Writer;
 
@@ -183,16 +184,28 @@ write_node (Writer *writer, guint32 id, const IrNode *node)
   ir_wire_end (writer->out, mark);
 }
 
+/* In training it holds something else than in the beginning. */
+static const IrTensor *
+contents_of (const Writer *writer, const IrValue *value)
+{
+  const IrTensor *now = writer->training != NULL
+                            ? g_hash_table_lookup (writer->training->tensors, value->name)
+                            : NULL;
+
+  return now != NULL ? now : value->initializer;
+}
+
 static void
 write_initializer (Writer *writer, const IrValue *value)
 {
-  gboolean sparse = ir_tensor_sparse_values (value->initializer) != NULL;
+  const IrTensor *tensor = contents_of (writer, value);
+  gboolean sparse = ir_tensor_sparse_values (tensor) != NULL;
   IrWireMark mark = ir_wire_begin (writer->out, sparse ? 15 : 5);
 
   if (sparse)
-    ir_onnx_write_sparse_tensor (writer->out, value->initializer, value->name, writer->data_file);
+    ir_onnx_write_sparse_tensor (writer->out, tensor, value->name, writer->data_file);
   else
-    ir_onnx_write_tensor (writer->out, value->initializer, value->name, writer->data_file);
+    ir_onnx_write_tensor (writer->out, tensor, value->name, writer->data_file);
   ir_wire_end (writer->out, mark);
 }
 
@@ -423,6 +436,34 @@ write_functions (Writer *writer, IrModel *model)
     }
 }
 
+/* TrainingInfoProto: algorithm 2, update_binding 4. */
+static void
+write_training (Writer *writer)
+{
+  const IrOnnxTraining *training = writer->training;
+  IrModel *model = writer->model;
+  IrWireMark info, mark;
+
+  if (training == NULL)
+    return;
+  info = ir_wire_begin (writer->out, 20);
+  mark = ir_wire_begin (writer->out, 2);
+  writer->model = training->algorithm;
+  writer->context = writer->model->context;
+  write_graph (writer, writer->model->main);
+  writer->model = model;
+  writer->context = model->context;
+  ir_wire_end (writer->out, mark);
+  for (guint i = 0; i < training->n_bindings; i++)
+    {
+      mark = ir_wire_begin (writer->out, 4);
+      ir_wire_put_string (writer->out, 1, training->bindings[2 * i]);
+      ir_wire_put_string (writer->out, 2, training->bindings[2 * i + 1]);
+      ir_wire_end (writer->out, mark);
+    }
+  ir_wire_end (writer->out, info);
+}
+
 static void
 write_model (Writer *writer)
 {
@@ -432,6 +473,7 @@ write_model (Writer *writer)
   mark = ir_wire_begin (writer->out, 7);
   write_graph (writer, writer->model->main);
   ir_wire_end (writer->out, mark);
+  write_training (writer);
   write_functions (writer, writer->model);
   /* Runtimes want one version of ai.onnx in model and functions. The operators that bodies use mean
      the same from 8 on: Max and Min broadcast since then. */
@@ -447,6 +489,32 @@ write_model (Writer *writer)
       writer->model = model;
       writer->context = model->context;
     }
+}
+
+/* @training: (nullable) */
+static gboolean
+write_with (IrModel *model,
+            const IrOnnxTraining *training,
+            IrWireWriter *out,
+            IrDataFile *data_file,
+            gboolean all_types,
+            GError **error)
+{
+  g_autoptr (GHashTable) ops = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) bodies = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_model_unref);
+  Writer writer = { .out = out,
+                    .model = model,
+                    .context = model->context,
+                    .data_file = data_file,
+                    .all_types = all_types,
+                    .ops = ops,
+                    .bodies = bodies,
+                    .training = training };
+
+  if (!collect_bodies (&writer, error))
+    return FALSE;
+  write_model (&writer);
+  return TRUE;
 }
 
 /**
@@ -465,14 +533,7 @@ gboolean
 ir_onnx_write (
     IrModel *model, IrWireWriter *out, IrDataFile *data_file, gboolean all_types, GError **error)
 {
-  g_autoptr (GHashTable) ops = g_hash_table_new (NULL, NULL);
-  g_autoptr (GPtrArray) bodies = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_model_unref);
-  Writer writer = { out, model, model->context, data_file, all_types, ops, bodies };
-
-  if (!collect_bodies (&writer, error))
-    return FALSE;
-  write_model (&writer);
-  return TRUE;
+  return write_with (model, NULL, out, data_file, all_types, error);
 }
 
 /**
@@ -513,17 +574,41 @@ stream_model (GOutputStream *stream, gpointer user_data, GError **error)
 /* Too large for one message: the weights go into a file beside. The first time the model is written
  * to know the name of that file, which is that of its contents. */
 static gboolean
-write_again (IrModel *model, IrWireWriter *writer, IrDataFile *data_file, GError **error)
+write_again (IrModel *model,
+             const IrOnnxTraining *training,
+             IrWireWriter *writer,
+             IrDataFile *data_file,
+             GError **error)
 {
   for (guint i = 0; i < 2; i++)
     {
       ir_data_file_name (data_file);
       ir_wire_writer_clear (writer);
       ir_wire_writer_init (writer);
-      if (!ir_onnx_write (model, writer, data_file, FALSE, error))
+      if (!write_with (model, training, writer, data_file, FALSE, error))
         return FALSE;
     }
   return TRUE;
+}
+
+static gboolean
+save (IrModel *model, const IrOnnxTraining *training, const char *path, GError **error)
+{
+  IrDataFile data_file;
+  IrWireWriter writer;
+  gboolean ok;
+
+  ir_data_file_init (&data_file, path);
+  ir_wire_writer_init (&writer);
+  ok = write_with (model, training, &writer, NULL, FALSE, error);
+  if (ok && !ir_wire_writer_fits (&writer, "", "", NULL))
+    ok = write_again (model, training, &writer, &data_file, error) &&
+         ir_wire_writer_fits (&writer, "The model without its weights",
+                              "save it as JSON or as ONNX text", error);
+  ok = ok && ir_data_file_save (&data_file, path, stream_model, &writer, error);
+  ir_wire_writer_clear (&writer);
+  ir_data_file_clear (&data_file);
+  return ok;
 }
 
 /**
@@ -541,19 +626,26 @@ write_again (IrModel *model, IrWireWriter *writer, IrDataFile *data_file, GError
 gboolean
 ir_onnx_write_file (IrModel *model, const char *path, GCancellable *cancellable, GError **error)
 {
-  IrDataFile data_file;
-  IrWireWriter writer;
-  gboolean ok;
+  return save (model, NULL, path, error);
+}
 
-  ir_data_file_init (&data_file, path);
-  ir_wire_writer_init (&writer);
-  ok = ir_onnx_write (model, &writer, NULL, FALSE, error);
-  if (ok && !ir_wire_writer_fits (&writer, "", "", NULL))
-    ok = write_again (model, &writer, &data_file, error) &&
-         ir_wire_writer_fits (&writer, "The model without its weights",
-                              "save it as JSON or as ONNX text", error);
-  ok = ok && ir_data_file_save (&data_file, path, stream_model, &writer, error);
-  ir_wire_writer_clear (&writer);
-  ir_data_file_clear (&data_file);
-  return ok;
+/**
+ * ir_onnx_save_training:
+ * @model: the network, as it is used
+ * @training: how it is trained, and the states of that
+ * @path: where to
+ * @error: return location for an error
+ *
+ * Writes both as one file, atomically: a plain model with a TrainingInfoProto, which runtimes pass
+ * over. What is said of large models in ir_onnx_write_file() holds for the states too.
+ *
+ * Returns: %TRUE if it is written
+ */
+gboolean
+ir_onnx_save_training (IrModel *model,
+                       const IrOnnxTraining *training,
+                       const char *path,
+                       GError **error)
+{
+  return save (model, training, path, error);
 }

@@ -1,0 +1,632 @@
+/* irscope train: trains a network on samples in files. */
+#include "config.h"
+
+#include "app/cli/commands.h"
+#include "app/cli/derive.h"
+#include "app/cli/output.h"
+#include "app/cli/train-log.h"
+#include "core/exec/train/rate.h"
+#include "core/exec/train/samples.h"
+#include "core/io/io.h"
+#include "passes/rewrites/gradient.h"
+#include "passes/training/training.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DEFAULT_BATCH 32
+
+typedef struct
+{
+  CliModelOptions model;
+  char **data, **freeze, **stop;
+  char *target, *loss, *of, *optimizer, *betas, *schedule, *validate, *resume, *log, *output;
+  char *rate, *momentum, *epsilon, *weight_decay, *clip, *loss_scale;
+  gboolean nesterov, deterministic;
+  gint64 batch, epochs, seed;
+} Options;
+
+#define AT(field) G_STRUCT_OFFSET (Options, field)
+static const CliOption train_options[] = {
+  { "data", 0, G_OPTION_ARG_STRING_ARRAY, AT (data),
+    "Samples of an input, a row each, from a .npy or .pb file", "NAME=FILE" },
+  { "target", 0, G_OPTION_ARG_FILENAME, AT (target),
+    "What the network should answer to each, likewise: labels, or values", "FILE" },
+  { "loss", 0, G_OPTION_ARG_STRING, AT (loss),
+    "What becomes small: cross-entropy, nll, mse, l1, huber, bce (of logits), or a value of the graph",
+    "L|OUTPUT" },
+  { "of", 0, G_OPTION_ARG_STRING, AT (of),
+    "What the loss compares with the target (default: the only floating-point output)", "V" },
+  { "optimizer", 0, G_OPTION_ARG_STRING, AT (optimizer),
+    "How parameters follow: sgd, momentum, nesterov, adam, adamw, adagrad", "O" },
+  { "rate", 0, G_OPTION_ARG_STRING, AT (rate), "How far: the learning rate", "R" },
+  { "momentum", 0, G_OPTION_ARG_STRING, AT (momentum), "Of sgd: what stays of the velocity", "M" },
+  { "nesterov", 0, G_OPTION_ARG_NONE, AT (nesterov), "Of sgd: look ahead along it", NULL },
+  { "betas", 0, G_OPTION_ARG_STRING, AT (betas),
+    "Of adam and adamw: what stays of mean and mean square (default 0.9,0.999)", "A,B" },
+  { "epsilon", 0, G_OPTION_ARG_STRING, AT (epsilon),
+    "Added to the root that is divided by (default 1e-8; adagrad 1e-10)", "E" },
+  { "weight-decay", 0, G_OPTION_ARG_STRING, AT (weight_decay),
+    "How much parameters shrink (default 0; adamw 0.01)", "W" },
+  { "clip", 0, G_OPTION_ARG_STRING, AT (clip), "Shorten derivatives that are longer, all together",
+    "NORM" },
+  { "loss-scale", 0, G_OPTION_ARG_STRING, AT (loss_scale),
+    "Multiply derivatives by that, so that small ones do not vanish in float16", "S" },
+  { "schedule", 0, G_OPTION_ARG_STRING, AT (schedule),
+    "The rate over time: constant (default), cosine, step:EPOCHS:FACTOR; before it warm-up:STEPS,",
+    "S" },
+  { "batch", 'b', G_OPTION_ARG_INT64, AT (batch), "Samples of a step (default 32)", "B" },
+  { "epochs", 'e', G_OPTION_ARG_INT64, AT (epochs),
+    "How often all samples are gone through (default 1)", "E" },
+  { "seed", 0, G_OPTION_ARG_INT64, AT (seed), "Of the order of samples and of Dropout (default 0)",
+    "S" },
+  { "validate", 0, G_OPTION_ARG_STRING, AT (validate),
+    "Hold the last samples out, a share or a number, and say loss and accuracy of these", "20%" },
+  { "freeze", 0, G_OPTION_ARG_STRING_ARRAY, AT (freeze),
+    "Initializers that stay as they are, by patterns of names", "P" },
+  { "stop", 0, G_OPTION_ARG_STRING_ARRAY, AT (stop), "Values that count as constant", "NAME" },
+  { "resume", 0, G_OPTION_ARG_FILENAME, AT (resume),
+    "Go on where this file, written by -o, stands; the same bits follow as without a break", "F" },
+  { "log", 0, G_OPTION_ARG_FILENAME, AT (log), "Write a line for each step there", "CSV" },
+  { "output", 'o', G_OPTION_ARG_FILENAME, AT (output),
+    "The trained network, written after each epoch; --resume goes on from it", "F" },
+  { "device", 0, G_OPTION_ARG_STRING, AT (model.device), "Back end: cpu (default), ref", "NAME" },
+  { "threads", 0, G_OPTION_ARG_INT, AT (model.threads), "Number of threads (default: all cores)",
+    "N" },
+  { "deterministic", 0, G_OPTION_ARG_NONE, AT (deterministic),
+    "Give the same bits at any number of threads; costs some speed", NULL },
+  { "memory-limit", 0, G_OPTION_ARG_STRING, AT (model.memory_limit),
+    "Most memory of all values of a step together: bytes, or with K, M or G", "SIZE" },
+  { "set", 0, G_OPTION_ARG_STRING_ARRAY, AT (model.set),
+    "Set an option of a pass of the pipeline train (optimizer.form=onnx)", "PASS.OPTION=VALUE" },
+  { 0 },
+};
+#undef AT
+
+/* A command under way. */
+typedef struct
+{
+  Cli *cli;
+  const Options *options;
+  IrModel *model;
+  IrTraining *training;
+  IrTrainer *trainer;
+  CliTrainLog *log;
+  IrCheckpointKey key;
+  char *method;
+  GArray *times;     /* of double: ms of each step */
+  guint64 allocated; /* bytes, most of a step from the third on */
+  guint n_steps_here;
+  IrTrainerResult last, check;
+  gboolean checked;
+  char *diverged; /* (nullable) */
+} Job;
+
+static void
+job_clear (Job *job)
+{
+  g_clear_pointer (&job->trainer, ir_trainer_free);
+  g_clear_pointer (&job->training, ir_training_free);
+  g_clear_pointer (&job->times, g_array_unref);
+  g_free (job->method);
+  g_free (job->diverged);
+  cli_train_log_close (job->log, NULL);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Job, job_clear)
+
+G_GNUC_PRINTF (2, 3)
+static gboolean
+fail (GError **error, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_autofree char *message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error_literal (error, CLI_ERROR, 0, message);
+  return FALSE;
+}
+
+/* -- options -- */
+
+static gboolean
+check_options (const Options *options, GError **error)
+{
+  const struct
+  {
+    const char *name, *value;
+  } needed[] = { { "--data NAME=FILE", options->data != NULL ? options->data[0] : NULL },
+                 { "--loss L|OUTPUT", options->loss },
+                 { "--optimizer O", options->optimizer },
+                 { "--rate R", options->rate },
+                 { "-o FILE", options->output } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (needed); i++)
+    if (needed[i].value == NULL)
+      return fail (error, "%s is needed; irscope train --help says what it is", needed[i].name);
+  if (options->batch < 0 || options->epochs < 0 || options->seed < 0)
+    return fail (error, "--batch, --epochs and --seed must not be negative");
+  if (!g_str_has_suffix (options->output, ".onnx"))
+    return fail (error, "-o %s: a trained network is written as .onnx", options->output);
+  return TRUE;
+}
+
+static gboolean
+parse_number (const char *option, const char *text, double *number, GError **error)
+{
+  char *end;
+
+  if (text == NULL)
+    return TRUE;
+  *number = g_ascii_strtod (text, &end);
+  return (end != text && *end == '\0' && isfinite (*number) && *number >= 0) ||
+         fail (error, "--%s \"%s\": a number is needed, 0 or more", option, text);
+}
+
+static void
+take_setting (GPtrArray *settings, const char *name, const char *value)
+{
+  if (value != NULL)
+    g_ptr_array_add (settings, g_strconcat ("optimizer.", name, "=", value, NULL));
+}
+
+/* As options of the passes, NULL-terminated. */
+static GPtrArray *
+settings_of (const Options *options)
+{
+  GPtrArray *settings = g_ptr_array_new_with_free_func (g_free);
+
+  take_setting (settings, "algorithm", options->optimizer);
+  take_setting (settings, "momentum", options->momentum);
+  take_setting (settings, "nesterov", options->nesterov ? "yes" : NULL);
+  take_setting (settings, "betas", options->betas);
+  take_setting (settings, "epsilon", options->epsilon);
+  take_setting (settings, "weight-decay", options->weight_decay);
+  take_setting (settings, "clip", options->clip);
+  if (options->stop != NULL)
+    {
+      g_autofree char *names = g_strjoinv (",", options->stop);
+      g_ptr_array_add (settings, g_strconcat ("gradient.stop=", names, NULL));
+    }
+  for (guint i = 0; options->model.set != NULL && options->model.set[i] != NULL; i++)
+    g_ptr_array_add (settings, g_strdup (options->model.set[i]));
+  g_ptr_array_add (settings, NULL);
+  return settings;
+}
+
+/* What must be the same for the same bits, in words. */
+static char *
+method_of (const Options *options, const GPtrArray *settings)
+{
+  g_autofree char *parts = g_strjoinv (" ", (char **) settings->pdata);
+  g_autofree char *freeze = options->freeze != NULL ? g_strjoinv (",", options->freeze) : NULL;
+
+  return g_strdup_printf ("%s %s rate=%s schedule=%s%s%s%s%s", options->loss, parts, options->rate,
+                          options->schedule != NULL ? options->schedule : "constant",
+                          options->loss_scale != NULL ? " loss-scale=" : "",
+                          options->loss_scale != NULL ? options->loss_scale : "",
+                          freeze != NULL ? " freeze=" : "", freeze != NULL ? freeze : "");
+}
+
+/* -- samples -- */
+
+static gboolean
+add_file (IrSamples *samples, const char *name, const char *path, GError **error)
+{
+  g_autoptr (IrTensor) rows = ir_tensor_load (path, error);
+
+  return rows != NULL && ir_samples_add (samples, name, path, rows, error);
+}
+
+static gboolean
+is_given (const IrSamples *samples, const char *name)
+{
+  for (guint i = 0; i < samples->sources->len; i++)
+    if (strcmp (ir_samples_source (samples, i)->name, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+add_data (const Job *job, IrSamples *samples, GError **error)
+{
+  char *const *data = job->options->data;
+
+  for (guint i = 0; data[i] != NULL; i++)
+    {
+      g_autofree char *name = NULL;
+      const char *path;
+      if (!cli_split_assignment (data[i], "data", &name, &path, error))
+        return FALSE;
+      const IrValue *input = ir_graph_find_value (job->model->main, name);
+      if (input == NULL || !ir_value_is_graph_input (input))
+        return fail (error, "--data %s: the graph has no input \"%s\"; irscope info lists them",
+                     data[i], name);
+      if (is_given (samples, name))
+        return fail (error, "--data %s: the input has its samples already", data[i]);
+      if (!add_file (samples, name, path, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static IrValue *
+open_input (const Job *job, const IrSamples *samples)
+{
+  const IrGraph *graph = job->model->main;
+
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    if (ir_graph_input (graph, i)->initializer == NULL &&
+        !is_given (samples, ir_graph_input (graph, i)->name))
+      return ir_graph_input (graph, i);
+  return NULL;
+}
+
+/* The input that the loss adds, by a name that is free; of a loss that is in the graph the one that
+ * nothing is given for. */
+static char *
+target_name (const Job *job, const IrSamples *samples, gboolean added)
+{
+  const IrValue *open = added ? NULL : open_input (job, samples);
+  char *name = g_strdup (open != NULL ? open->name : "target");
+
+  for (guint i = 1; added && ir_model_has_value (job->model, name); i++)
+    {
+      g_free (name);
+      name = g_strdup_printf ("target_%u", i);
+    }
+  return name;
+}
+
+static gboolean
+add_target (const Job *job, IrSamples *samples, const char *name, gboolean added, GError **error)
+{
+  const Options *options = job->options;
+
+  if (options->target == NULL && added)
+    return fail (error, "--target FILE is needed: %s compares with it", options->loss);
+  if (options->target != NULL && !add_file (samples, name, options->target, error))
+    return FALSE;
+  const IrValue *open = open_input (job, samples);
+  if (open != NULL)
+    return fail (error, "the input %s has no samples; give --data %s=FILE", open->name, open->name);
+  return options->validate == NULL || ir_samples_hold_out (samples, options->validate, error);
+}
+
+/* Whether labels have the sizes of the scores without the last axis, and not without axis 1. */
+static gboolean
+classes_are_last (const IrValue *scores, const IrTensor *labels)
+{
+  const IrType *type = scores->type;
+  gboolean first = TRUE, last = TRUE;
+
+  if (!ir_type_is_tensor (type) || type->rank < 3 ||
+      type->rank != (int) ir_tensor_rank (labels) + 1)
+    return FALSE;
+  for (int i = 1; i < type->rank - 1; i++)
+    {
+      gint64 size = ir_tensor_dims (labels)[i];
+      last = last && (!ir_dim_is_known (type->dims[i]) || type->dims[i] == size);
+      first = first && (!ir_dim_is_known (type->dims[i + 1]) || type->dims[i + 1] == size);
+    }
+  return last && !first;
+}
+
+/* Labels are classes that the scores have. */
+static gboolean
+check_labels (const IrSampleSource *source, const IrValue *scores, gboolean last, GError **error)
+{
+  const IrType *type = scores->type;
+  const IrTensor *rows = source->rows;
+  gint64 classes;
+  guint64 n = ir_tensor_n_elements (rows), per_row = n / (guint64) ir_tensor_dims (rows)[0];
+
+  if (!ir_type_is_tensor (type) || type->rank < 2 ||
+      !ir_dim_is_known (classes = type->dims[last ? type->rank - 1 : 1]))
+    return TRUE;
+  if (!ir_dtype_is_integer (ir_tensor_dtype (rows)))
+    return fail (error, "%s: is of %s, and labels are integers, 0 to %" G_GINT64_FORMAT,
+                 source->file, ir_dtype_name (ir_tensor_dtype (rows)), classes - 1);
+  for (guint64 i = 0; i < n; i++)
+    {
+      gint64 label = ir_tensor_get_int64 (rows, i);
+      if (label < 0 || label >= classes)
+        return fail (error,
+                     "%s: row %" G_GUINT64_FORMAT " is the label %" G_GINT64_FORMAT
+                     ", and %s has the classes 0 to %" G_GINT64_FORMAT,
+                     source->file, i / MAX (per_row, 1), label, scores->name, classes - 1);
+    }
+  return TRUE;
+}
+
+/* -- the run -- */
+
+static gboolean
+run_options (const Options *options, IrRunOptions *run, GError **error)
+{
+  IrRunLimits limits;
+
+  *run = (IrRunOptions){ .n_threads = (guint) MAX (options->model.threads, 0),
+                         .deterministic = options->deterministic };
+  if ((run->backend = cli_backend (&options->model, error)) == NULL ||
+      !cli_limits (&options->model, &limits, error))
+    return FALSE;
+  ir_run_options_limit (run, &limits);
+  return TRUE;
+}
+
+static gboolean
+make_trainer (Job *job, IrSamples *samples, GError **error)
+{
+  const Options *options = job->options;
+  IrTrainerSetup setup = { .step = job->training->step,
+                           .check = samples->n_held_out > 0 ? job->training->check : NULL,
+                           .samples = samples,
+                           .batch = options->batch > 0 ? (guint64) options->batch : DEFAULT_BATCH,
+                           .epochs = options->epochs > 0 ? (guint64) options->epochs : 1,
+                           .rate_input = IR_TRAINING_RATE };
+  gboolean good = parse_number ("rate", options->rate, &setup.rate.base, error) &&
+                  (options->schedule == NULL ||
+                   ir_rate_parse (options->schedule, &setup.rate, error)) &&
+                  run_options (options, &setup.run, error);
+
+  job->key = (IrCheckpointKey){ (guint64) options->seed, setup.batch,
+                                ir_samples_n_training (samples), job->method };
+  if (!good)
+    {
+      ir_samples_free (samples);
+      return FALSE;
+    }
+  job->trainer = ir_trainer_new (&setup, error);
+  return job->trainer != NULL;
+}
+
+static void
+print_notes (const Job *job)
+{
+  for (guint i = 0; !job->cli->quiet && !job->cli->json && i < job->training->notes->len; i++)
+    cli_printerr ("%s\n", (const char *) job->training->notes->pdata[i]);
+}
+
+static gboolean
+make_all (Job *job, GError **error)
+{
+  const Options *options = job->options;
+  g_autoptr (IrSamples) samples = ir_samples_new ((guint64) options->seed);
+  const IrValue *value = ir_graph_find_value (job->model->main, options->loss);
+  gboolean added = value == NULL;
+  double scale = 1;
+  g_autofree char *freeze = options->freeze != NULL ? g_strjoinv (",", options->freeze)
+                                                    : g_strdup ("");
+  g_autoptr (GPtrArray) settings = settings_of (options);
+
+  if (!add_data (job, samples, error) ||
+      !parse_number ("loss-scale", options->loss_scale, &scale, error))
+    return FALSE;
+  g_autofree char *target = target_name (job, samples, added);
+  if (!add_target (job, samples, target, added, error))
+    return FALSE;
+  IrTrainingOptions how = { .loss = options->loss,
+                            .of = options->of != NULL ? options->of : "",
+                            .target = target,
+                            .freeze = freeze,
+                            .settings = (char **) settings->pdata,
+                            .loss_scale = scale,
+                            .samples = samples,
+                            .batch = options->batch > 0 ? (guint64) options->batch
+                                                        : DEFAULT_BATCH };
+  if (added && (strcmp (options->loss, "cross-entropy") == 0 || strcmp (options->loss, "nll") == 0))
+    {
+      const IrValue *scores = ir_gradient_of (job->model, how.of, error);
+      const IrSampleSource *labels = ir_samples_source (samples, samples->sources->len - 1);
+      if (scores == NULL)
+        return FALSE;
+      how.classes_last = classes_are_last (scores, labels->rows);
+      if (!check_labels (labels, scores, how.classes_last, error))
+        return FALSE;
+    }
+  job->method = method_of (options, settings);
+  job->training = ir_training_new (job->model, &how, job->cli->cancellable, error);
+  if (job->training == NULL)
+    return FALSE;
+  print_notes (job);
+  return make_trainer (job, g_steal_pointer (&samples), error) &&
+         (options->resume == NULL ||
+          ir_checkpoint_resume (job->trainer, &job->key, options->resume, error));
+}
+
+/* -- steps -- */
+
+static void
+print_epoch (const Job *job)
+{
+  double loss, accuracy;
+
+  if (job->cli->json || job->cli->quiet)
+    return;
+  ir_trainer_epoch_means (job->trainer, &loss, &accuracy);
+  g_autofree char *right = !isnan (accuracy) ? g_strdup_printf ("  accuracy %.4f", accuracy)
+                                             : g_strdup ("");
+  g_autofree char *check = !job->checked ? g_strdup ("")
+                           : !isnan (job->check.accuracy)
+                               ? g_strdup_printf ("  held out: loss %.6g  accuracy %.4f",
+                                                  job->check.loss, job->check.accuracy)
+                               : g_strdup_printf ("  held out: loss %.6g", job->check.loss);
+  cli_print ("epoch %" G_GUINT64_FORMAT "  loss %.6g%s%s\n", job->last.epoch, loss, right, check);
+}
+
+static gboolean
+save (const Job *job, GError **error)
+{
+  return ir_checkpoint_save (job->training, job->trainer, &job->key, job->options->output, error);
+}
+
+static gboolean
+end_epoch (Job *job, GError **error)
+{
+  job->checked = ir_trainer_holds_out (job->trainer);
+  return !job->checked ||
+         ir_trainer_check (job->trainer, job->cli->cancellable, &job->check, error);
+}
+
+/* FALSE with @error, or with job->diverged. */
+static gboolean
+make_step (Job *job, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+
+  if (!ir_trainer_step (job->trainer, job->cli->cancellable, &job->last, &local))
+    {
+      if (ir_trainer_has_diverged (job->trainer))
+        job->diverged = g_strdup (local->message);
+      else
+        g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  g_array_append_val (job->times, job->last.ms);
+  if (++job->n_steps_here > 2)
+    job->allocated = MAX (job->allocated, job->last.allocated_bytes);
+  gboolean ends = ir_trainer_ends_epoch (job->trainer);
+  if (ends && !end_epoch (job, error))
+    return FALSE;
+  cli_train_log_step (job->log, &job->last, ends && job->checked ? &job->check : NULL);
+  if (!ends)
+    return TRUE;
+  print_epoch (job);
+  return save (job, error);
+}
+
+static gboolean
+run_steps (Job *job, GError **error)
+{
+  guint64 per_epoch = ir_trainer_steps_per_epoch (job->trainer);
+  guint64 n = per_epoch * (job->options->epochs > 0 ? (guint64) job->options->epochs : 1);
+
+  while (!ir_trainer_is_done (job->trainer))
+    {
+      if (!make_step (job, error))
+        {
+          cli_progress_end (job->cli);
+          if (g_cancellable_is_cancelled (job->cli->cancellable))
+            save (job, NULL); /* so that --resume goes on from here */
+          return FALSE;
+        }
+      cli_progress (job->cli, "step", (guint) MIN (job->last.step, G_MAXUINT),
+                    (guint) MIN (n, G_MAXUINT));
+    }
+  cli_progress_end (job->cli);
+  return job->n_steps_here > 0 || (end_epoch (job, error) && save (job, error));
+}
+
+/* -- the answer -- */
+
+static int
+compare_numbers (gconstpointer a, gconstpointer b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+static double
+median (const Job *job)
+{
+  if (job->times->len == 0)
+    return 0;
+  g_array_sort (job->times, compare_numbers);
+  return g_array_index (job->times, double, job->times->len / 2);
+}
+
+static void
+print_json (const Job *job)
+{
+  cJSON *json = cJSON_CreateObject (), *notes;
+  IrTrainerPlace place = ir_trainer_place (job->trainer);
+  double loss, accuracy;
+
+  ir_trainer_epoch_means (job->trainer, &loss, &accuracy);
+  cli_json_add_uint (json, "steps", place.step);
+  cli_json_add_uint (json, "epochs", place.step / ir_trainer_steps_per_epoch (job->trainer));
+  cli_json_add_double (json, "loss", loss);
+  if (isnan (accuracy))
+    cJSON_AddNullToObject (json, "training_accuracy");
+  else
+    cli_json_add_double (json, "training_accuracy", accuracy);
+  if (job->checked)
+    cli_json_add_double (json, "validation_loss", job->check.loss);
+  else
+    cJSON_AddNullToObject (json, "validation_loss");
+  accuracy = job->checked ? job->check.accuracy : accuracy;
+  if (isnan (accuracy))
+    cJSON_AddNullToObject (json, "accuracy");
+  else
+    cli_json_add_double (json, "accuracy", accuracy);
+  cli_json_add_double (json, "ms_per_step", median (job));
+  cli_json_add_uint (json, "peak_bytes", ir_trainer_peak_bytes (job->trainer));
+  cli_json_add_uint (json, "allocated_bytes", job->allocated);
+  if (job->diverged != NULL)
+    cJSON_AddStringToObject (json, "diverged", job->diverged);
+  else
+    cJSON_AddNullToObject (json, "diverged");
+  notes = cJSON_AddArrayToObject (json, "notes");
+  for (guint i = 0; i < job->training->notes->len; i++)
+    cJSON_AddItemToArray (notes, cJSON_CreateString (job->training->notes->pdata[i]));
+  cli_json_print (json);
+}
+
+static void
+print_text (const Job *job)
+{
+  g_autofree char *peak = cli_format_bytes (ir_trainer_peak_bytes (job->trainer));
+
+  cli_print ("%" G_GUINT64_FORMAT " steps, %.3f ms each, %s at most\n",
+             ir_trainer_place (job->trainer).step, median (job), peak);
+}
+
+static CliStatus
+run (Cli *cli)
+{
+  Options *options = cli->options;
+  g_auto (CliModel) opened = { 0 };
+  g_auto (Job) job = { .cli = cli, .options = options };
+  g_autoptr (GError) error = NULL;
+  CliStatus status;
+
+  if (!check_options (options, &error))
+    return cli_fail (CLI_BAD, error);
+  if (!cli_model_open (cli, &(CliModelOptions){ 0 }, cli->args[0], FALSE, &opened, &status))
+    return status;
+  cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
+  job.model = opened.model;
+  job.times = g_array_new (FALSE, FALSE, sizeof (double));
+  if (!cli_upgrade_to_derive (cli, &options->model, job.model, &error) ||
+      !make_all (&job, &error) ||
+      (options->log != NULL &&
+       (job.log = cli_train_log_open (options->log, options->resume != NULL, &error)) == NULL))
+    return cli_fail (cli_status_of (error), error);
+  gboolean done = run_steps (&job, &error);
+  gboolean logged = cli_train_log_close (g_steal_pointer (&job.log), error == NULL ? &error : NULL);
+  if (error != NULL || (!logged && error == NULL))
+    return cli_fail (cli_status_of (error), error);
+  (cli->json ? print_json : print_text) (&job);
+  if (!done)
+    cli_printerr ("%s\n", job.diverged);
+  return done ? CLI_OK : CLI_NO;
+}
+
+const CliCommand cli_command_train = {
+  .name = "train",
+  .arguments = "FILE",
+  .summary = "Train a network on samples in files: a step is one graph, derived and planned once",
+  .doc =
+      "The network is made ready by the pass to-training, derived and given an optimizer by the pipeline\n"
+      "train. Each file has a sample per row; they are shuffled by the seed, anew in each epoch, and the few\n"
+      "that fill no batch wait for the next. -o is written after each epoch as a whole: a plain model with\n"
+      "the weights of then, which --resume goes on from with the bits of a run without a break. Exit status\n"
+      "1: numbers were no longer finite; the node that gave the first of them is named.",
+  .min_args = 1,
+  .max_args = 1,
+  .options = train_options,
+  .options_size = sizeof (Options),
+  .run = run,
+};

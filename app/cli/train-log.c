@@ -1,0 +1,94 @@
+/* A line per step, as CSV: what curves are drawn from. */
+#include "config.h"
+
+#include "app/cli/train-log.h"
+
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <math.h>
+
+struct _CliTrainLog
+{
+  char *path;
+  GOutputStream *stream;
+  GError *error; /* (nullable) the first that was met */
+};
+
+static void
+put (CliTrainLog *log, const char *text)
+{
+  if (log->error == NULL)
+    g_output_stream_write_all (log->stream, text, strlen (text), NULL, NULL, &log->error);
+}
+
+CliTrainLog *
+cli_train_log_open (const char *path, gboolean append, GError **error)
+{
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  gboolean there = append && g_file_test (path, G_FILE_TEST_EXISTS);
+  g_autoptr (GFileOutputStream)
+      stream = append ? g_file_append_to (file, G_FILE_CREATE_NONE, NULL, error)
+                      : g_file_replace (file, NULL, FALSE, G_FILE_CREATE_NONE, NULL, error);
+
+  if (stream == NULL)
+    {
+      g_prefix_error (error, "--log %s: ", path);
+      return NULL;
+    }
+  CliTrainLog *log = g_new0 (CliTrainLog, 1);
+  log->path = g_strdup (path);
+  log->stream = g_buffered_output_stream_new (G_OUTPUT_STREAM (stream));
+  if (!there)
+    put (log, "step,epoch,loss,accuracy,rate,ms,validation_loss,validation_accuracy\n");
+  return log;
+}
+
+static void
+add_number (GString *line, double value)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_string_append_c (line, ',');
+  if (!isnan (value))
+    g_string_append (line, g_ascii_formatd (text, sizeof text, "%.9g", value));
+}
+
+/* @check: (nullable): of what is held out, after this step */
+void
+cli_train_log_step (CliTrainLog *log, const IrTrainerResult *step, const IrTrainerResult *check)
+{
+  g_autoptr (GString) line = g_string_new (NULL);
+
+  if (log == NULL)
+    return;
+  g_string_append_printf (line, "%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT, step->step,
+                          step->epoch);
+  add_number (line, step->loss);
+  add_number (line, step->accuracy);
+  add_number (line, step->rate);
+  add_number (line, step->ms);
+  add_number (line, check != NULL ? check->loss : NAN);
+  add_number (line, check != NULL ? check->accuracy : NAN);
+  g_string_append_c (line, '\n');
+  put (log, line->str);
+  if (check != NULL && log->error == NULL)
+    g_output_stream_flush (log->stream, NULL, &log->error);
+}
+
+gboolean
+cli_train_log_close (CliTrainLog *log, GError **error)
+{
+  gboolean good;
+
+  if (log == NULL)
+    return TRUE;
+  if (log->error == NULL)
+    g_output_stream_close (log->stream, NULL, &log->error);
+  good = log->error == NULL;
+  if (!good)
+    g_propagate_prefixed_error (error, g_steal_pointer (&log->error), "--log %s: ", log->path);
+  g_object_unref (log->stream);
+  g_free (log->path);
+  g_free (log);
+  return good;
+}

@@ -1,0 +1,225 @@
+#!/usr/bin/python3
+"""Training on the command line: what it comes to, what it leaves, that a break changes nothing, and what it
+refuses; prints TAP.
+
+    test-train.py IRSCOPE SOURCE_ROOT"""
+
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM, ROOT = sys.argv[1], sys.argv[2]
+WORK = tempfile.mkdtemp(prefix='irscope-train-')
+EXAMPLES = os.path.join(ROOT, 'data/examples')
+DIGITS = os.path.join(EXAMPLES, 'digits-untrained.onnx')
+SAMPLES = ('--data', 'image=' + os.path.join(EXAMPLES, 'digits-images.npy'),
+           '--target', os.path.join(EXAMPLES, 'digits-labels.npy'))
+HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
+results = []
+
+
+def irscope(*arguments):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=240)
+    return done.returncode, done.stdout, done.stderr
+
+
+def json_of(*arguments, status=0):
+    code, out, err = irscope(*arguments, '--json')
+    assert code == status, (arguments, code, err)
+    return json.loads(out)
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def model(name, text):
+    open(path(name + '.onnxtxt'), 'w').write(HEAD + text)
+    return path(name + '.onnxtxt')
+
+
+def npy(name, kind, shape, numbers):
+    """A .npy file; kind is numpy's, '<f4'."""
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
+    head += ' ' * (63 - (10 + len(head)) % 64) + '\n'
+    code = {'<f4': 'f', '<f8': 'd', '<i8': 'q', '|u1': 'B', '<f2': 'e'}[kind]
+    with open(path(name), 'wb') as file:
+        file.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode())
+        file.write(struct.pack(f'<{len(numbers)}{code}', *numbers))
+    return path(name)
+
+
+def train(*arguments, out='out.onnx', status=0, optimizer=('--optimizer', 'adam', '--rate', '3e-3')):
+    return json_of('train', DIGITS, *SAMPLES, '--loss', 'cross-entropy', *optimizer, *arguments, '-o', path(out),
+                   status=status)
+
+
+def test(sentence):
+    def decorate(function):
+        try:
+            function()
+            results.append(f'ok {len(results) + 1} - {sentence}')
+        except Exception as error:  # pylint: disable=broad-except
+            results.append(f'not ok {len(results) + 1} - {sentence}\n# {type(error).__name__}: {error}')
+        return function
+    return decorate
+
+
+@test('five epochs of the bundled digits: more than 97 % of the 360 that are held out')
+def _digits():
+    answer = train('--epochs', '5', '--validate', '20%', '--log', path('log.csv'))
+    assert answer['accuracy'] > 0.97 and answer['steps'] == 5 * 44 and answer['epochs'] == 5, answer
+    assert answer['allocated_bytes'] == 0 and answer['diverged'] is None, answer
+    lines = open(path('log.csv')).read().splitlines()
+    assert lines[0].startswith('step,epoch,loss,accuracy,rate,ms') and len(lines) == 221, lines[:2]
+    assert lines[44].split(',')[1] == '1' and lines[44].split(',')[7] != '' and lines[43].split(',')[7] == '', lines[44]
+    assert float(lines[1].split(',')[2]) > 1.5 and float(lines[220].split(',')[2]) < 0.2, (lines[1], lines[220])
+
+
+@test('what is written runs as a plain model, and says how it was trained')
+def _plain():
+    code, out, err = irscope('run', path('out.onnx'), '--input', 'image=' + os.path.join(EXAMPLES, 'digits-input-7.npy'))
+    assert code == 0 and 'float[1,10]' in out, (out, err)
+    info = json_of('info', path('out.onnx'))
+    assert [v['name'] for v in info['outputs']] == ['probabilities'] and info['problems'] == [], info
+    raw = open(path('out.onnx'), 'rb').read()
+    for name in (b'conv1.weight.mean', b'optimizer.count', b'conv1.weight.new', b'irscope.training'):
+        assert name in raw, name
+
+
+@test('the same seed gives the same bits, another one others')
+def _seeds():
+    sets = {}
+    for seed, out in (('3', 'a'), ('3', 'b'), ('4', 'c')):
+        train('--epochs', '1', '--seed', seed, '--threads', '1', out=out + '.onnx')
+        sets[out] = open(path(out + '.onnx'), 'rb').read()
+    assert sets['a'] == sets['b'] and sets['a'] != sets['c']
+
+
+@test('a run that is killed at a random moment and goes on gives the bits of one without a break')
+def _killed():
+    chance = random.Random(os.environ.get('IRSCOPE_SEED', '18'))
+    whole = ('--epochs', '4', '--validate', '20%', '--threads', '1')
+    train(*whole, out='whole.onnx')
+    for _ in range(3):
+        arguments = [PROGRAM, 'train', DIGITS, *SAMPLES, '--loss', 'cross-entropy', '--optimizer', 'adam', '--rate',
+                     '3e-3', *whole, '-o', path('broken.onnx')]
+        if os.path.exists(path('broken.onnx')):
+            arguments += ['--resume', path('broken.onnx')]
+        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.exists(path('broken.onnx')) and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(chance.random() * 0.4)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    again = train(*whole, '--resume', path('broken.onnx'), out='broken.onnx')
+    assert again['steps'] == 4 * 44, again
+    assert open(path('broken.onnx'), 'rb').read() == open(path('whole.onnx'), 'rb').read()
+
+
+@test('a checkpoint of another seed, batch or method is refused, and says what is another')
+def _resume_refused():
+    train('--epochs', '1', out='one.onnx')
+    for more, says in ((('--seed', '9'), 'with --seed 0, and now it is 9'), (('--batch', '64'), 'with --batch 32'),
+                       (('--clip', '1'), 'now it would be by'), (('--validate', '20%'), 'a number of samples of 1797')):
+        code, _, err = irscope('train', DIGITS, *SAMPLES, '--loss', 'cross-entropy', '--optimizer', 'adam', '--rate', '3e-3',
+                               '--epochs', '2', *more, '--resume', path('one.onnx'), '-o', path('two.onnx'))
+        assert code == 2 and says in err and 'one.onnx' in err, (code, err)
+    code, _, err = irscope('train', DIGITS, *SAMPLES, '--loss', 'cross-entropy', '--optimizer', 'adam', '--rate', '3e-3',
+                           '--resume', os.path.join(EXAMPLES, 'digits.onnx'), '-o', path('two.onnx'))
+    assert code == 2 and 'is no checkpoint' in err, err
+
+
+LINE = model('line', 'g (float[N,2] x) => (float[N,1] y) <float[2,1] w = {0, 0}, float[1] b = {0}> '
+                     '{ p = MatMul (x, w)  y = Add (p, b) }')
+ROWS = [(i % 7 / 7, i % 5 / 5) for i in range(70)]
+X = npy('x.npy', '<f4', (70, 2), [v for row in ROWS for v in row])
+Y = npy('y.npy', '<f8', (70, 1), [2 * a - 3 * b + 0.5 for a, b in ROWS])
+
+
+def line(*arguments, status=0, target=Y, loss='mse'):
+    return json_of('train', LINE, '--data', 'x=' + X, '--target', target, '--loss', loss, '--batch', '10', *arguments,
+                   '-o', path('line.onnx'), status=status)
+
+
+def weights():
+    answer = {}
+    for name in ('w', 'b'):
+        values = json_of('tensor', path('line.onnx'), name)
+        answer[name] = (values['min'], values['max'])
+    return answer
+
+
+@test('each optimizer and each schedule finds a line')
+def _optimizers():
+    for optimizer, rate, more in (('sgd', '0.3', ()), ('momentum', '0.05', ()), ('nesterov', '0.05', ()), ('adam', '0.05', ()),
+                                  ('adamw', '0.05', ('--weight-decay', '0')), ('adagrad', '0.5', ()),
+                                  ('sgd', '0.5', ('--schedule', 'warm-up:20,cosine')),
+                                  ('sgd', '0.5', ('--schedule', 'step:60:0.5')), ('sgd', '0.3', ('--clip', '0.5'))):
+        answer = line('--optimizer', optimizer, '--rate', rate, '--epochs', '120', *more)
+        found = weights()
+        assert answer['loss'] < 1e-3 and answer['accuracy'] is None, (optimizer, more, answer)
+        assert abs(found['w'][1] - 2) < 0.15 and abs(found['w'][0] + 3) < 0.15 and abs(found['b'][0] - 0.5) < 0.15, (optimizer, found)
+
+
+@test('what is frozen stays, and l1 and huber find the line too')
+def _frozen():
+    line('--optimizer', 'sgd', '--rate', '0.1', '--freeze', 'b', '--epochs', '5')
+    assert weights()['b'] == (0, 0) and weights()['w'] != (0, 0), weights()
+    for loss in ('l1', 'huber'):
+        assert line('--optimizer', 'adam', '--rate', '0.02', '--epochs', '200', loss=loss)['loss'] < 0.05
+
+
+@test('numbers that are no longer finite stop the run at their node, with status 1')
+def _diverged():
+    answer = line('--optimizer', 'sgd', '--rate', '1e30', '--epochs', '3', status=1)
+    assert 'step ' in answer['diverged'] and 'first node' in answer['diverged'], answer
+    net = model('log', 'g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 1}> { a = Sub (x, w)  [log] l = Log (a)  y = Add (l, w) }')
+    code, out, err = irscope('train', net, '--data', 'x=' + X, '--target', X, '--loss', 'mse', '--optimizer', 'sgd',
+                             '--rate', '0.1', '--batch', '10', '-o', path('log.onnx'))
+    assert code == 1 and 'log (Log)' in err and 'step 1' in err, (code, out, err)
+
+
+@test('files that do not fit are refused by name, row and shape')
+def _refused():
+    base = ('--loss', 'cross-entropy', '--optimizer', 'adam', '--rate', '1e-3', '-o', path('no.onnx'))
+    short = npy('short.npy', '|u1', (3,), [1, 2, 3])
+    wrong = npy('wrong.npy', '|u1', (1797,), [1] * 700 + [10] + [2] * 1096)
+    wide, few = npy('wide.npy', '<f4', (40, 1, 9, 9), [0] * 3240), npy('few.npy', '|u1', (40,), [1] * 40)
+    real = npy('real.npy', '<f4', (1797,), [1] * 1797)
+    for more, says in (((*SAMPLES[:2], '--target', short), 'short.npy: has 3 rows'),
+                       ((*SAMPLES[:2], '--target', wrong), 'wrong.npy: row 700 is the label 10'),
+                       ((*SAMPLES[:2], '--target', real), 'real.npy: is of float'),
+                       (('--data', 'image=' + wide, '--target', few), 'wide.npy: is float[40,1,9,9]'),
+                       (('--data', 'picture=' + wide, '--target', few), 'no input "picture"'),
+                       (SAMPLES[:2], '--target FILE is needed'), (('--data', 'image=' + path('none.npy'), *SAMPLES[2:]), 'none.npy'),
+                       ((*SAMPLES, '--batch', '4000'), 'a batch of 4000'), ((*SAMPLES, '--validate', '100%'), 'cannot be held out'),
+                       ((*SAMPLES, '--freeze', 'nothing*'), 'no initializer is called "nothing*"'),
+                       ((*SAMPLES, '--schedule', 'sometimes'), 'it is constant, cosine'),
+                       ((*SAMPLES, '--momentum', '0.9'), 'only sgd has a momentum')):
+        code, _, err = irscope('train', DIGITS, *more, *base)
+        assert code in (2, 3) and says in err and not os.path.exists(path('no.onnx')), (more, code, err)
+    bad = npy('bad.npy', '<f4', (70, 2), [0] * 20 + [float('nan')] + [0] * 119)
+    code, _, err = irscope('train', LINE, '--data', 'x=' + bad, '--target', Y, '--loss', 'mse', '--optimizer', 'sgd', '--rate',
+                           '0.1', '--batch', '10', '-o', path('no.onnx'))
+    assert code == 2 and 'bad.npy: row 10 has a number that is not finite' in err, (code, err)
+
+
+@test('a loss that is a value of the graph needs no other')
+def _own_loss():
+    net = model('own', 'g (float[N,2] x, float[N,1] t) => (float loss) <float[2,1] w = {0, 0}> { p = MatMul (x, w)  '
+                       'd = Sub (p, t)  s = Mul (d, d)  loss = ReduceMean <keepdims = 0> (s) }')
+    answer = json_of('train', net, '--data', 'x=' + X, '--data', 't=' + npy('t.npy', '<f4', (70, 1), [a - b for a, b in ROWS]),
+                     '--loss', 'loss', '--optimizer', 'adam', '--rate', '0.05', '--batch', '14', '--epochs', '60', '-o', path('own.onnx'))
+    assert answer['loss'] < 1e-2, answer
+
+
+print(f'1..{len(results)}')
+print('\n'.join(results))
+sys.exit(any(line.startswith('not ok') for line in results))

@@ -113,9 +113,13 @@ bind_sizes (IrModel *model, const IrTrainingOptions *options)
       const IrSampleSource *source = ir_samples_source (options->samples, i);
       IrValue *input = ir_graph_find_value (model->main, source->name);
       gint64 dims[IR_MAX_RANK];
-      if (input == NULL || !ir_value_is_graph_input (input))
+      /* What does not fit is said when the run begins. */
+      if (input == NULL || !ir_value_is_graph_input (input) ||
+          ir_value_rank (input) != (int) ir_tensor_rank (source->rows))
         continue;
-      memcpy (dims, ir_tensor_dims (source->rows), sizeof (gint64) * ir_tensor_rank (source->rows));
+      for (int k = 0; k < input->type->rank; k++)
+        dims[k] = ir_dim_is_known (input->type->dims[k]) ? input->type->dims[k]
+                                                         : ir_tensor_dims (source->rows)[k];
       dims[0] = (gint64) options->batch;
       ir_infer_bind_input (edit, input, ir_tensor_rank (source->rows), dims);
     }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
+#include "core/exec/ref/twister.h"
 #include "core/op/infer-util.h"
 
 #include <string.h>
@@ -416,6 +417,45 @@ const IrCpuKernel cpu_pad = { .name = "strided copy", .refuses = refuses_first, 
 
 /* -- Dropout, which lets all through but in training -- */
 
+/* The numbers of the reference kernel: they come one after the other. */
+static gboolean
+drop (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0), *given = ir_call_input (call, 1);
+  double ratio = given != NULL ? ir_tensor_get_double (given, 0) : 0.5;
+  const float *x = ir_tensor_data (in);
+  float *y = cpu_new_output (call, 0, error);
+  guint8 *mask = NULL;
+  IrTwister twister;
+
+  if (y == NULL ||
+      (ir_call_has_output (call, 1) && (mask = cpu_new_output (call, 1, error)) == NULL))
+    return FALSE;
+  ir_twister_init_call (&twister, call);
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
+    {
+      gboolean kept = ir_twister_uniform (&twister) >= ratio;
+      y[i] = (float) (kept ? x[i] * (1 / (1 - ratio)) : x[i] * 0.0);
+      if (mask != NULL)
+        mask[i] = (guint8) kept;
+      if ((i & (CPU_POLL - 1)) == CPU_POLL - 1 && ir_call_stopped (call))
+        break;
+    }
+  return TRUE;
+}
+
+/* In float, at a ratio that drops some. */
+static gboolean
+may_drop (const IrCall *call)
+{
+  const IrTensor *ratio = ir_call_input (call, 1);
+
+  return cpu_floats (call, 0) != NULL &&
+         (ratio == NULL ||
+          (ir_tensor_n_elements (ratio) == 1 && ir_dtype_is_float (ir_tensor_dtype (ratio)) &&
+           ir_tensor_get_double (ratio, 0) > 0 && ir_tensor_get_double (ratio, 0) < 1));
+}
+
 static gboolean
 run_dropout (IrCall *call, GError **error)
 {
@@ -429,7 +469,10 @@ run_dropout (IrCall *call, GError **error)
   if (training != NULL &&
       (ir_tensor_n_elements (training) != 1 || ir_tensor_dtype (training) != IR_DTYPE_BOOL ||
        *(const guint8 *) ir_tensor_data (training) != 0))
-    return ir_ref_run (call, error);
+    return ir_tensor_n_elements (training) == 1 && ir_tensor_dtype (training) == IR_DTYPE_BOOL &&
+                   may_drop (call)
+               ? drop (call, error)
+               : ir_ref_run (call, error);
   y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;

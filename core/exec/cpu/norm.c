@@ -413,13 +413,90 @@ const IrCpuKernel cpu_embed_layer_norm = { .name = "row loop",
                                            .refuses = refuses_embed_layer_norm,
                                            .run = run_embed_layer_norm };
 
-/* -- BatchNormalization, inference: a scale and a shift per channel -- */
+/* -- BatchNormalization: a scale and a shift per channel; in training by the batch's own statistics -- */
 
 CPU_VECTORIZED static void
 normalize (const float *x, float *y, gint64 n, double mean, double scale, double shift)
 {
   for (gint64 i = 0; i < n; i++)
     y[i] = (float) ((x[i] - mean) * scale + shift);
+}
+
+/* A plane's part of a sum, of the elements or of the squares of what is beside @mean. */
+CPU_VECTORIZED static double
+sum_of (const float *x, gint64 n, double mean, gboolean squares)
+{
+  double sums[8] = { 0 };
+  gint64 i = 0;
+
+  for (; squares && i + 8 <= n; i += 8)
+    for (gint64 k = 0; k < 8; k++)
+      sums[k] += (x[i + k] - mean) * (x[i + k] - mean);
+  for (; !squares && i + 8 <= n; i += 8)
+    for (gint64 k = 0; k < 8; k++)
+      sums[k] += x[i + k];
+  for (; i < n; i++)
+    sums[0] += squares ? (x[i] - mean) * (x[i] - mean) : x[i];
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+/* Mean and variance of channel @c, always in the same order. */
+static void
+channel_statistics (const float *x, const CpuSplit *split, gint64 c, double *mean, double *variance)
+{
+  double sum = 0, squares = 0, n = (double) split->outer * (double) split->inner;
+
+  for (gint64 sample = 0; sample < split->outer; sample++)
+    sum += sum_of (x + (sample * split->middle + c) * split->inner, split->inner, 0, FALSE);
+  *mean = sum / n;
+  for (gint64 sample = 0; sample < split->outer; sample++)
+    squares += sum_of (x + (sample * split->middle + c) * split->inner, split->inner, *mean, TRUE);
+  *variance = squares / n;
+}
+
+/* Memory for what the statistics become; (nullable) nobody wants it. */
+static gboolean
+new_statistic (IrCall *call, guint slot, gint64 channels, float **data, GError **error)
+{
+  *data = ir_call_has_output (call, slot) ? cpu_new_floats_shaped (call, slot, 1, &channels, error)
+                                          : NULL;
+  return *data != NULL || !ir_call_has_output (call, slot);
+}
+
+/* Channel by channel. */
+static gboolean
+train_batch_norm (IrCall *call, const CpuSplit *split, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  const float *x = ir_tensor_data (in), *scale = cpu_floats (call, 1), *bias = cpu_floats (call, 2),
+              *old_mean = cpu_floats (call, 3), *old_variance = cpu_floats (call, 4);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f),
+         momentum = ir_call_float (call, "momentum", 0.9f);
+  float *y = cpu_new_floats (call, 0, in, error), *new_mean = NULL, *new_variance = NULL;
+
+  if (y == NULL || !new_statistic (call, 1, split->middle, &new_mean, error) ||
+      !new_statistic (call, 2, split->middle, &new_variance, error))
+    return FALSE;
+  int n_threads = cpu_n_threads (call, 3 * ir_tensor_n_elements (in));
+  CpuWatch watch = cpu_watch (call, split->inner * split->outer);
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 c = cpu_share (split->middle, 0), until = cpu_share (split->middle, 1);
+       c < until && !cpu_watch_stopped (&watch, c); c++)
+    {
+      double mean, variance;
+      channel_statistics (x, split, c, &mean, &variance);
+      double factor = scale[c] / sqrt (variance + epsilon);
+      if (new_mean != NULL)
+        new_mean[c] = (float) (old_mean[c] * momentum + mean * (1 - momentum));
+      if (new_variance != NULL)
+        new_variance[c] = (float) (old_variance[c] * momentum + variance * (1 - momentum));
+      for (gint64 sample = 0; sample < split->outer; sample++)
+        {
+          gint64 plane = (sample * split->middle + c) * split->inner;
+          normalize (x + plane, y + plane, split->inner, mean, factor, bias[c]);
+        }
+    }
+  return TRUE;
 }
 
 static gboolean
@@ -432,11 +509,17 @@ run_batch_norm (IrCall *call, GError **error)
   CpuSplit split = cpu_split_axes (in, 1, 2);
   float *y;
 
-  if (ir_call_int (call, "training_mode", 0) != 0 || ir_tensor_rank (in) < 2)
+  gboolean training = ir_call_int (call, "training_mode", 0) != 0;
+
+  if (ir_tensor_rank (in) < 2 ||
+      (training && ((call->opset != 0 && call->opset < 14) || ir_call_has_output (call, 3) ||
+                    ir_call_has_output (call, 4) || ir_tensor_n_elements (in) == 0)))
     return ir_ref_run (call, error);
   for (guint i = 1; i < 5; i++)
     if (ir_tensor_n_elements (ir_call_input (call, i)) != (guint64) split.middle)
       return ir_ref_run (call, error);
+  if (training)
+    return train_batch_norm (call, &split, error);
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;

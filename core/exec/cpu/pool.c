@@ -42,6 +42,32 @@ max_row (const IrWindow *w, gint64 i, const float *x, float *y)
     }
 }
 
+/* The same with the places of the largest, counted from the plane's first element by @first; the
+ * first of equals, and the first NaN. */
+static void
+max_row_placed (const IrWindow *w, gint64 i, const float *x, gint64 first, float *y, gint64 *places)
+{
+  Span rows = span_of (w, 0, i);
+
+  for (gint64 j = 0; j < w->out[1]; j++)
+    {
+      Span columns = span_of (w, 1, j);
+      gint64 best = rows.low * w->in[1] + columns.low;
+      float most = x[best];
+
+      for (gint64 r = rows.low; r < rows.high; r++)
+        for (gint64 c = columns.low; c < columns.high; c++)
+          {
+            float v = x[r * w->in[1] + c];
+            gboolean wins = v > most || (v != v && most == most);
+            best = wins ? r * w->in[1] + c : best;
+            most = wins ? v : most;
+          }
+      y[j] = most;
+      places[j] = first + best;
+    }
+}
+
 static void
 average_row (const IrWindow *w, gboolean count_padding, gint64 i, const float *x, float *y)
 {
@@ -88,12 +114,14 @@ run_pool (IrCall *call, gboolean average, GError **error)
   gboolean count_padding = ir_call_int (call, "count_include_pad", 0) != 0;
   const float *x = ir_tensor_data (in);
   gint64 dims[4];
+  gboolean placed = ir_call_has_output (call, 1);
+  gint64 *places = NULL;
   IrWindow window;
   float *y;
 
   if (!ir_window_of_pool (&window, call, error))
     return FALSE;
-  if (!takes (&window) || ir_call_has_output (call, 1))
+  if (!takes (&window) || (placed && ir_call_int (call, "storage_order", 0) != 0))
     return ir_ref_run (call, error);
   dims[0] = ir_tensor_dims (in)[0];
   dims[1] = ir_tensor_dims (in)[1];
@@ -102,6 +130,13 @@ run_pool (IrCall *call, gboolean average, GError **error)
   y = cpu_new_floats_shaped (call, 0, 4, dims, error);
   if (y == NULL)
     return FALSE;
+  if (placed)
+    {
+      IrTensor *second = ir_call_new_output (call, 1, IR_DTYPE_INT64, 4, dims, error);
+      if (second == NULL)
+        return FALSE;
+      places = ir_tensor_data_writable (second);
+    }
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, window.kernel[0] * window.kernel[1] * dims[3]);
 #pragma omp parallel num_threads(n_threads)
@@ -109,11 +144,14 @@ run_pool (IrCall *call, gboolean average, GError **error)
               until = cpu_share (dims[0] * dims[1] * dims[2], 1);
        row < until && !cpu_watch_stopped (&watch, row); row++)
     {
-      const float *from = x + row / dims[2] * window.in[0] * window.in[1];
+      gint64 first = row / dims[2] * window.in[0] * window.in[1];
+      const float *from = x + first;
       float *to = y + row * dims[3];
 
       if (average)
         average_row (&window, count_padding, row % dims[2], from, to);
+      else if (placed)
+        max_row_placed (&window, row % dims[2], from, first, to, places + row * dims[3]);
       else
         max_row (&window, row % dims[2], from, to);
     }

@@ -123,7 +123,7 @@ finish_whole (const Conv *conv, guint64 m, double *y)
 
   for (guint64 i = 0; i < conv->y_plane; i++)
     if (whole->scale != NULL)
-      y[i] = ir_ref_quantize (ir_tensor_dtype (conv->y), y[i] * whole->scale[m], whole->y_zero);
+      y[i] = ir_ref_requantize (ir_tensor_dtype (conv->y), y[i], whole->scale[m], whole->y_zero);
     else
       y[i] = (gint32) (guint32) (gint64) y[i];
 }
@@ -154,8 +154,7 @@ run_channels (guint64 first, guint64 end, guint worker, gpointer data)
           guint64 channel = group * x_each + c;
           guint64 pair = conv->transposed ? channel * y_each + m % y_each : m * x_each + c;
           ir_block_load_many (conv->call, w, pair * conv->taps, conv->taps, weights);
-          for (guint64 i = 0;
-               conv->whole != NULL && i < conv->taps; i++)
+          for (guint64 i = 0; conv->whole != NULL && i < conv->taps; i++)
             weights[i] -= conv->whole->w_zero[m];
           add_channel (conv, weights, conv->x + channel * conv->x_plane, y);
         }
@@ -195,8 +194,7 @@ run (Conv *conv, GError **error)
   for (conv->sample = 0; conv->sample < (guint64) conv->batch; conv->sample++)
     {
       ir_block_load_many (call, x, conv->sample * sample_size, sample_size, sample);
-      for (guint64 i = 0; conv->whole != NULL && i < sample_size;
-           i++)
+      for (guint64 i = 0; conv->whole != NULL && i < sample_size; i++)
         sample[i] -= conv->whole->x_zero;
       ir_threads_for (call->threads, (guint64) conv->y_channels, ir_threads_grain (per_channel),
                       run_channels, conv);
@@ -296,8 +294,8 @@ ir_ref_q_linear_conv (IrCall *call, GError **error)
   if (whole.scale == NULL)
     return FALSE;
   for (guint64 m = 0; m < channels; m++)
-    whole.scale[m] = number_of (call, 1, 0, 1) * number_of (call, 4, m, 1) /
-                     number_of (call, 6, 0, 1);
+    whole.scale[m] = ir_ref_joint_scale (number_of (call, 1, 0, 1), number_of (call, 4, m, 1),
+                                         number_of (call, 6, 0, 1));
   whole.x_zero = number_of (call, 2, 0, 0);
   whole.y_zero = number_of (call, 7, 0, 0);
   return run_whole (call, &whole, 3, 5, 8, error);

@@ -13,8 +13,9 @@
 /* How a list of numbers lies over a tensor. */
 typedef struct
 {
-  gint64 axis;  /* of a list */
-  gint64 block; /* elements that share a number; 0: no blocks, trailing axes broadcast */
+  gint64 axis;    /* of a list */
+  gint64 block;   /* elements that share a number; 0: no blocks, trailing axes broadcast */
+  gboolean lower; /* numbers of fewer axes are those of the last ones */
 } Spread;
 
 static gboolean
@@ -50,10 +51,10 @@ spread_layout (const IrCall *call,
       layout->strides[spread.axis] = 1;
       return TRUE;
     }
-  if (own != rank)
+  if (own > rank || (own < rank && !spread.lower))
     return does_not_fit (call, slot, error);
-  for (guint i = 0; i < rank; i++)
-    if (own_dims[i] != 1 && own_dims[i] != dims[i])
+  for (guint i = 0; i < own; i++)
+    if (own_dims[i] != 1 && own_dims[i] != dims[rank - own + i])
       return does_not_fit (call, slot, error);
   ir_ref_layout_broadcast (layout, numbers, rank, dims);
   return TRUE;
@@ -169,6 +170,23 @@ ir_ref_quantize (IrDtype dtype, double x, double zero)
   if (ir_ref_kind (dtype) == IR_REF_REAL)
     return x + zero;
   return isnan (x) ? 0 : CLAMP (rint (x) + zero, low, high);
+}
+
+/* The factor that takes products of numbers of the scales @a and @b to numbers of the scale @y: in
+ * float, as ONNX Runtime has it, where the standard leaves open how exact it is. */
+double
+ir_ref_joint_scale (double a, double b, double y)
+{
+  return ir_block_round (IR_DTYPE_FLOAT, ir_block_round (IR_DTYPE_FLOAT, a * b) / y);
+}
+
+/* A sum of products of whole numbers as a number of another scale, likewise. */
+double
+ir_ref_requantize (IrDtype dtype, double sum, double scale, double zero)
+{
+  double scaled = ir_block_round (IR_DTYPE_FLOAT, sum) * scale;
+
+  return ir_ref_quantize (dtype, ir_block_round (IR_DTYPE_FLOAT, scaled), zero);
 }
 
 static gboolean
@@ -351,14 +369,9 @@ multiply (IrCall *call,
   return TRUE;
 }
 
-/* Input @slot as (whole - zero point) · scale; scale_slot 0: no scale. */
+/* Input @slot less its zero point. */
 static double *
-real_operand (const IrCall *call,
-              guint slot,
-              guint scale_slot,
-              guint zero_slot,
-              gboolean per_row,
-              GError **error)
+whole_operand (const IrCall *call, guint slot, guint zero_slot, gboolean per_row, GError **error)
 {
   const IrTensor *tensor = ir_call_input (call, slot);
   gint64 rank = ir_tensor_rank (tensor);
@@ -366,14 +379,11 @@ real_operand (const IrCall *call,
   g_autofree double *values = ir_block_load_new (call, slot, error);
   g_autofree double *zero = values != NULL ? spread_over (call, zero_slot, spread, 0, tensor, error)
                                            : NULL;
-  g_autofree double *scale = NULL;
 
   if (zero == NULL)
     return NULL;
-  if (scale_slot != 0 && (scale = spread_over (call, scale_slot, spread, 1, tensor, error)) == NULL)
-    return NULL;
   for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
-    values[i] = (values[i] - zero[i]) * (scale != NULL ? scale[i] : 1);
+    values[i] -= zero[i];
   return g_steal_pointer (&values);
 }
 
@@ -388,8 +398,8 @@ ir_ref_matmul_integer (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   guint64 n = ir_tensor_n_elements (y);
-  g_autofree double *a = real_operand (call, 0, 0, 2, TRUE, error);
-  g_autofree double *b = a != NULL ? real_operand (call, 1, 0, 3, FALSE, error) : NULL;
+  g_autofree double *a = whole_operand (call, 0, 2, TRUE, error);
+  g_autofree double *b = a != NULL ? whole_operand (call, 1, 3, FALSE, error) : NULL;
   g_autofree double *sums = b != NULL ? ir_block_new (call, n, error) : NULL;
   if (sums == NULL || (n > 0 && !multiply (call, ir_call_input (call, 0), a,
                                            ir_call_input (call, 1), b, sums, error)))
@@ -403,7 +413,15 @@ ir_ref_matmul_integer (IrCall *call, GError **error)
   return TRUE;
 }
 
-/* Source: ONNX QLinearMatMul 21 */
+/* Numbers of input @slot, one or one per row or column of the matrices of @y; @axis: which of its axes
+ * that is, below 0: none, where an operand is a vector. */
+static double *
+spread_along (const IrCall *call, guint slot, gint64 axis, const IrTensor *y, GError **error)
+{
+  return spread_over (call, slot, (Spread){ axis, 0, TRUE }, 1, y, error);
+}
+
+/* Sums of whole numbers are exact; scales come then. Source: ONNX QLinearMatMul 21 */
 gboolean
 ir_ref_q_linear_matmul (IrCall *call, GError **error)
 {
@@ -413,17 +431,22 @@ ir_ref_q_linear_matmul (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   guint64 n = ir_tensor_n_elements (y);
-  Spread rows = { (gint64) ir_tensor_rank (y) - 2, 0 };
-  g_autofree double *a = real_operand (call, 0, 1, 2, TRUE, error);
-  g_autofree double *b = a != NULL ? real_operand (call, 3, 4, 5, FALSE, error) : NULL;
-  g_autofree double *scale = b != NULL ? spread_over (call, 6, rows, 1, y, error) : NULL;
+  const IrTensor *a_shape = ir_call_input (call, 0), *b_shape = ir_call_input (call, 3);
+  gint64 rank = ir_tensor_rank (y), column = ir_tensor_rank (b_shape) > 1 ? rank - 1 : -1;
+  gint64 row = ir_tensor_rank (a_shape) > 1 ? rank - (column >= 0 ? 2 : 1) : -1;
+  Spread rows = { rank - 2, 0 };
+  g_autofree double *a = whole_operand (call, 0, 2, TRUE, error);
+  g_autofree double *b = a != NULL ? whole_operand (call, 3, 5, FALSE, error) : NULL;
+  g_autofree double *a_scale = b != NULL ? spread_along (call, 1, row, y, error) : NULL;
+  g_autofree double *b_scale = a_scale != NULL ? spread_along (call, 4, column, y, error) : NULL;
+  g_autofree double *scale = b_scale != NULL ? spread_over (call, 6, rows, 1, y, error) : NULL;
   g_autofree double *zero = scale != NULL ? spread_over (call, 7, rows, 0, y, error) : NULL;
   g_autofree double *sums = zero != NULL ? ir_block_new (call, n, error) : NULL;
-  if (sums == NULL || (n > 0 && !multiply (call, ir_call_input (call, 0), a,
-                                           ir_call_input (call, 3), b, sums, error)))
+  if (sums == NULL || (n > 0 && !multiply (call, a_shape, a, b_shape, b, sums, error)))
     return FALSE;
   for (guint64 i = 0; i < n; i++)
-    sums[i] = ir_ref_quantize (ir_tensor_dtype (y), sums[i] / scale[i], zero[i]);
+    sums[i] = ir_ref_requantize (ir_tensor_dtype (y), sums[i],
+                                 ir_ref_joint_scale (a_scale[i], b_scale[i], scale[i]), zero[i]);
   ir_block_store (y, 0, n, sums);
   return TRUE;
 }

@@ -113,7 +113,10 @@ wants_original (const CliRun *options)
 static gboolean
 choose_value (CliRun *options, IrModel *model, const char *name, GArray *chosen, GError **error)
 {
-  const IrValue *value = cli_find_run_value (model, &options->expanded, name, error);
+  const IrBackend *backend = cli_backend (&options->model, error);
+  const IrValue *value = backend != NULL
+                             ? cli_find_run_value (model, backend, &options->expanded, name, error)
+                             : NULL;
 
   if (value != NULL)
     g_array_append_val (chosen, value->id);
@@ -481,8 +484,8 @@ check_execution (Cli *cli,
 {
   if (!(settings->checks & IR_RUN_CHECK_REF))
     return TRUE;
-  options->checked = ir_execution_check (model, inputs, settings, &options->budget, cli->cancellable,
-                                         error);
+  options->checked = ir_execution_check (model, inputs, settings, &options->budget,
+                                         cli->cancellable, error);
   cli_progress_end (cli);
   return options->checked != NULL;
 }

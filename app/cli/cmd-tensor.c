@@ -98,8 +98,11 @@ find_answer (Cli *cli,
              GError **error)
 {
   g_autoptr (GError) local = NULL;
+  const IrBackend *backend = cli_backend (options, error);
 
-  answer->value = cli_find_run_value (model, &answer->expanded, name, &local);
+  if (backend == NULL)
+    return FALSE;
+  answer->value = cli_find_run_value (model, backend, &answer->expanded, name, &local);
   if (answer->value == NULL && ir_history_cursor (model) > 0)
     {
       answer->original = ir_history_snapshot (model, 0);

@@ -53,7 +53,8 @@ cli_find_value (const IrModel *model, const char *name, GError **error)
 }
 
 IrValue *
-cli_find_run_value (IrModel *model, IrModel **expanded, const char *name, GError **error)
+cli_find_run_value (
+    IrModel *model, const IrBackend *backend, IrModel **expanded, const char *name, GError **error)
 {
   g_autoptr (GError) local = NULL;
   IrValue *value = cli_find_value (model, name, &local);
@@ -61,7 +62,7 @@ cli_find_run_value (IrModel *model, IrModel **expanded, const char *name, GError
   if (value == NULL && strchr (name, '/') != NULL)
     {
       if (*expanded == NULL)
-        *expanded = ir_exec_expand (model, NULL);
+        *expanded = ir_exec_lower (model, backend, NULL);
       if (*expanded != NULL)
         value = cli_find_value (*expanded, name, NULL);
     }

@@ -105,7 +105,11 @@ IrTensor *cli_contents (
     Cli *cli, const CliModelOptions *options, IrModel *model, const IrValue *value, GError **error);
 IrNode *cli_find_node (const IrModel *model, const char *name, GError **error);   /* name or #id */
 IrValue *cli_find_value (const IrModel *model, const char *name, GError **error); /* name or #id */
-/* Also in the body of the function that a node calls: the node's name, '/', and the name in the
- * body. Such values are only in what runs, with bodies in place of calls: then @expanded (inout)
+/* Also in the body of the function that a node calls, or in what @backend runs in the place of a node:
+ * the node's name, '/', and the name there. Such values are only in what runs: then @expanded (inout)
  * (nullable) is that, and is what has to be run, with the same ids. */
-IrValue *cli_find_run_value (IrModel *model, IrModel **expanded, const char *name, GError **error);
+IrValue *cli_find_run_value (IrModel *model,
+                             const IrBackend *backend,
+                             IrModel **expanded,
+                             const char *name,
+                             GError **error);

@@ -9,12 +9,11 @@
 IrModel *
 cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error)
 {
-  g_autoptr (IrModel) copy = ir_exec_expand (model, error);
-  const IrBackend *backend = copy != NULL ? cli_backend (options, error) : NULL;
+  const IrBackend *backend = cli_backend (options, error);
+  g_autoptr (IrModel) copy = backend != NULL ? ir_exec_lower (model, backend, error) : NULL;
 
-  if (backend == NULL)
+  if (copy == NULL)
     return NULL;
-  ir_exec_compose (copy, backend);
   g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
 
   if (!cli_bind_sizes (options, model, edit, error))

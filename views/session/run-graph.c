@@ -97,17 +97,20 @@ find_value (const IrModel *model, const char *name)
   return found;
 }
 
-/* "CALL/NAME" is a value of what runs, in which bodies are in the place of calls. */
+/* "CALL/NAME" is a value of what runs, in which bodies are in the place of calls, and parts in that of
+ * operators which the back end has no kernel for. */
 static const IrValue *
 find_body_value (RunRequest *request, IrModel *model, const char *name)
 {
   const IrSide side = model == request->original ? IR_SIDE_BEFORE : IR_SIDE_AFTER;
+  const IrBackend *backend = request->settings.options.backend;
   IrModel **expanded = &request->expanded[side];
 
   if (strchr (name, '/') == NULL)
     return NULL;
   if (*expanded == NULL)
-    *expanded = ir_exec_expand (model, NULL);
+    *expanded = ir_exec_lower (model, backend != NULL ? backend : ir_backend_require (NULL, NULL),
+                               NULL);
   return *expanded != NULL ? find_value (*expanded, name) : NULL;
 }
 

@@ -202,3 +202,24 @@ ir_exec_compose (IrModel *model, const IrBackend *backend)
       make (edit, node);
     }
 }
+
+/**
+ * ir_exec_lower:
+ * @model: a model
+ * @backend: what is to run it
+ * @error: return location for an error
+ *
+ * Fails as ir_exec_expand() does.
+ *
+ * Returns: (transfer full) (nullable): a copy of @model as @backend runs it: without function calls,
+ *   and with the parts of operators that it has no kernel for; ids of what @model has are the same
+ */
+IrModel *
+ir_exec_lower (IrModel *model, const IrBackend *backend, GError **error)
+{
+  IrModel *copy = ir_exec_expand (model, error);
+
+  if (copy != NULL)
+    ir_exec_compose (copy, backend);
+  return copy;
+}

@@ -7,6 +7,8 @@
 
 /* A copy of @model in which function calls are replaced by bodies: what is run. (transfer full) */
 IrModel *ir_exec_expand (IrModel *model, GError **error);
+/* The same, and the parts of operators that are composed, where @backend runs those in their place. */
+IrModel *ir_exec_lower (IrModel *model, const IrBackend *backend, GError **error);
 gboolean ir_exec_expand_bodies (IrEdit *edit,
                                 const IrOp *only,
                                 GPtrArray *problems,

@@ -435,10 +435,9 @@ copy_exceptions (IrExecutable *executable)
 static gboolean
 make_base (IrExecutable *executable, GError **error)
 {
-  executable->base = ir_exec_expand (executable->source, error);
+  executable->base = ir_exec_lower (executable->source, executable->options.backend, error);
   if (executable->base == NULL)
     return FALSE;
-  ir_exec_compose (executable->base, executable->options.backend);
   if (executable->options.partial)
     executable->missing = ir_exec_omit (executable->base, executable->options.backend,
                                         executable->failed);

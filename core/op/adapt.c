@@ -188,3 +188,17 @@ ir_adapt_tile (IrCall *call)
   if (known)
     ir_call_set_input_ints (call, 1, repeats, rank);
 }
+
+/* Opset < 9, on trial: over all axes, or all but the channels. That the result may be left as wide as it
+ * is, it does not have any more; then the attribute stays, to be refused. */
+void
+ir_adapt_mean_variance (IrCall *call)
+{
+  static const gint64 axes[] = { 0, 1, 2, 3 };
+
+  if (ir_call_int (call, "across_channels", 0) != 0)
+    ir_call_set_attr (call, ir_attr_ints (call->context, "axes", axes, G_N_ELEMENTS (axes)));
+  ir_call_drop_attr (call, "across_channels");
+  if (ir_call_int (call, "normalize_variance", 1) != 0)
+    ir_call_drop_attr (call, "normalize_variance");
+}

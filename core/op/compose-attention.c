@@ -504,3 +504,76 @@ ir_compose_rotary_embedding (IrCompose *c)
   IrPart *y = ir_compose (c, IR_OP_ROTARY_EMBEDDING, 4, x, cos, ir_compose_input (c, 3), positions);
   ir_compose_result (c, 0, y);
 }
+
+/* For each angle whether it goes by the places of @stream, 1 height or 2 width, as bool [angles]. */
+static IrPart *
+goes_by (IrCompose *c, const gint64 *sections, gint64 n, guint stream)
+{
+  gboolean turns = ir_call_int (c->call, "mrope_layout", 0) == 1;
+  gint64 first = stream == 1 ? sections[0] : sections[0] + sections[1];
+  g_autofree guint8 *mask = g_new0 (guint8, (gsize) n);
+
+  for (gint64 i = 0; i < n; i++)
+    mask[i] = turns ? i % 3 == stream && i < 3 * sections[stream]
+                    : i >= first && i < first + sections[stream];
+  return ir_compose_constant (c, ir_tensor_new_copy (IR_DTYPE_BOOL, 1, &n, mask));
+}
+
+/* Rows of a cache of angles for places [3, batch, positions], each angle of the stream that it goes
+ * by. */
+static IrPart *
+angles_of (IrCompose *c, IrPart *cache, IrPart *places, IrPart *by_height, IrPart *by_width)
+{
+  IrPart *rows = ir_compose (c, IR_OP_GATHER, 2, cache, places), *y;
+
+  y = ir_compose (c, IR_OP_WHERE, 3, by_width, pick (c, rows, 0, 2), pick (c, rows, 0, 0));
+  return ir_compose (c, IR_OP_WHERE, 3, by_height, pick (c, rows, 0, 1), y);
+}
+
+/* The sections of the angles, which are all of a cache. */
+static const gint64 *
+sections_of (IrCompose *c, gint64 *n)
+{
+  guint n_sections;
+  const gint64 *sections = ir_call_ints (c->call, "mrope_section", &n_sections);
+  gint64 size = ir_compose_dim (c, ir_compose_input (c, 2), 1);
+
+  *n = 0;
+  for (guint i = 0; sections != NULL && n_sections == 3 && i < 3; i++)
+    *n = sections[i] < 0 || sections[i] > size || *n < 0 ? -1 : *n + sections[i];
+  if (n_sections != 3 || *n != size)
+    ir_compose_fail (c, IR_OP_ERROR_ATTRIBUTE,
+                     "mrope_section must be three numbers that add up to the %" G_GINT64_FORMAT
+                     " angles of cos_cache",
+                     size);
+  return c->failed || c->unknown ? NULL : sections;
+}
+
+/* input, positions [3, batch, positions], and two caches, of all places and half of what is turned. */
+void
+ir_compose_m_rotary_embedding (IrCompose *c)
+{
+  IrPart *x = ir_compose_input (c, 0), *places = ir_compose_input (c, 1), *masks[2], *angles[2];
+  gint64 dim = ir_call_int (c->call, "rotary_embedding_dim", 0), n;
+  gint64 heads = ir_call_int (c->call, "num_heads", 0);
+  const gint64 *sections = sections_of (c, &n);
+  gboolean packed = ir_compose_rank (c, x) == 3;
+
+  if (ir_call_int (c->call, "is_packed_batching", 0) != 0)
+    ir_compose_fail (c, IR_OP_ERROR_UNSUPPORTED, "is_packed_batching is not supported");
+  if (ir_compose_rank (c, places) != 3 || ir_compose_dim (c, places, 0) != 3)
+    ir_compose_fail (c, IR_OP_ERROR_SHAPE, "position_ids must be [3, batch, positions]");
+  if (sections == NULL || c->failed || c->unknown)
+    return;
+  if (packed && (dim == 0 || heads == 0))
+    heads = n > 0 ? ir_compose_dim (c, x, 2) / (2 * n) : 1;
+  for (guint i = 0; i < 2; i++)
+    masks[i] = goes_by (c, sections, n, i + 1);
+  for (guint i = 0; i < 2; i++)
+    angles[i] = angles_of (c, ir_compose_input (c, 2 + i), places, masks[0], masks[1]);
+  if (packed)
+    ir_compose_set_int (c, "num_heads", MAX (heads, 1));
+  ir_compose_set_int (c, "interleaved", ir_call_int (c->call, "interleaved", 0));
+  ir_compose_set_int (c, "rotary_embedding_dim", dim);
+  ir_compose_result (c, 0, ir_compose (c, IR_OP_ROTARY_EMBEDDING, 3, x, angles[0], angles[1]));
+}

@@ -4,6 +4,7 @@
 
 #include "core/op/compose-util.h"
 
+#include <math.h>
 #include <string.h>
 
 /* -- shared -- */
@@ -414,21 +415,28 @@ branches_apart (IrCompose *c, IrPart *x, gint64 branches)
   return ir_compose_reshape (c, x, rank + 1, dims);
 }
 
-/* RMSNormalization of each branch of X; the scale is that of one, or of all. */
-void
-ir_compose_branchwise_rms_norm (IrCompose *c)
+/* @x divided by the root of the mean of its squares over the last axis. */
+static IrPart *
+rms_normalized (IrCompose *c, IrPart *x)
 {
   const gint64 last = -1;
-  gint64 branches = branches_of (c);
-  IrPart *x = ir_compose_input (c, 0), *scale = ir_compose_input (c, 1);
-  IrPart *apart = branches_apart (c, x, branches);
-  IrPart *square = ir_compose (c, IR_OP_MUL, 2, apart, apart), *y;
+  IrPart *square = ir_compose (c, IR_OP_MUL, 2, x, x), *y;
 
   square = ir_compose (c, IR_OP_REDUCE_MEAN, 2, square, ir_compose_ints (c, 1, &last));
   y = ir_compose (
       c, IR_OP_ADD, 2, square,
       ir_compose_number (c, ir_compose_dtype (x), ir_call_float (c->call, "epsilon", 1e-5f)));
-  y = ir_compose (c, IR_OP_DIV, 2, apart, ir_compose (c, IR_OP_SQRT, 1, y));
+  return ir_compose (c, IR_OP_DIV, 2, x, ir_compose (c, IR_OP_SQRT, 1, y));
+}
+
+/* RMSNormalization of each branch of X; the scale is that of one, or of all. */
+void
+ir_compose_branchwise_rms_norm (IrCompose *c)
+{
+  gint64 branches = branches_of (c);
+  IrPart *x = ir_compose_input (c, 0), *scale = ir_compose_input (c, 1);
+  IrPart *apart = branches_apart (c, x, branches), *y = rms_normalized (c, apart);
+
   if (scale != NULL)
     {
       gint64 size = ir_compose_dim (c, apart, -1);
@@ -456,4 +464,64 @@ ir_compose_hyper_connection_pre_mix (IrCompose *c)
   ir_compose_set_int (c, "keepdims", 0);
   y = ir_compose (c, IR_OP_REDUCE_SUM, 2, y, ir_compose_ints (c, 1, &branch));
   ir_compose_result (c, 0, ir_compose_times (c, y, ir_call_float (c->call, "reduction_scale", 1)));
+}
+
+/* -- gates of linear attention and of n-grams -- */
+
+static IrPart *
+in_float (IrCompose *c, IrPart *x)
+{
+  if (ir_compose_dtype (x) == IR_DTYPE_FLOAT)
+    return x;
+  ir_compose_set_int (c, "to", IR_DTYPE_FLOAT);
+  return ir_compose (c, IR_OP_CAST, 1, x);
+}
+
+static IrPart *
+like (IrCompose *c, IrPart *x, IrPart *other)
+{
+  if (ir_compose_dtype (x) == ir_compose_dtype (other))
+    return x;
+  return ir_compose (c, IR_OP_CAST_LIKE, 2, x, other);
+}
+
+/* a [batch, positions, heads], two vectors of the heads in float, b. */
+void
+ir_compose_linear_attention_gate (IrCompose *c)
+{
+  IrPart *a = ir_compose_input (c, 0), *b = ir_compose_input (c, 3);
+  IrPart *y = ir_compose (c, IR_OP_ADD, 2, in_float (c, a), ir_compose_input (c, 1));
+
+  y = ir_compose (c, IR_OP_MUL, 2, ir_compose (c, IR_OP_SOFTPLUS, 1, y), ir_compose_input (c, 2));
+  ir_compose_result (c, 0, like (c, y, a));
+  if (ir_compose_wants (c, 1) && b == NULL)
+    ir_compose_fail (c, IR_OP_ERROR_ARITY, "beta needs the input b");
+  if (b != NULL)
+    ir_compose_result (c, 1, like (c, ir_compose (c, IR_OP_SIGMOID, 1, in_float (c, b)), b));
+}
+
+/* key and query [batch, positions, streams, size], value [batch, positions, size], and the scales of
+ * their normalizations [streams, size]. */
+void
+ir_compose_engram_gate (IrCompose *c)
+{
+  const gint64 last = -1, stream = 2;
+  IrPart *inputs[5], *agreement, *y;
+
+  for (guint i = 0; i < 5; i++)
+    inputs[i] = in_float (c, ir_compose_input (c, i));
+  for (guint i = 0; i < 2; i++)
+    inputs[i] = ir_compose (c, IR_OP_MUL, 2, rms_normalized (c, inputs[i]), inputs[3 + i]);
+  gint64 size = ir_compose_dim (c, inputs[0], 3);
+  y = ir_compose (c, IR_OP_MUL, 2, inputs[0], inputs[1]);
+  agreement = ir_compose_times (
+      c, ir_compose (c, IR_OP_REDUCE_SUM, 2, y, ir_compose_ints (c, 1, &last)),
+      1 / sqrt ((double) MAX (size, 1)));
+  y = ir_compose (c, IR_OP_MAX, 2, ir_compose (c, IR_OP_ABS, 1, agreement),
+                  ir_compose_number (c, IR_DTYPE_FLOAT, 1e-6));
+  y = ir_compose (c, IR_OP_MUL, 2, ir_compose (c, IR_OP_SIGN, 1, agreement),
+                  ir_compose (c, IR_OP_SQRT, 1, y));
+  IrPart *value = ir_compose (c, IR_OP_UNSQUEEZE, 2, inputs[2], ir_compose_ints (c, 1, &stream));
+  y = ir_compose (c, IR_OP_MUL, 2, ir_compose (c, IR_OP_SIGMOID, 1, y), value);
+  ir_compose_result (c, 0, like (c, y, ir_compose_input (c, 0)));
 }

@@ -16,7 +16,13 @@ enum
   INPUT_LENGTHS,
   INPUT_H,
   INPUT_C,
-  INPUT_P
+  INPUT_P,
+  INPUT_QUERY_WEIGHTS, /* from here on: of AttnLSTM */
+  INPUT_MEMORY_WEIGHTS,
+  INPUT_V,
+  INPUT_MEMORY,
+  INPUT_MEMORY_LENGTHS,
+  INPUT_ATTENTION_WEIGHTS
 };
 
 /* The dims of input @slot must be @n sizes, entries nullable; each becomes the more specific of
@@ -85,6 +91,39 @@ read_hidden_size (IrRecurrent *sizes, const IrCall *call, GError **error)
                        hidden);
 }
 
+/* @weight_columns: the size of W's last axis */
+static gboolean
+read_sizes (
+    IrRecurrent *sizes, const IrCall *call, guint n_gates, IrDim *weight_columns, GError **error)
+{
+  gint64 layout = ir_call_int (call, "layout", 0);
+
+  *sizes = (IrRecurrent){ .n_gates = n_gates, .batch_first = layout == 1 };
+  sizes->steps = sizes->batch = sizes->in = IR_DIM_UNKNOWN;
+  if (layout != 0 && layout != 1)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "layout is %" G_GINT64_FORMAT ", needed is 0 or 1", layout);
+  if (!read_direction (sizes, call, error) || !read_hidden_size (sizes, call, error))
+    return FALSE;
+  IrDim directions = sizes->n_directions;
+  IrDim *first = sizes->batch_first ? &sizes->batch : &directions;
+  IrDim *second = sizes->batch_first ? &directions : &sizes->batch;
+  IrDim *x[] = { sizes->batch_first ? &sizes->batch : &sizes->steps,
+                 sizes->batch_first ? &sizes->steps : &sizes->batch, &sizes->in };
+  IrDim *w[] = { &directions, NULL, weight_columns }, *r[] = { &directions, NULL, &sizes->hidden };
+  IrDim *b[] = { &directions, NULL }, *lengths[] = { &sizes->batch };
+  IrDim *state[] = { first, second, &sizes->hidden };
+  gint64 gates = n_gates;
+  return meet (call, INPUT_X, 3, x, error) && meet (call, INPUT_W, 3, w, error) &&
+         meet (call, INPUT_R, 3, r, error) && meet (call, INPUT_B, 2, b, error) &&
+         meet (call, INPUT_LENGTHS, 1, lengths, error) && meet (call, INPUT_H, 3, state, error) &&
+         meet (call, INPUT_C, 3, state, error) && meet (call, INPUT_P, 2, b, error) &&
+         meet_multiple (sizes, call, INPUT_W, 1, gates, error) &&
+         meet_multiple (sizes, call, INPUT_R, 1, gates, error) &&
+         meet_multiple (sizes, call, INPUT_B, 1, 2 * gates, error) &&
+         meet_multiple (sizes, call, INPUT_P, 1, 3, error);
+}
+
 /**
  * ir_recurrent_init:
  * @sizes: (out caller-allocates): the sizes, as far as they are known
@@ -101,32 +140,58 @@ read_hidden_size (IrRecurrent *sizes, const IrCall *call, GError **error)
 gboolean
 ir_recurrent_init (IrRecurrent *sizes, const IrCall *call, guint n_gates, GError **error)
 {
-  gint64 layout = ir_call_int (call, "layout", 0);
+  return read_sizes (sizes, call, n_gates, &sizes->in, error);
+}
 
-  *sizes = (IrRecurrent){ .n_gates = n_gates, .batch_first = layout == 1 };
-  sizes->steps = sizes->batch = sizes->in = IR_DIM_UNKNOWN;
-  if (layout != 0 && layout != 1)
-    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
-                         "layout is %" G_GINT64_FORMAT ", needed is 0 or 1", layout);
-  if (!read_direction (sizes, call, error) || !read_hidden_size (sizes, call, error))
+/* a + b, where both are known */
+static IrDim
+sum_of (IrDim a, IrDim b)
+{
+  return ir_dim_is_known (a) && ir_dim_is_known (b) ? a + b : IR_DIM_UNKNOWN;
+}
+
+/**
+ * ir_recurrent_init_attended:
+ * @sizes: (out caller-allocates): the sizes of the layer, as far as they are known
+ * @memory: (out caller-allocates): those of its attention
+ * @call: a call of AttnLSTM
+ * @error: return location for an error
+ *
+ * As ir_recurrent_init() for four gates, where W has columns for the attention behind those for X.
+ *
+ * Source: com.microsoft AttnLSTM 1.
+ *
+ * Returns: %FALSE with %IR_OP_ERROR_SHAPE or %IR_OP_ERROR_ATTRIBUTE if something does not fit
+ */
+gboolean
+ir_recurrent_init_attended (IrRecurrent *sizes,
+                            IrRecurrentMemory *memory,
+                            const IrCall *call,
+                            GError **error)
+{
+  IrDim columns = IR_DIM_UNKNOWN, both, same;
+
+  *memory = (IrRecurrentMemory){ IR_DIM_UNKNOWN, IR_DIM_UNKNOWN, IR_DIM_UNKNOWN, IR_DIM_UNKNOWN };
+  if (!read_sizes (sizes, call, 4, &columns, error))
     return FALSE;
   IrDim directions = sizes->n_directions;
-  IrDim *first = sizes->batch_first ? &sizes->batch : &directions;
-  IrDim *second = sizes->batch_first ? &directions : &sizes->batch;
-  IrDim *x[] = { sizes->batch_first ? &sizes->batch : &sizes->steps,
-                 sizes->batch_first ? &sizes->steps : &sizes->batch, &sizes->in };
-  IrDim *w[] = { &directions, NULL, &sizes->in }, *r[] = { &directions, NULL, &sizes->hidden };
-  IrDim *b[] = { &directions, NULL }, *lengths[] = { &sizes->batch };
-  IrDim *state[] = { first, second, &sizes->hidden };
-  gint64 gates = n_gates;
-  return meet (call, INPUT_X, 3, x, error) && meet (call, INPUT_W, 3, w, error) &&
-         meet (call, INPUT_R, 3, r, error) && meet (call, INPUT_B, 2, b, error) &&
-         meet (call, INPUT_LENGTHS, 1, lengths, error) && meet (call, INPUT_H, 3, state, error) &&
-         meet (call, INPUT_C, 3, state, error) && meet (call, INPUT_P, 2, b, error) &&
-         meet_multiple (sizes, call, INPUT_W, 1, gates, error) &&
-         meet_multiple (sizes, call, INPUT_R, 1, gates, error) &&
-         meet_multiple (sizes, call, INPUT_B, 1, 2 * gates, error) &&
-         meet_multiple (sizes, call, INPUT_P, 1, 3, error);
+  IrDim *query[] = { &directions, &sizes->hidden, &memory->inner };
+  IrDim *weights[] = { &directions, &memory->depth, &memory->inner };
+  IrDim *v[] = { &directions, &memory->inner }, *lengths[] = { &sizes->batch };
+  IrDim *contents[] = { &sizes->batch, &memory->steps, &memory->depth };
+  IrDim *layer[] = { &directions, &both, &memory->size };
+  if (!meet (call, INPUT_QUERY_WEIGHTS, 3, query, error) ||
+      !meet (call, INPUT_MEMORY_WEIGHTS, 3, weights, error) || !meet (call, INPUT_V, 2, v, error) ||
+      !meet (call, INPUT_MEMORY, 3, contents, error) ||
+      !meet (call, INPUT_MEMORY_LENGTHS, 1, lengths, error))
+    return FALSE;
+  both = sum_of (sizes->hidden, memory->depth);
+  if (!ir_call_has_input (call, INPUT_ATTENTION_WEIGHTS))
+    memory->size = memory->depth;
+  else if (!meet (call, INPUT_ATTENTION_WEIGHTS, 3, layer, error))
+    return FALSE;
+  return ir_call_same_dim (call, columns, sum_of (sizes->in, memory->size), "the columns of W",
+                           &same, error);
 }
 
 /* All inputs but the lengths have one element type, a floating-point one. */
@@ -149,6 +214,23 @@ check_dtypes (const IrCall *call, IrDtype *dtype, GError **error)
                        ir_dtype_name (*dtype), ir_dtype_name (states));
 }
 
+static void
+set_outputs (IrCall *call, const IrRecurrent *sizes, IrDtype dtype)
+{
+  IrDim all[] = { sizes->steps, sizes->n_directions, sizes->batch, sizes->hidden };
+  IrDim all_batch_first[] = { sizes->batch, sizes->steps, sizes->n_directions, sizes->hidden };
+  IrDim last[] = { sizes->n_directions, sizes->batch, sizes->hidden };
+  IrDim last_batch_first[] = { sizes->batch, sizes->n_directions, sizes->hidden };
+
+  for (guint i = 0; i < call->n_outputs; i++)
+    if (i == 0)
+      ir_call_set_output_tensor_type (call, i, dtype, 4,
+                                      sizes->batch_first ? all_batch_first : all);
+    else
+      ir_call_set_output_tensor_type (call, i, dtype, 3,
+                                      sizes->batch_first ? last_batch_first : last);
+}
+
 static gboolean
 infer (IrCall *call, guint n_gates, GError **error)
 {
@@ -157,16 +239,23 @@ infer (IrCall *call, guint n_gates, GError **error)
 
   if (!ir_recurrent_init (&sizes, call, n_gates, error) || !check_dtypes (call, &dtype, error))
     return FALSE;
-  IrDim all[] = { sizes.steps, sizes.n_directions, sizes.batch, sizes.hidden };
-  IrDim all_batch_first[] = { sizes.batch, sizes.steps, sizes.n_directions, sizes.hidden };
-  IrDim last[] = { sizes.n_directions, sizes.batch, sizes.hidden };
-  IrDim last_batch_first[] = { sizes.batch, sizes.n_directions, sizes.hidden };
-  for (guint i = 0; i < call->n_outputs; i++)
-    if (i == 0)
-      ir_call_set_output_tensor_type (call, i, dtype, 4, sizes.batch_first ? all_batch_first : all);
-    else
-      ir_call_set_output_tensor_type (call, i, dtype, 3,
-                                      sizes.batch_first ? last_batch_first : last);
+  set_outputs (call, &sizes, dtype);
+  return TRUE;
+}
+
+/* As ir_infer_lstm(), with an attention to a memory: its weights, the memory, and its lengths. */
+gboolean
+ir_infer_attn_lstm (IrCall *call, GError **error)
+{
+  IrRecurrent sizes;
+  IrRecurrentMemory memory;
+  IrDtype dtype;
+
+  if (!ir_recurrent_init_attended (&sizes, &memory, call, error) ||
+      !check_dtypes (call, &dtype, error) ||
+      !ir_call_check_integers (call, INPUT_MEMORY_LENGTHS, 1, error))
+    return FALSE;
+  set_outputs (call, &sizes, dtype);
   return TRUE;
 }
 

@@ -14,4 +14,16 @@ typedef struct
   IrDim steps, batch, in, hidden; /* elements */
 } IrRecurrent;
 
+/* Of AttnLSTM: the attention to a memory that is a part of what a step reads. */
+typedef struct
+{
+  IrDim steps, depth; /* of the memory */
+  IrDim inner;        /* in which the state is held against the memory */
+  IrDim size;         /* of what comes behind X: the depth, or what AW makes of it and the state */
+} IrRecurrentMemory;
+
+gboolean ir_recurrent_init_attended (IrRecurrent *sizes,
+                                     IrRecurrentMemory *memory,
+                                     const IrCall *call,
+                                     GError **error);
 gboolean ir_recurrent_init (IrRecurrent *sizes, const IrCall *call, guint n_gates, GError **error);

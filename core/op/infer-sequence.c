@@ -200,8 +200,7 @@ piece_size (const IrCall *call, IrDim whole)
   for (guint i = 1; i < n; i++)
     if (sizes[i] != sizes[0])
       return IR_DIM_UNKNOWN;
-  if (sizes[0] <= 0 ||
-      (n == 1 && !(ir_dim_is_known (whole) && whole % sizes[0] == 0)))
+  if (sizes[0] <= 0 || (n == 1 && !(ir_dim_is_known (whole) && whole % sizes[0] == 0)))
     return IR_DIM_UNKNOWN;
   return sizes[0];
 }

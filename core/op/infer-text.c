@@ -125,6 +125,28 @@ ir_infer_string_split (IrCall *call, GError **error)
   return TRUE;
 }
 
+/* X [C] or [N, C], strings. How many tokens there are is not known before. Source: com.microsoft
+ * Tokenizer 1. */
+gboolean
+ir_infer_tokenizer (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+  const IrDim *x = ir_call_input_dims (call, 0);
+  IrDim dims[3] = { IR_DIM_UNKNOWN, IR_DIM_UNKNOWN, IR_DIM_UNKNOWN };
+
+  if (!check_strings (call, 0, error))
+    return FALSE;
+  if (rank != IR_RANK_UNKNOWN && rank != 1 && rank != 2)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X has %d dims, 1 or 2 are needed", rank);
+  if (ir_call_int (call, "mincharnum", 0) < 1)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "mincharnum must be at least 1");
+  for (int i = 0; i < rank; i++)
+    dims[i] = x[i];
+  ir_call_set_output_tensor_type (call, 0, IR_DTYPE_STRING,
+                                  rank != IR_RANK_UNKNOWN ? rank + 1 : rank, dims);
+  return TRUE;
+}
+
 /* X, strings. Source: ONNX RegexFullMatch 20. */
 gboolean
 ir_infer_regex_full_match (IrCall *call, GError **error)

@@ -167,7 +167,8 @@ ir_infer_conv_grad_weight (IrCall *call, GError **error)
   dims[1] = ir_dim_is_known (x[1]) ? x[1] / group : IR_DIM_UNKNOWN;
   for (guint i = 0; i < n; i++)
     if (kernel[i] < 1 || kernel[i] > G_MAXINT32)
-      return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "kernel_shape has a size below 1, or too large a one");
+      return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
+                           "kernel_shape has a size below 1, or too large a one");
     else
       dims[i + 2] = kernel[i];
   if (!check_steps (call, "strides", 1, error) || !check_steps (call, "dilations", 1, error) ||

@@ -42,7 +42,7 @@ typedef struct
   guint visits, body_visits, trial_visits;
   guint trial_depth;
   gboolean facts_only; /* claims are left as they are */
-  IrVisitFunc visit; /* (nullable) */
+  IrVisitFunc visit;   /* (nullable) */
   gpointer visit_data;
   GArray *equations;    /* (nullable) of IrDimEquation: what nodes need of dims is put there */
   guint subgraph_depth; /* of nodes that may not run at all, or see other sizes in each turn */
@@ -282,8 +282,8 @@ report_error (const Frame *frame, const IrNode *node, const GError *error)
 {
   /* In a body whose facts were inferred before, that has been said. */
   if (frame->driver->problems != NULL && frame->view == VIEW_FACTS)
-    ir_problems_add (frame->driver->problems, IR_SEVERITY_ERROR, ir_infer_problem_code (error), node, NULL,
-                     "%s", error->message);
+    ir_problems_add (frame->driver->problems, IR_SEVERITY_ERROR, ir_infer_problem_code (error),
+                     node, NULL, "%s", error->message);
 }
 
 static void

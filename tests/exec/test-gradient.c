@@ -300,6 +300,12 @@ static const Case cases[] = {
     "i = Constant <value = int64[3] {0, 1, 0}> ()\n d = Constant <value = int64 {3}> ()\n"
     "h = OneHot (i, d, b)\n y = MatMul (a, h)" },
   ONE ("TopK", BOTH_SIGNS, "k = Constant <value_ints = [2]> ()\n y, i = TopK (a, k)"),
+  ONE ("Affine", BOTH_SIGNS, "y = Affine <alpha = 0.7, beta = 0.2> (a)"),
+  ONE ("Scale", BOTH_SIGNS, "y = Scale <scale = 0.7> (a)"),
+  ONE ("ScaledTanh", BOTH_SIGNS, "y = ScaledTanh <alpha = 1.7, beta = 0.6> (a)"),
+  ONE ("ParametricSoftplus", BOTH_SIGNS, "y = ParametricSoftplus <alpha = 1.7, beta = -0.6> (a)"),
+  { "ImageScaler", BOTH_SIGNS, "double[1,2,1,3]", NULL, NULL,
+    "y = ImageScaler <bias = [0.5, -1.0], scale = 0.7> (a)" },
   TWO ("ReduceSumTo", BOTH_SIGNS, SMALL, "s = irscope.ReduceSumTo (a, b)\n y = Mul (s, b)"),
 };
 

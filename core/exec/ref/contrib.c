@@ -470,168 +470,206 @@ ir_ref_max_pool_with_mask (IrCall *call, GError **error)
   return TRUE;
 }
 
-/* -- MoE -- */
+/* -- WordConvEmbedding -- */
 
 typedef struct
 {
-  IrCall *call;
-  guint64 rows, hidden, inner, experts, k;
-  guint64 fused; /* 2: fc1 has two numbers for each of inner */
-  const char *activation;
-  double alpha, beta, limit;
-  gboolean normalized, interleaved;
-  double *in, *y; /* scratch: what fc1 gives [fused * inner], and the row of the output */
-} Mixture;
+  const IrTensor *words;
+  gint64 letters, window, filters, size,
+      n_rows; /* of a word; of a window; of W; of a letter; of C */
+  double *w, *bias, *table;
+} Words;
 
-static double
-dense (const Mixture *m,
-       guint weights,
-       guint bias,
-       guint64 expert,
-       guint64 n,
-       guint64 row,
-       const double *x,
-       guint64 width)
+static void
+words_clear (Words *words)
 {
-  const IrTensor *w = ir_call_input (m->call, weights);
-  double sum = ir_call_has_input (m->call, bias)
-                   ? ir_tensor_get_double (ir_call_input (m->call, bias), expert * n + row)
-                   : 0;
+  g_free (words->w);
+  g_free (words->bias);
+  g_free (words->table);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Words, words_clear)
 
-  for (guint64 i = 0; i < width; i++)
-    sum += x[i] * ir_tensor_get_double (w, (expert * n + row) * width + i);
+/* How many letters a word has; 0: it is none. */
+static gint64
+word_length (const Words *words, gint64 word)
+{
+  gint64 n = 0;
+
+  for (gint64 i = 0; i < words->letters; i++)
+    {
+      gboolean there = ir_tensor_get_int64 (words->words, (guint64) (word * words->letters + i)) >
+                       0;
+      if (i == 0 && !there)
+        return 0;
+      n += there;
+    }
+  return n;
+}
+
+/* What filter @filter gives for the window that begins with letter @first. */
+static double
+filtered (const Words *words, gint64 word, gint64 first, gint64 filter)
+{
+  double sum = words->bias[filter];
+
+  for (gint64 i = 0; i < words->window; i++)
+    {
+      gint64 letter = ir_tensor_get_int64 (words->words,
+                                           (guint64) (word * words->letters + first + i));
+      sum += ir_block_dot (words->w + (filter * words->window + i) * words->size,
+                           words->table + letter * words->size, (guint64) words->size);
+    }
   return sum;
 }
 
-static double
-act (const Mixture *m, double x)
+static gboolean
+words_init (Words *words, IrCall *call, GError **error)
 {
-  if (strcmp (m->activation, "relu") == 0)
-    return MAX (x, 0);
-  if (strcmp (m->activation, "gelu") == 0)
-    return 0.5 * x * (1 + tanh (0.7978845608028654 * (x + 0.044715 * x * x * x)));
-  if (strcmp (m->activation, "silu") == 0)
-    return x / (1 + exp (-x));
-  return x;
-}
+  const gint64 *w = ir_tensor_dims (ir_call_input (call, 1));
 
-/* What goes into fc2, to the first numbers of @m->in. */
-static void
-gate (Mixture *m, guint64 expert, const double *x)
-{
-  gboolean third = ir_call_has_input (m->call, 6);
-
-  for (guint64 i = 0; i < m->fused * m->inner; i++)
-    m->in[i] = dense (m, 2, 3, expert, m->fused * m->inner, i, x, m->hidden);
-  for (guint64 i = 0; i < m->inner; i++)
+  words->words = ir_call_input (call, 0);
+  words->letters = ir_tensor_dims (words->words)[1];
+  words->filters = w[0];
+  words->window = w[2];
+  words->size = w[3];
+  words->n_rows = ir_tensor_dims (ir_call_input (call, 3))[0];
+  for (guint64 i = 0; i < ir_tensor_n_elements (words->words); i++)
     {
-      if (m->fused == 1)
-        {
-          double y = act (m, m->in[i]);
-          m->in[i] = third ? y * dense (m, 6, 7, expert, m->inner, i, x, m->hidden) : y;
-          continue;
-        }
-      double g = m->in[m->interleaved ? 2 * i : i];
-      double l = m->in[m->interleaved ? 2 * i + 1 : m->inner + i];
-      g = MIN (g, m->limit);
-      l = CLAMP (l, -m->limit, m->limit);
-      m->in[i] = g / (1 + exp (-m->alpha * g)) * (l + m->beta);
+      gint64 letter = ir_tensor_get_int64 (words->words, i);
+      if (letter < 0 || letter >= words->n_rows)
+        return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
+                             "letter %" G_GINT64_FORMAT " is none of the %" G_GINT64_FORMAT
+                             " rows of C",
+                             letter, words->n_rows);
     }
+  words->w = ir_block_load_new (call, 1, error);
+  words->bias = words->w != NULL ? ir_block_load_new (call, 2, error) : NULL;
+  words->table = words->bias != NULL ? ir_block_load_new (call, 3, error) : NULL;
+  return words->table != NULL;
 }
 
-/* The weight of the @nth best expert of a row, which is @best. */
-static double
-routing_weight (const Mixture *m, const double *logits, const guint64 *best, guint64 nth)
+/* Words [words, letters], filters [filters, 1, letters, size], their bias, and rows of letters. */
+gboolean
+ir_ref_word_conv_embedding (IrCall *call, GError **error)
 {
-  double most = logits[best[0]], sum = 0;
+  g_auto (Words) words = { 0 };
 
-  for (guint64 i = 0; i < (m->normalized ? m->k : m->experts); i++)
-    sum += exp (logits[m->normalized ? best[i] : i] - most);
-  return exp (logits[best[nth]] - most) / sum;
-}
-
-static void
-choose (const Mixture *m, const double *logits, guint64 *best)
-{
-  for (guint64 i = 0; i < m->k; i++)
+  if (!ir_ref_prepare (call, error) || !words_init (&words, call, error))
+    return FALSE;
+  IrTensor *y = ir_block_new_output (call, 0, error);
+  if (y == NULL)
+    return FALSE;
+  guint64 n = ir_tensor_n_elements (y);
+  for (guint64 i = 0; i < n; i++)
     {
-      gboolean found = FALSE;
-      for (guint64 e = 0; e < m->experts; e++)
-        {
-          gboolean taken = FALSE;
-          for (guint64 j = 0; j < i; j++)
-            taken |= best[j] == e;
-          if (!taken && (!found || logits[e] > logits[best[i]]))
-            {
-              best[i] = e;
-              found = TRUE;
-            }
-        }
+      gint64 word = (gint64) (i / (guint64) words.filters), length = word_length (&words, word);
+      gint64 n_windows = MAX (length, words.window) - words.window + 1;
+      double most = length > 0 ? -1 : 0;
+
+      if (ir_block_cancelled (call, error))
+        return FALSE;
+      for (gint64 first = 0; length > 0 && first < n_windows; first++)
+        most = MAX (most,
+                    tanh (filtered (&words, word, first, (gint64) (i % (guint64) words.filters))));
+      ir_block_store (y, i, 1, &most);
     }
+  return TRUE;
+}
+
+/* -- NGramHashMapping -- */
+
+typedef struct
+{
+  const IrTensor *ids, *past; /* the latter nullable */
+  gint64 positions, before;   /* of a sample; words that are looked back at */
+  gint64 pad;
+  gboolean narrow; /* of 32 bits */
+} Hashes;
+
+static gint64
+wrapped (const Hashes *h, guint64 value)
+{
+  return h->narrow ? (gint32) (guint32) value : (gint64) value;
+}
+
+/* The word at @position of a sample, which may lie before its first. */
+static gint64
+word_at (const Hashes *h, gint64 sample, gint64 position)
+{
+  if (position >= 0)
+    return ir_tensor_get_int64 (h->ids, (guint64) (sample * h->positions + position));
+  return h->past != NULL
+             ? ir_tensor_get_int64 (h->past, (guint64) (sample * h->before + h->before + position))
+             : h->pad;
+}
+
+/* The words up to @position, @n together. */
+static gint64
+mixed (const Hashes *h, const IrTensor *multipliers, gint64 sample, gint64 position, gint64 n)
+{
+  gint64 mix = 0;
+
+  for (gint64 k = 0; k < n; k++)
+    mix ^= wrapped (h, (guint64) word_at (h, sample, position - k) *
+                           (guint64) ir_tensor_get_int64 (multipliers, (guint64) k));
+  return mix;
 }
 
 static gboolean
-mixture_init (Mixture *m, IrCall *call, GError **error)
+hashes_init (Hashes *h, IrCall *call, GError **error)
 {
-  static const char *const known[] = { "relu", "gelu", "silu", "identity", "swiglu", NULL };
-  const gint64 *fc1 = ir_tensor_dims (ir_call_input (call, 2));
+  const IrTensor *sizes = ir_call_input (call, 2);
 
-  m->call = call;
-  m->activation = ir_call_string (call, "activation_type", "relu");
-  m->hidden = (guint64) fc1[2];
-  m->experts = (guint64) fc1[0];
-  m->inner = (guint64) ir_tensor_dims (ir_call_input (call, 4))[2];
-  m->fused = strcmp (m->activation, "swiglu") == 0 && (guint64) fc1[1] == 2 * m->inner ? 2 : 1;
-  m->rows = m->hidden > 0 ? ir_tensor_n_elements (ir_call_input (call, 0)) / m->hidden : 0;
-  m->k = (guint64) ir_call_int (call, "k", 1);
-  m->alpha = ir_call_float (call, "activation_alpha", 1);
-  m->beta = ir_call_float (call, "activation_beta", 0);
-  m->limit = ir_call_float (call, "swiglu_limit", INFINITY);
-  m->normalized = ir_call_int (call, "normalize_routing_weights", 0) != 0;
-  m->interleaved = ir_call_int (call, "swiglu_fusion", 0) == 1;
-  if (!g_strv_contains (known, m->activation) || ir_call_int (call, "use_sparse_mixer", 0) != 0 ||
-      (m->fused == 1 && strcmp (m->activation, "swiglu") == 0))
-    return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
-                         "activation_type %s, or use_sparse_mixer, is not supported",
-                         m->activation);
-  return m->k >= 1 && m->k <= m->experts && m->k <= 64
-             ? TRUE
-             : ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
-                             "k is none that the experts allow");
+  h->ids = ir_call_input (call, 0);
+  h->past = ir_call_input (call, 3);
+  h->narrow = ir_tensor_dtype (h->ids) == IR_DTYPE_INT32;
+  h->positions = ir_tensor_dims (h->ids)[1];
+  h->before = ir_call_int (call, "max_ngram_size", 2) - 1;
+  h->pad = ir_call_int (call, "pad_id", 0);
+  if (h->narrow && h->pad != (gint32) h->pad)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "pad_id is %" G_GINT64_FORMAT ", which is no int32", h->pad);
+  for (guint64 i = 0; i < ir_tensor_n_elements (sizes); i++)
+    if (ir_tensor_get_int64 (sizes, i) <= 0)
+      return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "a vocabulary size is not positive");
+  return TRUE;
 }
 
-/* Rows, the logits of the experts, and the weights and biases of fc1, fc2 and perhaps fc3. */
+/* Words [batch, positions], a multiplier for each that is looked at, a size for each hash, the words
+ * before. */
 gboolean
-ir_ref_moe (IrCall *call, GError **error)
+ir_ref_ngram_hash_mapping (IrCall *call, GError **error)
 {
-  Mixture m = { 0 };
+  Hashes h;
 
-  if (!ir_ref_prepare (call, error) || !ir_block_check_float (call, error) ||
-      !mixture_init (&m, call, error))
+  if (!ir_ref_prepare (call, error) || !hashes_init (&h, call, error))
     return FALSE;
   IrTensor *y = ir_block_new_output (call, 0, error);
-  g_autofree double *x = y != NULL ? ir_block_load_new (call, 0, error) : NULL;
-  g_autofree double *logits = x != NULL ? ir_block_load_new (call, 1, error) : NULL;
-  g_autofree double *in = logits != NULL ? ir_block_new (call, m.fused * m.inner, error) : NULL;
-  g_autofree double *sums = in != NULL ? ir_block_new (call, m.hidden, error) : NULL;
-  if (sums == NULL)
+  IrTensor *present = y != NULL && ir_call_has_output (call, 1)
+                          ? ir_block_new_output (call, 1, error)
+                          : NULL;
+  if (y == NULL || (present == NULL && ir_call_has_output (call, 1)))
     return FALSE;
-  m.in = in;
-  for (guint64 row = 0; row < m.rows; row++)
+  gint64 heads = ir_call_int (call, "n_head_per_ngram", 1), all = h.before * heads;
+  guint64 n = ir_tensor_n_elements (y);
+  for (guint64 i = 0; i < n; i++)
     {
-      guint64 best[64];
-      if (ir_block_cancelled (call, error))
+      gint64 row = (gint64) (i / (guint64) all), head = (gint64) (i % (guint64) all);
+      gint64 size = ir_tensor_get_int64 (ir_call_input (call, 2), (guint64) head);
+      gint64 hash = mixed (&h, ir_call_input (call, 1), row / h.positions, row % h.positions,
+                           head / heads + 2) %
+                    size;
+
+      if (head == 0 && ir_block_cancelled (call, error))
         return FALSE;
-      choose (&m, logits + row * m.experts, best);
-      ir_block_fill (sums, m.hidden, 0);
-      for (guint64 i = 0; i < m.k; i++)
-        {
-          double weight = routing_weight (&m, logits + row * m.experts, best, i);
-          gate (&m, best[i], x + row * m.hidden);
-          for (guint64 h = 0; h < m.hidden; h++)
-            sums[h] += weight * dense (&m, 4, 5, best[i], m.hidden, h, m.in, m.inner);
-        }
-      ir_block_store (y, row * m.hidden, m.hidden, sums);
+      hash += hash < 0 ? size : 0;
+      ir_ref_store_int (y, i, 1, &hash);
+    }
+  for (guint64 i = 0; present != NULL && i < ir_tensor_n_elements (present); i++)
+    {
+      gint64 word = word_at (&h, (gint64) i / h.before,
+                             h.positions - h.before + (gint64) i % h.before);
+      ir_ref_store_int (present, i, 1, &word);
     }
   return TRUE;
 }

@@ -3,17 +3,10 @@
 #include "config.h"
 
 #include "core/exec/ref/block.h"
+#include "core/exec/ref/n-bits.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/exec/ref/ref.h"
-
-/* Number @i of @bits each, the first in the low bits of a byte. */
-static guint
-number_at (const guint8 *data, guint64 i, guint bits)
-{
-  guint per_byte = 8 / bits;
-
-  return data[i / per_byte] >> (i % per_byte * bits) & ((1u << bits) - 1);
-}
+#include <string.h>
 
 static gboolean
 needs (const IrCall *call, guint slot, guint64 n, GError **error)
@@ -96,7 +89,7 @@ zero_of (const Blocks *b, guint64 column, guint64 block)
   if (ir_tensor_dtype (b->zeros) != IR_DTYPE_UINT8)
     return ir_tensor_get_double (b->zeros, column * b->blocks + block);
   guint64 row = (b->blocks * b->bits + 7) / 8;
-  return number_at ((const guint8 *) ir_tensor_data (b->zeros) + column * row, block, b->bits);
+  return ir_n_bits_at ((const guint8 *) ir_tensor_data (b->zeros) + column * row, block, b->bits);
 }
 
 static gboolean
@@ -146,8 +139,8 @@ ir_ref_matmul_n_bits (IrCall *call, GError **error)
                                            : i / b.block;
           if (block >= b.blocks)
             return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "g_idx names no block");
-          guint number = number_at (b.data + (column * b.blocks + i / b.block) * b.bytes,
-                                    i % b.block, b.bits);
+          guint number = ir_n_bits_at (b.data + (column * b.blocks + i / b.block) * b.bytes,
+                                       i % b.block, b.bits);
           p.column[i] = (number - zero_of (&b, column, block)) *
                         ir_tensor_get_double (b.scales, column * b.blocks + block);
         }
@@ -219,6 +212,62 @@ ir_ref_matmul_bnb4 (IrCall *call, GError **error)
   return product_finish (&p, 3, error);
 }
 
+/* -- MatMulFpQ4 -- */
+
+/* Blocks of a column one behind the other, and columns: a scale in float, perhaps a zero point, and
+ * numbers of 4 bits, of each 32 the first half in the low bits. */
+typedef struct
+{
+  guint64 size, head, bytes; /* numbers; bytes before them, and all */
+  gboolean with_zero;
+} Q4Block;
+
+static double
+q4_number (const guint8 *block, const Q4Block *kind, guint64 i)
+{
+  const guint8 *byte = block + kind->head + i / 32 * 16 + i % 16;
+  guint code = i % 32 < 16 ? *byte & 15 : *byte >> 4;
+  float scale;
+
+  memcpy (&scale, block, sizeof scale);
+  return ((double) code - (kind->with_zero ? block[sizeof scale] : 8)) * (double) scale;
+}
+
+/* A [.., K], bytes, and [K, N]. */
+gboolean
+ir_ref_matmul_fp_q4 (IrCall *call, GError **error)
+{
+  static const Q4Block kinds[] = { { 32, 4, 20, FALSE },
+                                   { 32, 5, 21, TRUE },
+                                   { 64, 4, 36, FALSE } };
+  g_auto (Product) p = { 0 };
+  g_autofree gint64 *shape = NULL;
+  guint n;
+
+  if (!ir_ref_prepare (call, error) || !ir_block_check_float (call, error))
+    return FALSE;
+  const Q4Block *kind = &kinds[ir_call_int (call, "blk_quant_type", 1)];
+  if (!ir_call_input_ints (call, 2, &shape, &n) ||
+      ir_tensor_dtype (ir_call_input (call, 1)) != IR_DTYPE_UINT8)
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "B is no uint8, or B_shape no shape");
+  guint64 k = (guint64) shape[0], columns = (guint64) shape[1], all;
+  guint64 blocks = (k + kind->size - 1) / kind->size;
+  if (!g_uint64_checked_mul (&all, blocks * kind->bytes, columns) || !needs (call, 1, all, error) ||
+      !product_init (&p, call, k, columns, error))
+    return FALSE;
+  const guint8 *data = ir_tensor_data (ir_call_input (call, 1));
+  for (guint64 column = 0; column < columns; column++)
+    {
+      if (ir_block_cancelled (call, error))
+        return FALSE;
+      for (guint64 i = 0; i < k; i++)
+        p.column[i] = q4_number (data + (column * blocks + i / kind->size) * kind->bytes, kind,
+                                 i % kind->size);
+      multiply_column (&p, column);
+    }
+  return product_finish (&p, 3, error);
+}
+
 /* -- GatherBlockQuantized -- */
 
 typedef struct
@@ -234,7 +283,7 @@ static double
 stored (const IrTensor *tensor, guint64 i, guint bits)
 {
   if (ir_tensor_dtype (tensor) == IR_DTYPE_UINT8)
-    return number_at (ir_tensor_data (tensor), i, bits);
+    return ir_n_bits_at (ir_tensor_data (tensor), i, bits);
   return ir_tensor_get_double (tensor, i);
 }
 

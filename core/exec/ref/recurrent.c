@@ -171,11 +171,24 @@ typedef struct
   Activation activations[MAX_ACTIVATIONS];
 } Direction;
 
+/* The attention of AttnLSTM: the memory of all samples, and for each direction the memory as the state
+ * is held against it. */
+typedef struct
+{
+  IrRecurrentMemory sizes;
+  double *contents, *keys[2]; /* [batch, steps, depth], [batch, steps, inner] */
+  double *query, *v, *layer;  /* weights of all directions; the last nullable: AW */
+  double *weights_of_memory;
+  double *scores, *turned, *context; /* scratch: [steps], [inner], [depth] */
+} Memory;
+
 struct _Layer
 {
   IrCall *call;
   IrRecurrent sizes;
-  gint64 in, hidden;
+  Memory *memory;    /* (nullable) */
+  double *step_x;    /* (nullable) scratch: X of a step, and what it attends to behind it: [in] */
+  gint64 in, hidden; /* columns of W */
   double clip;
   gboolean linear_before_reset, input_forget;
   /* One step: from x and the states h and c [hidden] to the next states. */
@@ -197,15 +210,13 @@ activate (const Layer *layer, const Activation *activation, double x)
 static double
 from_input (const Layer *layer, const Direction *d, gint64 row, const double *x)
 {
-  return ir_block_dot (d->w + row * layer->in, x, (guint64) layer->in) +
-         d->w_bias[row];
+  return ir_block_dot (d->w + row * layer->in, x, (guint64) layer->in) + d->w_bias[row];
 }
 
 static double
 from_state (const Layer *layer, const Direction *d, gint64 row, const double *h)
 {
-  return ir_block_dot (d->r + row * layer->hidden, h, (guint64) layer->hidden) +
-         d->r_bias[row];
+  return ir_block_dot (d->r + row * layer->hidden, h, (guint64) layer->hidden) + d->r_bias[row];
 }
 
 /* H = f (W x + R H + B) */
@@ -266,7 +277,9 @@ lstm_step (const Layer *layer, const Direction *d, const double *x, double *h, d
                           : activate (layer, f, gates[2 * n + k] + peephole[2 * n + k] * c[k]);
       c[k] = forget * c[k] + input * activate (layer, g, gates[3 * n + k]);
       double output = activate (layer, f, gates[n + k] + peephole[n + k] * c[k]);
-      h[k] = output * activate (layer, last, c[k]);
+      /* Of AttnLSTM, ONNX Runtime does not clip the cell. */
+      h[k] = output * (layer->memory != NULL ? last->kind->function (c[k], last->alpha, last->beta)
+                                             : activate (layer, last, c[k]));
     }
 }
 
@@ -294,6 +307,7 @@ static void
 layer_clear (Layer *layer)
 {
   g_free (layer->x);
+  g_free (layer->step_x);
   for (guint i = 0; i < G_N_ELEMENTS (layer->weights); i++)
     g_free (layer->weights[i]);
   g_free (layer->bias);
@@ -390,6 +404,138 @@ store_step (const Layer *layer, gint64 t, gint64 d, gint64 sequence, const doubl
                     (guint64) layer->hidden, h);
 }
 
+/* -- what AttnLSTM attends to -- */
+
+/* Adds @x [k] times @weights [k, n] to @y [n]. */
+static void
+multiply (const double *x, const double *weights, gint64 k, gint64 n, double *y)
+{
+  for (gint64 i = 0; i < k; i++)
+    ir_block_add_scaled (x[i], weights + i * n, (guint64) n, y);
+}
+
+static gboolean
+memory_length (const Layer *layer, gint64 sequence, gint64 *length, GError **error)
+{
+  const IrTensor *lengths = ir_call_input (layer->call, 12);
+  gint64 steps = layer->memory->sizes.steps;
+
+  *length = lengths != NULL ? ir_tensor_get_int64 (lengths, (guint64) sequence) : steps;
+  return (*length > 0 && *length <= steps) ||
+         ir_call_fail (layer->call, error, IR_OP_ERROR_VALUE,
+                       "memory %" G_GINT64_FORMAT " has length %" G_GINT64_FORMAT
+                       ", there are %" G_GINT64_FORMAT " steps",
+                       sequence, *length, steps);
+}
+
+/* The sum of the memory, by how well each step of it fits the state @h. */
+static void
+attend (const Layer *layer, gint64 d, gint64 sequence, gint64 length, const double *h)
+{
+  const Memory *m = layer->memory;
+  const IrRecurrentMemory *sizes = &m->sizes;
+  const double *v = m->v + d * sizes->inner;
+  double most = -INFINITY, sum = 0;
+
+  ir_block_fill (m->turned, (guint64) sizes->inner, 0);
+  multiply (h, m->query + d * layer->hidden * sizes->inner, layer->hidden, sizes->inner, m->turned);
+  for (gint64 t = 0; t < length; t++)
+    {
+      const double *key = m->keys[d] + (sequence * sizes->steps + t) * sizes->inner;
+      m->scores[t] = 0;
+      for (gint64 i = 0; i < sizes->inner; i++)
+        m->scores[t] += v[i] * tanh (key[i] + m->turned[i]);
+      most = MAX (most, m->scores[t]);
+    }
+  for (gint64 t = 0; t < length; t++)
+    sum += m->scores[t] = exp (m->scores[t] - most);
+  ir_block_fill (m->context, (guint64) sizes->depth, 0);
+  for (gint64 t = 0; t < length; t++)
+    ir_block_add_scaled (m->scores[t] / sum,
+                         m->contents + (sequence * sizes->steps + t) * sizes->depth,
+                         (guint64) sizes->depth, m->context);
+}
+
+/* What stands behind X in the next step. */
+static void
+attend_for_next (const Layer *layer, gint64 d, gint64 sequence, gint64 length, const double *h)
+{
+  const Memory *m = layer->memory;
+  const IrRecurrentMemory *sizes = &m->sizes;
+  double *next = layer->step_x + layer->sizes.in;
+
+  attend (layer, d, sequence, length, h);
+  if (m->layer == NULL)
+    {
+      memcpy (next, m->context, sizeof *next * (gsize) sizes->depth);
+      return;
+    }
+  const double *weights = m->layer + d * (layer->hidden + sizes->depth) * sizes->size;
+  ir_block_fill (next, (guint64) sizes->size, 0);
+  multiply (h, weights, layer->hidden, sizes->size, next);
+  multiply (m->context, weights + layer->hidden * sizes->size, sizes->depth, sizes->size, next);
+}
+
+static void
+memory_clear (Memory *m)
+{
+  g_free (m->contents);
+  g_free (m->keys[0]);
+  g_free (m->keys[1]);
+  g_free (m->query);
+  g_free (m->v);
+  g_free (m->layer);
+  g_free (m->weights_of_memory);
+  g_free (m->scores);
+  g_free (m->turned);
+  g_free (m->context);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Memory, memory_clear)
+
+static gboolean
+memory_load (Layer *layer, GError **error)
+{
+  IrCall *call = layer->call;
+  Memory *m = layer->memory;
+  const IrRecurrentMemory *sizes = &m->sizes;
+  gint64 rows = layer->sizes.batch * sizes->steps;
+
+  if ((m->query = ir_block_load_new (call, 8, error)) == NULL ||
+      (m->weights_of_memory = ir_block_load_new (call, 9, error)) == NULL ||
+      (m->v = ir_block_load_new (call, 10, error)) == NULL ||
+      (m->contents = ir_block_load_new (call, 11, error)) == NULL ||
+      (ir_call_has_input (call, 13) && (m->layer = ir_block_load_new (call, 13, error)) == NULL) ||
+      (m->scores = ir_block_new (call, (guint64) sizes->steps, error)) == NULL ||
+      (m->turned = ir_block_new (call, (guint64) sizes->inner, error)) == NULL ||
+      (m->context = ir_block_new (call, (guint64) sizes->depth, error)) == NULL ||
+      (layer->step_x = ir_block_new (call, (guint64) layer->in, error)) == NULL)
+    return FALSE;
+  for (guint d = 0; d < layer->sizes.n_directions; d++)
+    {
+      m->keys[d] = zeros_new (call, (guint64) (rows * sizes->inner), error);
+      if (m->keys[d] == NULL)
+        return FALSE;
+      for (gint64 row = 0; row < rows && !ir_block_cancelled (call, error); row++)
+        multiply (m->contents + row * sizes->depth,
+                  m->weights_of_memory + d * sizes->depth * sizes->inner, sizes->depth,
+                  sizes->inner, m->keys[d] + row * sizes->inner);
+    }
+  return !ir_block_cancelled (call, error);
+}
+
+/* What a step reads: X, and what the last one attended to. */
+static const double *
+step_input (const Layer *layer, gint64 row)
+{
+  if (layer->memory == NULL)
+    return layer->x + row * layer->in;
+  memcpy (layer->step_x, layer->x + row * layer->sizes.in,
+          sizeof *layer->step_x * (gsize) layer->sizes.in);
+  return layer->step_x;
+}
+
+/* -- a sequence -- */
+
 /* The reverse of a sequence is that of its own steps; those beyond its length stay where they are
  * and give zeros. */
 static gboolean
@@ -397,10 +543,13 @@ run_sequence (const Layer *layer, gint64 d, gint64 sequence, GError **error)
 {
   const IrRecurrent *sizes = &layer->sizes;
   gboolean backwards = sizes->reverse || d == 1;
-  gint64 length;
+  gint64 length, there = 0;
 
-  if (!read_length (layer->call, sequence, sizes->steps, &length, error))
+  if (!read_length (layer->call, sequence, sizes->steps, &length, error) ||
+      (layer->memory != NULL && !memory_length (layer, sequence, &there, error)))
     return FALSE;
+  for (gint64 i = sizes->in; layer->memory != NULL && i < layer->in; i++)
+    layer->step_x[i] = 0;
   load_state (layer, 5, d, sequence, layer->h);
   load_state (layer, 6, d, sequence, layer->c);
   for (gint64 step = 0; step < length; step++)
@@ -409,14 +558,15 @@ run_sequence (const Layer *layer, gint64 d, gint64 sequence, GError **error)
       gint64 row = sizes->batch_first ? sequence * sizes->steps + t : t * sizes->batch + sequence;
       if (ir_block_cancelled (layer->call, error))
         return FALSE;
-      layer->step (layer, &layer->directions[d], layer->x + row * layer->in, layer->h, layer->c);
+      layer->step (layer, &layer->directions[d], step_input (layer, row), layer->h, layer->c);
       store_step (layer, t, d, sequence, layer->h);
+      if (layer->memory != NULL)
+        attend_for_next (layer, d, sequence, there, layer->h);
     }
   store_state (layer, 1, d, sequence, layer->h);
   store_state (layer, 2, d, sequence, layer->c);
   memset (layer->h, 0, sizeof *layer->h * (gsize) layer->hidden);
-  for (gint64 t = length; t < sizes->steps;
-       t++)
+  for (gint64 t = length; t < sizes->steps; t++)
     store_step (layer, t, d, sequence, layer->h);
   return TRUE;
 }
@@ -431,7 +581,10 @@ layer_run (Layer *layer,
   IrCall *call = layer->call;
   Activation chosen[2][MAX_ACTIVATIONS];
 
-  if (!ir_ref_prepare (call, error) || !ir_recurrent_init (&layer->sizes, call, n_gates, error) ||
+  if (!ir_ref_prepare (call, error) ||
+      !(layer->memory != NULL
+            ? ir_recurrent_init_attended (&layer->sizes, &layer->memory->sizes, call, error)
+            : ir_recurrent_init (&layer->sizes, call, n_gates, error)) ||
       !read_activations (call, activations, n_activations, layer->sizes.n_directions, chosen,
                          error))
     return FALSE;
@@ -439,12 +592,12 @@ layer_run (Layer *layer,
   if (!(layer->clip > 0))
     return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "clip is %g, it must be positive",
                          layer->clip);
-  layer->in = layer->sizes.in;
+  layer->in = layer->sizes.in + (layer->memory != NULL ? layer->memory->sizes.size : 0);
   layer->hidden = layer->sizes.hidden;
   for (guint i = 0; i < call->n_outputs; i++)
     if (ir_call_has_output (call, i) && ir_block_new_output (call, i, error) == NULL)
       return FALSE;
-  if (!layer_load (layer, error))
+  if (!layer_load (layer, error) || (layer->memory != NULL && !memory_load (layer, error)))
     return FALSE;
   for (gint64 d = 0; d < layer->sizes.n_directions; d++)
     {
@@ -483,6 +636,19 @@ ir_ref_lstm (IrCall *call, GError **error)
 {
   static const char *const activations[] = { "Sigmoid", "Tanh", "Tanh" };
   g_auto (Layer) layer = { .call = call, .step = lstm_step };
+
+  layer.input_forget = ir_call_int (call, "input_forget", 0) != 0;
+  return layer_run (&layer, 4, activations, G_N_ELEMENTS (activations), error);
+}
+
+/* As ir_ref_lstm(), and weights of an attention, the memory that it is of, the lengths of that, and
+ * the weights of one more layer. Source: com.microsoft AttnLSTM 1. */
+gboolean
+ir_ref_attn_lstm (IrCall *call, GError **error)
+{
+  static const char *const activations[] = { "Sigmoid", "Tanh", "Tanh" };
+  g_auto (Memory) memory = { 0 };
+  g_auto (Layer) layer = { .call = call, .step = lstm_step, .memory = &memory };
 
   layer.input_forget = ir_call_int (call, "input_forget", 0) != 0;
   return layer_run (&layer, 4, activations, G_N_ELEMENTS (activations), error);

@@ -4,42 +4,21 @@
  * among threads; inside of one, oneDNN runs on that thread alone. */
 #include "config.h"
 
-#include "core/exec/cpu/cpu.h"
+#include "core/exec/cpu/attention.h"
 #include "core/exec/ref/ref.h"
 
 #include <math.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <string.h>
 
-#define BLOCK_ROWS 64                 /* queries at a time: enough for sgemm, scores stay in L2 */
-#define LEAST_TASK 1024               /* elements of a vector loop: the least that a block takes */
-#define MAX_SCORES (64 * 1024 * 1024) /* floats of one block; more goes to the reference */
+#define BLOCK_ROWS 64   /* queries at a time: enough for sgemm, scores stay in L2 */
+#define LEAST_TASK 1024 /* elements of a vector loop: the least that a block takes */
 
-/* Rows of one head lie @row apart, heads @head, batches @batch; in elements. */
-typedef struct
-{
-  const float *data;
-  gint64 batch, head, row;
-} Rows;
-
-typedef struct
-{
-  gint64 batch, q_heads, kv_heads, queries, keys, past, size, v_size;
-  Rows q, k, v;
-  const IrTensor *mask, *nonpad;
-  gint64 left, right;
-  gboolean causal, pads_mask;
-  gboolean selects; /* a score that the mask does not keep becomes fill */
-  float scale, softcap, fill;
-  float empty;   /* weights of a query that sees no key */
-  gboolean safe; /* weights that are no number are 0 */
-} Attention;
-
-static Rows
+static CpuRows
 rows_of (const IrTensor *tensor, gint64 n_heads, gint64 *heads, gint64 *length, gint64 *size)
 {
   const gint64 *dims = ir_tensor_dims (tensor);
-  Rows rows = { .data = ir_tensor_data (tensor) };
+  CpuRows rows = { .data = ir_tensor_data (tensor) };
 
   if (ir_tensor_rank (tensor) == 4)
     {
@@ -73,7 +52,7 @@ mask_slot (const IrOp *op)
 
 /* Queries, keys and values that lie side by side in the last axis of one input. */
 static void
-packed_init (Attention *a, const IrTensor *qkv, gint64 n_heads)
+packed_init (CpuAttention *a, const IrTensor *qkv, gint64 n_heads)
 {
   a->q = rows_of (qkv, n_heads, &a->q_heads, &a->queries, &a->size);
   a->size = a->v_size = a->q.head = a->size / 3;
@@ -85,7 +64,7 @@ packed_init (Attention *a, const IrTensor *qkv, gint64 n_heads)
 }
 
 static void
-separate_init (Attention *a, const IrCall *call)
+separate_init (CpuAttention *a, const IrCall *call)
 {
   gint64 heads, length;
 
@@ -98,8 +77,9 @@ separate_init (Attention *a, const IrCall *call)
 }
 
 static void
-attention_init (Attention *a, const IrCall *call)
+attention_init (CpuAttention *a, const IrCall *call)
 {
+  const IrTensor *nonpad = ir_call_input (call, 6);
   gboolean ours = g_strcmp0 (call->op->domain, "irscope") == 0;
 
   a->batch = ir_tensor_dims (ir_call_input (call, 0))[0];
@@ -113,7 +93,7 @@ attention_init (Attention *a, const IrCall *call)
   a->fill = (float) ir_call_float (call, "fill", 0);
   a->safe = (call->op->flags & IR_OP_SAFE_WEIGHTS) != 0;
   a->empty = ours && !a->safe ? NAN : 0;
-  a->nonpad = ir_call_input (call, 6);
+  a->valid = nonpad != NULL ? ir_tensor_data (nonpad) : NULL;
   /* Far beyond any position, yet positions can be added to it. */
   a->left = MIN (ir_call_int (call, "left_window_size", -1), G_MAXINT64 / 4);
   a->right = MIN (ir_call_int (call, "right_window_size", -1), G_MAXINT64 / 4);
@@ -129,8 +109,8 @@ static void
 join (const IrCall *call,
       const float *past,
       gint64 n_past,
-      const Rows *now,
-      const Attention *a,
+      const CpuRows *now,
+      const CpuAttention *a,
       gint64 length,
       gint64 size,
       float *to)
@@ -149,10 +129,10 @@ join (const IrCall *call,
 /* Where the rows of past and present are needed in one place: the present output, or @scratch. */
 static gboolean
 join_input (IrCall *call,
-            const Attention *a,
+            const CpuAttention *a,
             guint slot,
             gint64 size,
-            Rows *rows,
+            CpuRows *rows,
             float **scratch,
             GError **error)
 {
@@ -171,7 +151,7 @@ join_input (IrCall *call,
                   : ir_call_fail (call, error, IR_OP_ERROR_LIMIT,
                                   "no memory for past and present together");
   join (call, cpu_floats (call, 3 + slot), a->past, rows, a, a->keys, size, to);
-  *rows = (Rows){ to, a->kv_heads * total * size, total * size, size };
+  *rows = (CpuRows){ to, a->kv_heads * total * size, total * size, size };
   return TRUE;
 }
 
@@ -179,11 +159,11 @@ join_input (IrCall *call,
 
 /* Keys [first, end) that the query sees by window, causality and padding. */
 static void
-visible (const Attention *a, gint64 batch, gint64 row, gint64 *first, gint64 *end)
+visible (const CpuAttention *a, gint64 batch, gint64 row, gint64 *first, gint64 *end)
 {
   gint64 total = a->past + a->keys;
-  gint64 valid = a->nonpad != NULL ? ir_tensor_get_int64 (a->nonpad, (guint64) batch) : total;
-  gint64 position = row + (a->nonpad != NULL ? valid - a->queries : a->past);
+  gint64 valid = a->valid != NULL ? a->valid[batch] : total;
+  gint64 position = row + (a->valid != NULL ? valid - a->queries : a->past);
 
   *first = a->left >= 0 ? MAX (position - a->left, 0) : 0;
   *end = MIN (valid, total);
@@ -233,8 +213,13 @@ replace (float *x, const guint8 *keep, float fill, gint64 n)
 /* Adds the mask to the visible scores; narrows @end where the mask is short. Its own row is read in
  * place: axes of size 1 repeat. %FALSE: all keys are masked. */
 static gboolean
-apply_mask (
-    const Attention *a, gint64 batch, gint64 head, gint64 row, gint64 first, gint64 *end, float *x)
+apply_mask (const CpuAttention *a,
+            gint64 batch,
+            gint64 head,
+            gint64 row,
+            gint64 first,
+            gint64 *end,
+            float *x)
 {
   guint rank = ir_tensor_rank (a->mask);
   const gint64 *dims = ir_tensor_dims (a->mask);
@@ -279,7 +264,7 @@ cap (float *x, gint64 n, float bound)
 
 /* Scores to weights; keys that are not seen weigh 0, unless they poison the row as a sum would. */
 static void
-weigh_row (const Attention *a, gint64 batch, gint64 head, gint64 row, float *x)
+weigh_row (const CpuAttention *a, gint64 batch, gint64 head, gint64 row, float *x)
 {
   gint64 total = a->past + a->keys, first, end;
   gboolean capped = a->softcap > 0, some;
@@ -306,16 +291,16 @@ weigh_row (const Attention *a, gint64 batch, gint64 head, gint64 row, float *x)
 
 /* -- blocks -- */
 
-/* Rows [first, first + n) of one head of queries. */
+/* CpuRows [first, first + n) of one head of queries. */
 static gboolean
 attend_block (const IrCall *call,
-              const Attention *a,
+              const CpuAttention *a,
               gint64 batch,
               gint64 head,
               gint64 first,
               gint64 n,
               float *scores,
-              const Rows *y)
+              const CpuRows *y)
 {
   gint64 total = a->past + a->keys, kv_head = head / (a->q_heads / a->kv_heads);
   const float *q = a->q.data + batch * a->q.batch + head * a->q.head + first * a->q.row;
@@ -338,8 +323,9 @@ attend_block (const IrCall *call,
   return cpu_multiply (call, &weighed);
 }
 
-static gboolean
-attend (const IrCall *call, const Attention *a, const Rows *y)
+/* All of it; FALSE: it was to stop, or something failed. */
+gboolean
+cpu_attend (const IrCall *call, const CpuAttention *a, const CpuRows *y)
 {
   gint64 total = a->past + a->keys, n_blocks = (a->queries + BLOCK_ROWS - 1) / BLOCK_ROWS;
   gint64 n_tasks = a->batch * a->q_heads * n_blocks;
@@ -370,7 +356,7 @@ attend (const IrCall *call, const Attention *a, const Rows *y)
 
 /* What is rare, or has no elements to multiply, is left to the reference. */
 static gboolean
-takes (const IrCall *call, const Attention *a)
+takes (const IrCall *call, const CpuAttention *a)
 {
   gint64 precision = ir_call_int (call, "softmax_precision", IR_DTYPE_FLOAT);
   gint64 total = a->past + a->keys;
@@ -378,20 +364,21 @@ takes (const IrCall *call, const Attention *a)
   return !ir_call_has_output (call, 3) && ir_call_has_output (call, 0) &&
          precision == IR_DTYPE_FLOAT && a->batch > 0 && a->q_heads > 0 && a->kv_heads > 0 &&
          a->queries > 0 && total > 0 && a->size > 0 && a->v_size > 0 && a->scale > 0 &&
-         total <= MAX_SCORES / BLOCK_ROWS &&
+         total <= CPU_MOST_KEYS &&
          (a->mask == NULL || ir_tensor_dtype (a->mask) == IR_DTYPE_BOOL ||
           (ir_tensor_dtype (a->mask) == IR_DTYPE_FLOAT && !a->selects));
 }
 
 static gboolean
-nonpad_fits (const Attention *a)
+nonpad_fits (const IrCall *call, const CpuAttention *a)
 {
-  for (gint64 i = 0; a->nonpad != NULL && i < a->batch; i++)
-    {
-      gint64 valid = ir_tensor_get_int64 (a->nonpad, (guint64) i);
-      if (valid < 0 || valid > a->keys)
-        return FALSE;
-    }
+  const IrTensor *nonpad = ir_call_input (call, 6);
+
+  if (nonpad != NULL && ir_tensor_dtype (nonpad) != IR_DTYPE_INT64)
+    return FALSE;
+  for (gint64 i = 0; a->valid != NULL && i < a->batch; i++)
+    if (a->valid[i] < 0 || a->valid[i] > a->keys)
+      return FALSE;
   return TRUE;
 }
 
@@ -401,12 +388,12 @@ run_attention (IrCall *call, GError **error)
   g_autofree float *keys = NULL;
   g_autofree float *values = NULL;
   gint64 dims[4], heads, length, size;
-  Attention a;
+  CpuAttention a;
 
   if (!call->op->infer (call, error))
     return FALSE;
   attention_init (&a, call);
-  if (!takes (call, &a) || !nonpad_fits (&a))
+  if (!takes (call, &a) || !nonpad_fits (call, &a))
     return ir_ref_run (call, error);
   const IrTensor *q = ir_call_input (call, 0);
   memcpy (dims, ir_tensor_dims (q), sizeof *dims * ir_tensor_rank (q));
@@ -415,8 +402,8 @@ run_attention (IrCall *call, GError **error)
       !join_input (call, &a, 1, a.size, &a.k, &keys, error) ||
       !join_input (call, &a, 2, a.v_size, &a.v, &values, error))
     return FALSE;
-  Rows y = rows_of (call->outputs[0].tensor, a.q_heads, &heads, &length, &size);
-  return attend (call, &a, &y) ||
+  CpuRows y = rows_of (call->outputs[0].tensor, a.q_heads, &heads, &length, &size);
+  return cpu_attend (call, &a, &y) ||
          (!ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error));
 }
 

@@ -1,7 +1,7 @@
 /* What stands around attention in float32: RMSNormalization, rotary positions, Swish and SwiGLU. */
 #include "config.h"
 
-#include "core/exec/cpu/cpu.h"
+#include "core/exec/cpu/attention.h"
 #include "core/exec/cpu/vector-math.h"
 #include "core/exec/ref/ref.h"
 
@@ -112,6 +112,19 @@ rotate_pairs (const Head *head)
       y[2 * i] = cosines[i] * a - sines[i] * b;
       y[2 * i + 1] = sines[i] * a + cosines[i] * b;
     }
+}
+
+void
+cpu_turn_head (const float *x,
+               const float *cosines,
+               const float *sines,
+               gint64 half,
+               gboolean neighbours,
+               float *y)
+{
+  const Head head = { x, cosines, sines, y, half };
+
+  (neighbours ? rotate_pairs : rotate_halves) (&head);
 }
 
 typedef struct

@@ -6,7 +6,6 @@
 
 #include "core/exec/kernel/size.h"
 
-#include <math.h>
 
 const IrBackend *
 cli_backend (const CliModelOptions *options, GError **error)
@@ -55,16 +54,16 @@ cli_limits (const CliModelOptions *options, IrRunLimits *limits, GError **error)
   if (!cli_parse_size ("--memory-limit", options->memory_limit, &limits->memory_limit, error) ||
       !cli_parse_size ("--output-limit", options->output_limit, &limits->output_limit, error))
     return FALSE;
-  if (options->iterations < 0 || !(seconds >= 0 && (seconds < 4e6 || isinf (seconds))))
+  if (options->iterations < 0 || !(seconds >= 0))
     {
       g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
                            "--max-iterations and --time-limit must be positive; 0: the default");
       return FALSE;
     }
   limits->iteration_limit = (guint64) options->iterations;
-  limits->time_limit_ms = isinf (seconds) ? G_MAXUINT
-                          : seconds > 0   ? (guint) MAX (seconds * 1000, 1)
-                                          : 0;
+  limits->time_limit_ms = seconds >= 4e6 ? G_MAXUINT
+                          : seconds > 0  ? (guint) MAX (seconds * 1000, 1)
+                                         : 0;
   if (limits->time_limit_ms != 0)
     cli_leave_limited ();
   return TRUE;

@@ -141,6 +141,41 @@ build_inputs (Builder *builder, const IrDraftGraph *draft, Scope *scope)
   return inputs;
 }
 
+/* What holds for values of both types; NULL: nothing. */
+static const IrType *
+common_type (IrContext *context, const IrType *a, const IrType *b)
+{
+  IrDim dims[IR_MAX_RANK];
+
+  if (!ir_type_is_tensor (a) || !ir_type_is_tensor (b) || a->dtype != b->dtype)
+    return NULL;
+  if (!ir_type_has_rank (a) || !ir_type_has_rank (b) || a->rank != b->rank)
+    return ir_type_tensor (context, a->dtype, IR_RANK_UNKNOWN, NULL);
+  for (int i = 0; i < a->rank; i++)
+    dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : IR_DIM_UNKNOWN;
+  return ir_type_tensor (context, a->dtype, a->rank, dims);
+}
+
+/* Where the default of an input contradicts what is declared of the input, that is a claim: a run has
+ * the one or the other. */
+static void
+check_default (Builder *builder, IrValue *input, const IrDraftValue *info)
+{
+  IrContext *context = builder->model->context;
+  const IrType *declared = input->type, *held = ir_tensor_type (info->tensor, context);
+
+  if (declared == NULL || ir_type_merge (context, declared, held) != NULL)
+    return;
+  g_autofree char *was = ir_type_to_string (context, declared);
+  g_autofree char *is = ir_type_to_string (context, held);
+  g_autofree char *message = g_strdup_printf (
+      "Input \"%s\" is declared as %s, and its initializer is %s; neither is relied on.",
+      input->name, was, is);
+  problem_at (builder, IR_PROBLEM_TYPE_MISMATCH, NULL, input, info->place, message);
+  ir_edit_set_type (builder->edit, input, common_type (context, declared, held));
+  ir_edit_set_claim (builder->edit, input, declared);
+}
+
 static void
 build_initializers (Builder *builder, const IrDraftGraph *draft, Scope *scope)
 {
@@ -153,11 +188,14 @@ build_initializers (Builder *builder, const IrDraftGraph *draft, Scope *scope)
       if (value == NULL || value->initializer != NULL)
         value = define (builder, scope, info->name, info->place);
       if (info->tensor != NULL)
-        ir_edit_set_initializer (builder->edit, value, info->tensor);
-      if (value->type == NULL && info->tensor != NULL)
+        {
+          ir_edit_set_initializer (builder->edit, value, info->tensor);
+          check_default (builder, value, info);
+        }
+      if (value->type == NULL && value->claim == NULL && info->tensor != NULL)
         ir_edit_set_type (builder->edit, value,
                           ir_tensor_type (info->tensor, builder->model->context));
-      if (value->type == NULL && info->type != NULL)
+      if (value->type == NULL && value->claim == NULL && info->type != NULL)
         ir_edit_set_type (builder->edit, value, info->type);
       if (info->extra != NULL)
         ir_edit_set_value_extra (builder->edit, value, info->extra);

@@ -43,6 +43,18 @@ CASES = [
           a = NonZero (x)  b = NonZero (w)  s = Shape (a)  e = Expand (b, s)  z = Identity (e) }''',
      {'x': ('<f4', [4], [1, 0, 2, 3]), 'w': ('<f4', [4], [0, 5, 0, 0])},
      [('b', 'int64[1,m]', 'int64[1,1]')]),
+    ('an input whose initializer has another shape',
+     '''g (float[1] a, float[2,3] w) => (y) <float[6] w = {0, 1, 2, 3, 4, 5}, int64[2] c = {2, 3}> {
+          r = Reshape (w, c)  y = Add (a, r) }''',
+     {'a': ('<f4', [1], [1])}, []),
+    ('an input whose initializer has another shape, which is given as it is declared',
+     '''g (float[1] a, float[2,3] w) => (y) <float[6] w = {0, 1, 2, 3, 4, 5}, int64[1] c = {6}> {
+          r = Reshape (w, c)  y = Add (a, r) }''',
+     {'a': ('<f4', [1], [1]), 'w': ('<f4', [2, 3], range(6))}, []),
+    ('an input whose initializer is of another type',
+     '''g (float[6] a, int64[6] w) => (y) <float[6] w = {0, 1, 2, 3, 4, 5}> {
+          f = Cast <to = 1> (w)  y = Add (a, f) }''',
+     {'a': ('<f4', [6], range(6)), 'w': ('<i8', [6], range(6))}, []),
     ('a value in a branch',
      '''g (float[4,2] x, bool c) => (int64[a,b] z) {
           z = If (c) <

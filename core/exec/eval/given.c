@@ -101,7 +101,7 @@ make_file (const IrValue *input, GHashTable *sizes, const char *path, GError **e
 static gboolean
 shape_of_numbers (const IrValue *input, GArray *sizes, guint n, gint64 *dims, guint *rank)
 {
-  const IrType *type = input->type;
+  const IrType *type = ir_value_shown_type (input);
   guint64 known = 1;
   int open = -1;
 
@@ -158,19 +158,21 @@ put_number (IrTensor *tensor, guint64 at, const char *text)
 static IrTensor *
 make_numbers (const IrValue *input, GHashTable *bindings, const char *text, GError **error)
 {
-  const IrDtype dtype = ir_value_dtype (input);
+  const IrType *shown = ir_value_shown_type (input);
+  const IrDtype dtype = shown != NULL && ir_type_is_tensor (shown) ? shown->dtype
+                                                                   : IR_DTYPE_UNDEFINED;
   g_auto (GStrv) texts = g_strsplit (text, ",", -1);
   const guint n = g_strv_length (texts);
   g_autoptr (GArray) sizes = ir_free_dims (input->graph->model, bindings);
   gint64 dims[IR_MAX_RANK];
   guint rank;
 
-  if (input->type == NULL || !ir_type_is_tensor (input->type) ||
+  if (shown == NULL || !ir_type_is_tensor (shown) ||
       !(ir_dtype_is_float (dtype) || ir_dtype_is_integer (dtype) || dtype == IR_DTYPE_BOOL))
     return refuse (error, "the input is no tensor of numbers");
   if (!shape_of_numbers (input, sizes, n, dims, &rank))
     {
-      g_autofree char *type = ir_type_to_string (input->graph->model->context, input->type);
+      g_autofree char *type = ir_type_to_string (input->graph->model->context, shown);
 
       return refuse (error, "%u numbers do not fit %s", n, type);
     }

@@ -44,9 +44,11 @@ tell (IrClaims *claims, const IrValue *value, const IrType *found, const char *w
   g_autofree char *is = ir_type_to_string (context, found);
   g_autofree char *declared = ir_type_to_string (context, value->claim);
   IrWrongClaim wrong = { value->id, node != NULL ? node->id : 0, value->claim, found, NULL };
-  wrong.text = g_strdup_printf ("%s: %s %s is %s, the file declares %s%s", label,
-                                value->producer != NULL ? "output" : "input of the body",
-                                value->name, is, declared, why != NULL ? why : "");
+  const char *what = value->producer != NULL            ? "output"
+                     : value->graph == run->model->main ? "input"
+                                                        : "input of the body";
+  wrong.text = g_strdup_printf ("%s: %s %s is %s, the file declares %s%s", label, what, value->name,
+                                is, declared, why != NULL ? why : "");
   if (run->claims == NULL)
     {
       run->claims = g_array_new (FALSE, FALSE, sizeof (IrWrongClaim));

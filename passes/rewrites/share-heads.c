@@ -34,11 +34,14 @@ refuse (IrPassContext *context, const IrNode *attention, const char *reason)
   return FALSE;
 }
 
-/* Its producer, if nothing else reads @value. */
+/* Its producer, if nothing else reads @value or waits for it. */
 static IrNode *
-own_producer (const IrValue *value)
+own_producer (const IrPassContext *context, const IrValue *value)
 {
-  return value->n_uses == 1 && !ir_value_is_graph_output (value) ? value->producer : NULL;
+  return value->n_uses == 1 && !ir_value_is_graph_output (value) && value->producer != NULL &&
+                 !ir_pass_has_control (context, value->producer)
+             ? value->producer
+             : NULL;
 }
 
 /* Whether @type has @rank axes whose sizes are those in @dims, all known or symbols. */
@@ -55,12 +58,12 @@ has_dims (const IrType *type, guint rank, const IrDim *dims)
 
 /* What is behind Transposes of four axes that together change nothing. */
 static const IrValue *
-behind_transposes (const IrValue *value)
+behind_transposes (const IrPassContext *context, const IrValue *value)
 {
   guint8 perm[4] = { 0, 1, 2, 3 };
 
-  for (const IrNode *node = own_producer (value); node != NULL && ir_op_is (node, IR_OP_TRANSPOSE);
-       node = own_producer (value))
+  for (const IrNode *node = own_producer (context, value);
+       node != NULL && ir_op_is (node, IR_OP_TRANSPOSE); node = own_producer (context, value))
     {
       guint n = 0;
       const gint64 *own = ir_node_attr_ints (node, "perm", &n);
@@ -119,10 +122,10 @@ find_gathered (const IrNode *gather, Repeated *found)
 
 /* [b, heads, 1, t, d] --Expand [b, heads, n, t, d]--Reshape [b, heads * n, t, d]--> @value */
 static gboolean
-find_expanded (const IrNode *join, Repeated *found)
+find_expanded (const IrPassContext *context, const IrNode *join, Repeated *found)
 {
   const IrType *out = join->outputs[0]->type, *in = join->inputs[0]->type;
-  const IrNode *repeat = own_producer (join->inputs[0]), *before;
+  const IrNode *repeat = own_producer (context, join->inputs[0]), *before;
 
   if (repeat == NULL || !repeats (repeat) || !ir_type_is_tensor (in) || in->rank != 5 ||
       !ir_dim_is_known (in->dims[1]) || !ir_dim_is_known (in->dims[2]) || in->dims[1] < 1 ||
@@ -142,14 +145,14 @@ find_expanded (const IrNode *join, Repeated *found)
 }
 
 static gboolean
-find_repeated (const IrValue *value, Repeated *found)
+find_repeated (const IrPassContext *context, const IrValue *value, Repeated *found)
 {
-  const IrValue *behind = behind_transposes (value);
-  const IrNode *node = behind != NULL ? own_producer (behind) : NULL;
+  const IrValue *behind = behind_transposes (context, value);
+  const IrNode *node = behind != NULL ? own_producer (context, behind) : NULL;
 
   if (node != NULL && ir_op_is (node, IR_OP_GATHER))
     return find_gathered (node, found);
-  return node != NULL && ir_op_is (node, IR_OP_RESHAPE) && find_expanded (node, found);
+  return node != NULL && ir_op_is (node, IR_OP_RESHAPE) && find_expanded (context, node, found);
 }
 
 /* -- what is written -- */
@@ -183,7 +186,7 @@ static void
 remove_chain (IrPassContext *context, IrNode *node)
 {
   while (node != NULL && node->state == IR_STATE_LIVE && node->n_outputs == 1 &&
-         node->outputs[0]->n_uses == 0)
+         node->outputs[0]->n_uses == 0 && !ir_pass_has_control (context, node))
     {
       IrNode *next = node->n_inputs > 0 && node->inputs[0] != NULL ? node->inputs[0]->producer
                                                                    : NULL;
@@ -236,8 +239,8 @@ visit (IrPassContext *context, IrNode *node)
   if (grouped == NULL || ir_pass_is_open (node) || ir_pass_has_control (context, node) ||
       !attention_fits (context, node))
     return;
-  k = find_repeated (node->inputs[1], &found[0]);
-  v = find_repeated (node->inputs[2], &found[1]);
+  k = find_repeated (context, node->inputs[1], &found[0]);
+  v = find_repeated (context, node->inputs[2], &found[1]);
   if (!k || !v)
     {
       if (k || v)

@@ -253,3 +253,95 @@ test_rewrite (
     g_assert_true (says (model, reason));
   return g_steal_pointer (&model);
 }
+
+/* -- examples -- */
+
+#define IO "(float[n,4] x) => (float[n,4] y) "
+#define BRANCHES                                                                                   \
+  "then_branch = t () => (float[n,4] u) { u = Neg (x) }, else_branch = e () => "                   \
+  "(float[n,4] v) { v = Exp (x) }"
+#define BODY                                                                                       \
+  "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t) { "                     \
+  "more = Identity (go)  "
+
+/* Passes with a function of their own have no examples in their rows. */
+static const struct
+{
+  const char *rule, *example;
+} examples[] = {
+  { "fold-constants",
+    "(float[n,4] x, float[4] A, float[4] B) => (float[n,4] y) { a = Add (A, B)  y = Mul (x, a) }" },
+  { "fold-shape", IO "{ s = Shape (x)  y = Reshape (x, s) }" },
+  { "fold-known-contents",
+    IO "{ s = Shape (x)  i = Constant <value = int64[1] {1}> ()  d = Gather (s, i)  "
+       "f = Cast <to = 1> (d)  y = Mul (x, f) }" },
+  { "merge-equal-contents",
+    "(float[n,4] x, float[q,4] z) => (float[q,4] y) { s = Shape (z)  i = Constant <value = int64[1] "
+    "{0}> ()  d = Gather (s, i)  o = Constant <value = int64[1] {1}> ()  e = Slice (s, i, o)  "
+    "f = Cast <to = 1> (d)  g = Cast <to = 1> (e)  h = Add (f, g)  y = Mul (z, h) }" },
+  { "reshape-by-constant",
+    "(float[q,2,3] x) => (float[q,6] y) { s = Shape (x)  i = Constant <value = int64[1] {0}> ()  "
+    "d = Gather (s, i)  k = Constant <value = int64[1] {6}> ()  c = Concat <axis = 0> (d, k)  "
+    "y = Reshape (x, c) }" },
+  { "dead-node", IO "{ a = Exp (x)  y = Neg (x) }" },
+  { "unused-initializers", NULL },
+  { "share-constant", NULL },
+  { "merge-nodes", IO "{ a = Exp (x)  b = Exp (x)  y = Add (a, b) }" },
+  { "push-transposes",
+    "(float[n,3,4,5] x) => (float[n,3,4,5] y) { a = Transpose <perm = [0, 3, 1, 2]> (x)  "
+    "b = Relu (a)  y = Transpose <perm = [0, 2, 3, 1]> (b) }" },
+  { "push-transposes-through-sums",
+    "(float[n,3,4,5] x) => (float[n,3,4,5] y) { a = Transpose <perm = [0, 3, 1, 2]> (x)  "
+    "b = Softmax <axis = 1> (a)  y = Transpose <perm = [0, 2, 3, 1]> (b) }" },
+  { "merge-matmuls",
+    "(float[n,4] x, float[4,3] P, float[4,3] Q, float[4,3] R) => (float[n,3] y) { "
+    "a = MatMul (x, P)  b = MatMul (x, Q)  c = MatMul (x, R)  d = Sub (a, b)  y = Mul (d, c) }" },
+  { "split-slices",
+    IO "{ a = Constant <value = int64[1] {0}> ()  b = Constant <value = int64[1] {1}> ()  c = "
+       "Constant <value = int64[1] {4}> ()  d = Slice (x, a, b, b)  e = Slice (x, b, c, b)  y = "
+       "Concat <axis = 1> (e, d) }" },
+  { "split-sequences",
+    IO "{ k = Constant <value = int64 {3}> ()  i = Constant <value = int64 {0}> ()  j = Constant "
+       "<value = int64 {-1}> ()  s = SplitToSequence <axis = 1> (x, k)  d = SequenceAt (s, i)  e = "
+       "SequenceAt (s, j)  y = Concat <axis = 1> (e, d) }" },
+  { "fuse-shared-residual",
+    "(float[n,4] x, float[n,4] z, float[4] G, float[4] B) => (float[n,4] y) { s = Add (x, z)  v = "
+    "LayerNormalization (s, G, B)  y = Mul (v, s) }" },
+  { "share-heads",
+    "(float[n,4,3,8] q, float[n,2,5,8] k) => (float[n,4,3,8] y) { i = Constant <value = int64[4] {0, "
+    "0, 1, 1}> ()  v = Neg (k)  K = Gather <axis = 1> (k, i)  V = Gather <axis = 1> (v, i)  y = "
+    "irscope.Attention <scale: float = 0.5> (q, K, V) }" },
+  { "inline-branch", IO "{ c = Constant <value = bool {1}> ()  y = If (c) <" BRANCHES "> }" },
+  { "remove-loop", IO "{ m = Constant <value = int64 {0}> ()  a = Neg (x)  b = Loop (m, , a) " BODY
+                      "t = Exp (s) }>  y = Abs (b) }" },
+  { "unroll-loop",
+    IO "{ m = Constant <value = int64 {2}> ()  y = Loop (m, , x) " BODY "t = Neg (s) }> }" },
+  { "drop-unused-outputs",
+    "(float[n,4] x, bool c) => (float[n,4] y) { d, y = If (c) <then_branch = t () => (float[n,4] d1, "
+    "float[n,4] u) { d1 = Exp (x)  u = Neg (x) }, else_branch = e () => (float[n,4] v, float[n,4] w) "
+    "{ w = Exp (x)  v = Abs (x) }> }" },
+  { "hoist-invariant",
+    "(float[n,4] x, int64 often, float[4] A) => (float[n,4] y) { y = Loop (often, , x) " BODY
+    "a = Mul (x, A)  t = Add (s, a) }> }" },
+  { "merge-scans",
+    "(float[n,4] x) => (float[n,4] y, float[n,4] z) { y = Scan (x) <num_scan_inputs = 1, body = b "
+    "(float[4] e) => (float[4] r) { r = Exp (e) }>  z = Scan (x) <num_scan_inputs = 1, body = b2 "
+    "(float[4] e) => (float[4] r) { k = Constant <value = float {2.5}> ()  r = Mul (e, k) }> }" },
+  { "chain-scans",
+    "(float[n,4] x) => (float[n,4] y) { a = Scan (x) <num_scan_inputs = 1, body = b (float[4] e) => "
+    "(float[4] r) { r = Exp (e) }>  y = Scan (a) <num_scan_inputs = 1, body = b2 (float[4] e) => "
+    "(float[4] r) { k = Constant <value = float {2.5}> ()  r = Mul (e, k) }> }" },
+  { "merge-loops",
+    "(float[n,4] x, int64 often) => (float[n,4] y, float[n,4] z) { y = Loop (often, , x) " BODY
+    "t = Neg (s) }>  z = Loop (often, , x) <body = b2 (int64 i, bool go, float[n,4] s) => (bool "
+    "more, float[n,4] t) { more = Identity (go)  t = Mul (s, x) }> }" },
+};
+
+const char *
+test_example (const IrRule *rule)
+{
+  for (guint i = 0; rule->example == NULL && i < G_N_ELEMENTS (examples); i++)
+    if (strcmp (examples[i].rule, rule->name) == 0)
+      return examples[i].example;
+  return rule->example;
+}

@@ -23,3 +23,6 @@ void test_verify (IrModel *model);
  * a refusal has @reason (nullable) in it. (transfer full): the model; @original: what it was. */
 IrModel *test_rewrite (
     const char *text, const char *passes, guint n_nodes, const char *reason, IrModel **original);
+
+/* Where a rule applies: (nullable) its own example, or one for rules of passes that have a function of their own. */
+const char *test_example (const IrRule *rule);

@@ -26,87 +26,6 @@ typedef struct
   Place place;
 } Case;
 
-#define IO "(float[n,4] x) => (float[n,4] y) "
-#define BRANCHES                                                                                   \
-  "then_branch = t () => (float[n,4] u) { u = Neg (x) }, else_branch = e () => "                   \
-  "(float[n,4] v) { v = Exp (x) }"
-#define BODY                                                                                       \
-  "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t) { "                     \
-  "more = Identity (go)  "
-
-/* Passes with a function of their own have no examples in their rows. */
-static const struct
-{
-  const char *rule, *example;
-} examples[] = {
-  { "fold-constants",
-    "(float[n,4] x, float[4] A, float[4] B) => (float[n,4] y) { a = Add (A, B)  y = Mul (x, a) }" },
-  { "fold-shape", IO "{ s = Shape (x)  y = Reshape (x, s) }" },
-  { "fold-known-contents",
-    IO "{ s = Shape (x)  i = Constant <value = int64[1] {1}> ()  d = Gather (s, i)  "
-       "f = Cast <to = 1> (d)  y = Mul (x, f) }" },
-  { "merge-equal-contents",
-    "(float[n,4] x, float[q,4] z) => (float[q,4] y) { s = Shape (z)  i = Constant <value = int64[1] "
-    "{0}> ()  d = Gather (s, i)  o = Constant <value = int64[1] {1}> ()  e = Slice (s, i, o)  "
-    "f = Cast <to = 1> (d)  g = Cast <to = 1> (e)  h = Add (f, g)  y = Mul (z, h) }" },
-  { "reshape-by-constant",
-    "(float[q,2,3] x) => (float[q,6] y) { s = Shape (x)  i = Constant <value = int64[1] {0}> ()  "
-    "d = Gather (s, i)  k = Constant <value = int64[1] {6}> ()  c = Concat <axis = 0> (d, k)  "
-    "y = Reshape (x, c) }" },
-  { "dead-node", IO "{ a = Exp (x)  y = Neg (x) }" },
-  { "unused-initializers", NULL },
-  { "share-constant", NULL },
-  { "merge-nodes", IO "{ a = Exp (x)  b = Exp (x)  y = Add (a, b) }" },
-  { "push-transposes",
-    "(float[n,3,4,5] x) => (float[n,3,4,5] y) { a = Transpose <perm = [0, 3, 1, 2]> (x)  "
-    "b = Relu (a)  y = Transpose <perm = [0, 2, 3, 1]> (b) }" },
-  { "push-transposes-through-sums",
-    "(float[n,3,4,5] x) => (float[n,3,4,5] y) { a = Transpose <perm = [0, 3, 1, 2]> (x)  "
-    "b = Softmax <axis = 1> (a)  y = Transpose <perm = [0, 2, 3, 1]> (b) }" },
-  { "merge-matmuls",
-    "(float[n,4] x, float[4,3] P, float[4,3] Q, float[4,3] R) => (float[n,3] y) { "
-    "a = MatMul (x, P)  b = MatMul (x, Q)  c = MatMul (x, R)  d = Sub (a, b)  y = Mul (d, c) }" },
-  { "split-slices",
-    IO "{ a = Constant <value = int64[1] {0}> ()  b = Constant <value = int64[1] {1}> ()  c = "
-       "Constant <value = int64[1] {4}> ()  d = Slice (x, a, b, b)  e = Slice (x, b, c, b)  y = "
-       "Concat <axis = 1> (e, d) }" },
-  { "split-sequences",
-    IO "{ k = Constant <value = int64 {3}> ()  i = Constant <value = int64 {0}> ()  j = Constant "
-       "<value = int64 {-1}> ()  s = SplitToSequence <axis = 1> (x, k)  d = SequenceAt (s, i)  e = "
-       "SequenceAt (s, j)  y = Concat <axis = 1> (e, d) }" },
-  { "fuse-shared-residual",
-    "(float[n,4] x, float[n,4] z, float[4] G, float[4] B) => (float[n,4] y) { s = Add (x, z)  v = "
-    "LayerNormalization (s, G, B)  y = Mul (v, s) }" },
-  { "share-heads",
-    "(float[n,4,3,8] q, float[n,2,5,8] k) => (float[n,4,3,8] y) { i = Constant <value = int64[4] {0, "
-    "0, 1, 1}> ()  v = Neg (k)  K = Gather <axis = 1> (k, i)  V = Gather <axis = 1> (v, i)  y = "
-    "irscope.Attention <scale: float = 0.5> (q, K, V) }" },
-  { "inline-branch", IO "{ c = Constant <value = bool {1}> ()  y = If (c) <" BRANCHES "> }" },
-  { "remove-loop", IO "{ m = Constant <value = int64 {0}> ()  a = Neg (x)  b = Loop (m, , a) " BODY
-                      "t = Exp (s) }>  y = Abs (b) }" },
-  { "unroll-loop",
-    IO "{ m = Constant <value = int64 {2}> ()  y = Loop (m, , x) " BODY "t = Neg (s) }> }" },
-  { "drop-unused-outputs",
-    "(float[n,4] x, bool c) => (float[n,4] y) { d, y = If (c) <then_branch = t () => (float[n,4] d1, "
-    "float[n,4] u) { d1 = Exp (x)  u = Neg (x) }, else_branch = e () => (float[n,4] v, float[n,4] w) "
-    "{ w = Exp (x)  v = Abs (x) }> }" },
-  { "hoist-invariant",
-    "(float[n,4] x, int64 often, float[4] A) => (float[n,4] y) { y = Loop (often, , x) " BODY
-    "a = Mul (x, A)  t = Add (s, a) }> }" },
-  { "merge-scans",
-    "(float[n,4] x) => (float[n,4] y, float[n,4] z) { y = Scan (x) <num_scan_inputs = 1, body = b "
-    "(float[4] e) => (float[4] r) { r = Exp (e) }>  z = Scan (x) <num_scan_inputs = 1, body = b2 "
-    "(float[4] e) => (float[4] r) { k = Constant <value = float {2.5}> ()  r = Mul (e, k) }> }" },
-  { "chain-scans",
-    "(float[n,4] x) => (float[n,4] y) { a = Scan (x) <num_scan_inputs = 1, body = b (float[4] e) => "
-    "(float[4] r) { r = Exp (e) }>  y = Scan (a) <num_scan_inputs = 1, body = b2 (float[4] e) => "
-    "(float[4] r) { k = Constant <value = float {2.5}> ()  r = Mul (e, k) }> }" },
-  { "merge-loops",
-    "(float[n,4] x, int64 often) => (float[n,4] y, float[n,4] z) { y = Loop (often, , x) " BODY
-    "t = Neg (s) }>  z = Loop (often, , x) <body = b2 (int64 i, bool go, float[n,4] s) => (bool "
-    "more, float[n,4] t) { more = Identity (go)  t = Mul (s, x) }> }" },
-};
-
 /* Why a rule does not apply in some place. */
 static const struct
 {
@@ -116,15 +35,6 @@ static const struct
 } exceptions[] = {
   { "unused-initializers", PLACE_FUNCTION, "a function has no initializers" },
 };
-
-static const char *
-example_of (const char *rule)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (examples); i++)
-    if (strcmp (examples[i].rule, rule) == 0)
-      return examples[i].example;
-  return NULL;
-}
 
 /* -- the places -- */
 
@@ -428,6 +338,55 @@ test_place (gconstpointer data)
   check_file (model);
 }
 
+/* -- what has to stay -- */
+
+/* A new output of the main graph by a node of its own, which waits for @node or is awaited by it. */
+static void
+add_control (IrModel *model, IrNode *node, gboolean waits)
+{
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  g_autoptr (GPtrArray)
+      outputs = ends_of (model->main, ir_graph_output, ir_graph_n_outputs (model->main));
+  IrValue *input = ir_graph_input (model->main, 0);
+  IrNode *beside = ir_edit_add_node (edit, model->main, "Identity", NULL, "beside", 1, &input, 1);
+
+  g_ptr_array_add (outputs, beside->outputs[0]);
+  ir_edit_set_graph_outputs (edit, model->main, (IrValue *const *) outputs->pdata, outputs->len);
+  ir_edit_add_control (edit, waits ? node : beside, waits ? beside : node);
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+}
+
+/* Whichever node of an example another one waits for, or waits for another one: it stays, unless it is a
+ * constant or nobody reads it. */
+static void
+test_control (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (IrPipeline) pipeline = test_pipeline (c->pass);
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING, .verify = TRUE };
+
+  for (guint i = 0, n = 1; i < 2 * n; i++)
+    {
+      g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+      g_autoptr (IrModel) model = test_model (c->example);
+      g_autoptr (GPtrArray) nodes = ir_graph_nodes (model->main);
+      g_autoptr (GError) error = NULL;
+      IrNode *node = nodes->pdata[i / 2];
+
+      n = nodes->len;
+      if (ir_node_is_constant (node) || node->outputs[0]->n_uses == 0)
+        continue;
+      test_model_randomize (model, rand);
+      add_control (model, node, i % 2 == 0);
+      test_verify (model);
+      ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error);
+      g_assert_no_error (error);
+      g_test_message ("%s, node %u, %s", node->op_type, node->id, i % 2 ? "awaited" : "waits");
+      g_assert_cmpint (node->state, ==, IR_STATE_LIVE);
+      g_assert_true ((node->controls != NULL) == (i % 2 == 0));
+    }
+}
+
 static gboolean
 is_exception (const Case *c)
 {
@@ -442,12 +401,17 @@ add_cases (const IrPass *pass, const IrRule *rule)
 {
   for (guint place = 0; place < N_PLACES; place++)
     {
-      const char *example = rule->example != NULL ? rule->example : example_of (rule->name);
+      const char *example = test_example (rule);
       Case c = { pass, rule->name, example, rule->step_class, place };
       g_autofree char *path = g_strdup_printf ("/places/%s in %s", rule->name, place_names[place]);
 
       if (example != NULL && !is_exception (&c))
         g_test_add_data_func_full (path, g_memdup2 (&c, sizeof c), test_place, g_free);
+      if (example != NULL && place == 0)
+        {
+          g_autofree char *name = g_strdup_printf ("/places/%s beside control edges", rule->name);
+          g_test_add_data_func_full (name, g_memdup2 (&c, sizeof c), test_control, g_free);
+        }
     }
 }
 

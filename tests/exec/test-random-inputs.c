@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/exec/ref/twister.h"
 #include "core/io/io.h"
 #include "tests/exec/graphs.h"
 
@@ -201,11 +202,58 @@ test_limits (void)
   g_assert_error (cancelled, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
+/* What numpy's RandomState gives, behind the first and the second 624 words too. */
+static void
+test_twister (void)
+{
+  static const struct
+  {
+    guint32 seed;
+    guint at[5];
+    double uniform[5], normal[5];
+  } rows[] = {
+    { 0,
+      { 0, 311, 312, 623, 999 },
+      { 0.5488135039273248, 0.14694664540037505, 0.07952208258675575, 0.8130538632474607,
+        0.6771411441114241 },
+      { 1.764052345967664, 0, 0, 0, -0.35811407547985674 } },
+    { 5489,
+      { 0, 311, 312, 623, 999 },
+      { 0.8147236863931789, 0.5185949425105382, 0.9729745547638625, 0.666416217319468,
+        0.8667498969993187 },
+      { -0.7732891502316195, 0, 0, 0, 0.45922512678209815 } },
+    { G_MAXUINT32,
+      { 0, 311, 312, 623, 999 },
+      { 0.0976320289940138, 0.2845819535787153, 0.89887815082878, 0.16177415711968401,
+        0.556626859384112 },
+      { 0.6484086742306527, 0, 0, 0, 0.8396779525796308 } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      IrTwister uniform, normal;
+
+      ir_twister_init (&uniform, rows[i].seed);
+      ir_twister_init (&normal, rows[i].seed);
+      for (guint n = 0, k = 0; k < 5; n++)
+        {
+          double u = ir_twister_uniform (&uniform), g = ir_twister_normal (&normal);
+          if (n != rows[i].at[k])
+            continue;
+          g_assert_cmpfloat (u, ==, rows[i].uniform[k]);
+          if (rows[i].normal[k] != 0)
+            g_assert_cmpfloat_with_epsilon (g, rows[i].normal[k], 1e-14);
+          k++;
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/random/the same seed gives the same tensors", test_same_seed);
+  g_test_add_func ("/random/numbers are those of numpy", test_twister);
   g_test_add_func ("/random/indices lie within the table", test_indices);
   g_test_add_func ("/random/labels and rows of tables are there", test_labels_and_rows);
   g_test_add_func ("/random/masks are 0 or 1", test_masks);

@@ -14,7 +14,7 @@ tenth of their trials. FOLDER keeps everything, so a call that was stopped goes 
 What is left is unreached, unnoticed, over its budget, or equivalent (equivalent.txt says why).
 
 --where  only places whose name matches; --list prints the names   --tests   only these tests
---again  what survived, once more                                  --check   does equivalent.txt name places?
+--again  only what survived, again                                --check   does equivalent.txt name places?
 Exit status: 0 done, 1 something survived, 2 wrong usage or no build.
 """
 
@@ -357,11 +357,12 @@ def main():
         measured.save()
         m = measured.data[name]
         print(f"{name}: status {m['status']}, {len(m['cases'])} cases, {m['seconds']:.1f} s", flush=True)
-      list(pool.map(again, sorted((n for n, t in tests.items() if measured.data.get(n, {}).get("hash") != t["hash"]),
-                                  key=lambda n: not tests[n]["cases"])))
+      stale = [n for n, t in tests.items() if measured.data.get(n, {}).get("hash") != t["hash"]
+               or measured.data[n]["status"] not in (0, 77)]
+      list(pool.map(again, sorted(stale, key=lambda n: not tests[n]["cases"])))
     hunt = Hunt(tests, measured.data, numbers, args.budget)
-    todo = [p.key for p in drawn if p.key not in dropped and (p.key not in results.data or
-                                                             (args.again and results.data[p.key]["fate"] != "caught"))]
+    todo = [p.key for p in drawn if p.key not in dropped and
+            (results.data.get(p.key, {}).get("fate") not in (None, "caught") if args.again else p.key not in results.data)]
     random.Random(args.seed).shuffle(todo)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
       started = {pool.submit(hunt.one, key): key for key in todo}

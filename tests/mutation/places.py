@@ -145,7 +145,7 @@ def decisions(source, begin, end):
 def records(source, begin, end):
   """A statement of bookkeeping left out."""
   for found in re.finditer(r"^ +((\w+) \((?:[^;{}])*\));$", source.code[begin:end], re.M):
-    if found.group(2) in NOT_CALLS or re.match(r"g_return|g_assert|va_|G_|.*(free|unref|clear|delete)", found.group(2), re.I):
+    if found.group(2) in NOT_CALLS or re.match(r"g_return|g_assert|va_|G_|__builtin_prefetch|.*(free|unref|clear|delete)", found.group(2), re.I):
       continue
     a, b = begin + found.start(1), begin + found.end(1)
     if source.code[b:b + 1] != ";" or closing(source.code, source.code.index("(", a)) != b - 1:

@@ -338,7 +338,7 @@ static const struct
 };
 
 const char *
-test_example (const IrRule *rule)
+test_rule_example (const IrRule *rule)
 {
   for (guint i = 0; rule->example == NULL && i < G_N_ELEMENTS (examples); i++)
     if (strcmp (examples[i].rule, rule->name) == 0)

@@ -25,4 +25,4 @@ IrModel *test_rewrite (
     const char *text, const char *passes, guint n_nodes, const char *reason, IrModel **original);
 
 /* Where a rule applies: (nullable) its own example, or one for rules of passes that have a function of their own. */
-const char *test_example (const IrRule *rule);
+const char *test_rule_example (const IrRule *rule);

@@ -401,7 +401,7 @@ add_cases (const IrPass *pass, const IrRule *rule)
 {
   for (guint place = 0; place < N_PLACES; place++)
     {
-      const char *example = test_example (rule);
+      const char *example = test_rule_example (rule);
       Case c = { pass, rule->name, example, rule->step_class, place };
       g_autofree char *path = g_strdup_printf ("/places/%s in %s", rule->name, place_names[place]);
 

@@ -252,10 +252,10 @@ say (gconstpointer data, guint *n_tried, guint *n_taken)
 
   const IrRule *rule = pass->rules != NULL ? pass->rules : pass->documented_rules;
   for (; rule != NULL && rule->name != NULL; rule++)
-    if (test_example (rule) != NULL)
+    if (test_rule_example (rule) != NULL)
       {
         g_autoptr (GRand) rand = g_rand_new_with_seed (5);
-        g_autoptr (IrModel) model = test_model (test_example (rule));
+        g_autoptr (IrModel) model = test_model (test_rule_example (rule));
         test_model_randomize (model, rand);
         try_model (&t, model);
       }

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/exec/kernel/backend.h"
+#include "core/exec/schedule/kernel-choice.h"
 #include "core/exec/schedule/tasks.h"
 #include "tests/exec/graphs.h"
 
@@ -569,6 +570,29 @@ test_policies (void)
     }
 }
 
+/* Names of policies and kernels: those that there are, and no others. */
+static void
+test_names (void)
+{
+  g_auto (Builder) b = { 0 };
+  IrSchedulePolicy policy;
+
+  build_branches (&b);
+  g_assert_false (ir_schedule_policy_find ("none", &policy));
+  g_assert_false (ir_schedule_policy_find ("", &policy));
+  for (guint i = 1; i < b.model->nodes->len; i++)
+    {
+      const IrBackend *backend = ir_backend_find ("cpu");
+      const IrNode *node = ir_model_node (b.model, i);
+      g_auto (GStrv) choices = ir_kernel_choices (backend, node);
+
+      g_assert_true (g_strv_contains ((const char *const *) choices, "ref"));
+      for (guint k = 0; choices[k] != NULL; k++)
+        g_assert_true (ir_kernel_is_choice (backend, node, choices[k]));
+      g_assert_false (ir_kernel_is_choice (backend, node, "none"));
+    }
+}
+
 static void
 test_measured_costs (void)
 {
@@ -672,6 +696,7 @@ main (int argc, char **argv)
   g_test_add_func ("/schedules/streams keep every edge with the fewest waits", test_streams);
   g_test_add_func ("/schedules/graphs of 50,000 tasks are no trouble", test_long_graphs);
   g_test_add_func ("/schedules/every policy gives a valid schedule of a model", test_policies);
+  g_test_add_func ("/schedules/policies and kernels have names", test_names);
   g_test_add_func ("/schedules/measured times replace predicted ones", test_measured_costs);
   g_test_add_func ("/schedules/traces are read with care", test_traces_as_text);
   return g_test_run ();

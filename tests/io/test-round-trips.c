@@ -307,6 +307,42 @@ test_notes (void)
     }
 }
 
+/* What was removed is in no file. */
+static void
+test_removed (void)
+{
+  IrModel *(*const through[]) (IrModel *) = { test_through_text, test_through_json,
+                                              test_through_onnx };
+  g_autoptr (IrModel) model = test_read_text (test_rich_text);
+  IrGraph *unused = NULL;
+
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      IrGraph *graph = model->graphs->pdata[i];
+      if (graph->function != NULL && strcmp (graph->function->overload, "v2") == 0)
+        unused = graph;
+    }
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+    g_autoptr (GPtrArray) nodes = ir_graph_nodes (model->main);
+    for (guint i = 0; i < nodes->len; i++)
+      if (strcmp (((IrNode *) nodes->pdata[i])->op_type, "Sink") == 0)
+        ir_edit_remove_node (edit, nodes->pdata[i]);
+    ir_edit_remove_value (edit, ir_graph_find_value (model->main, "Z"));
+    ir_edit_remove_graph (edit, unused);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (through); i++)
+    {
+      g_autoptr (IrModel) again = through[i](model);
+      g_autofree char *written = ir_text_write (again);
+
+      g_assert_nonnull (strstr (written, "Twice <must"));
+      g_assert_null (strstr (written, "\"v2\""));
+      g_assert_null (strstr (written, "Sink"));
+      g_assert_null (strstr (written, " Z = "));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -326,6 +362,7 @@ main (int argc, char **argv)
   g_test_add_func ("/io/round trip/elided tensors come from the model below", test_elided);
   g_test_add_func ("/io/round trip/scopes come from names and metadata", test_scopes);
   g_test_add_func ("/io/round trip/notes stay", test_notes);
+  g_test_add_func ("/io/round trip/what was removed is not written", test_removed);
   g_test_add_func ("/io/round trip/files of every format", test_files);
   g_test_add_func ("/io/round trip/large tensors of text lie beside it", test_side_file);
   return g_test_run ();

@@ -131,6 +131,74 @@ test_zero_that_copies (void)
 #undef REST
 }
 
+/* What is computed from sizes and whole numbers is known, as sizes of what it makes. */
+static void
+test_numbers (void)
+{
+  static const struct
+  {
+    const char *nodes, *type;
+  } rows[] = {
+    { "z = Div (k, c)", "float[3,2]" },
+    { "z = Div (s, c)", "float[floor(n/2),floor(m/3)]" },
+    { "z = Div (s, t)", "float[floor(n/2),?]" },
+    { "z = Div (s, o)", "float[?,m]" },
+    { "z = Div (s, s)", "float[1,1]" },
+    { "z = Mod (k, c)", "float[0,1]" },
+    { "z = Mod (l, c)", "float[1,1]" },
+    { "z = Mod (s, c)", "float[mod(n, 2),mod(m, 3)]" },
+    { "z = Mod (k, d)", "float[2,1]" },
+    { "z = Mod (s, o)", "float[?,0]" },
+    { "z = Mod (s, l)", "float[?,mod(m, 7)]" },
+    { "z = Add (s, c)", "float[n + 2,m + 3]" },
+    { "z = Sub (s, c)", "float[n - 2,m - 3]" },
+    { "z = Sub (s, s)", "float[0,0]" },
+    { "z = Mul (s, c)", "float[2*n,3*m]" },
+    { "z = Mul (s, s)", "float[n*n,m*m]" },
+    { "z = Mul (k, o)", "float[0,7]" },
+    { "z = Min (s, c)", "float[min(n, 2),min(m, 3)]" },
+    { "z = Min (k, c)", "float[2,3]" },
+    { "z = Max (s, c)", "float[max(n, 2),max(m, 3)]" },
+    { "z = Max (k, c)", "float[6,7]" },
+    { "z = Max (s, o)", "float[n,max(m, 1)]" },
+    { "z = Min (s, o)", "float[0,min(m, 1)]" },
+    { "z = Max (l, c)", "float[2,7]" },
+    { "e = Equal (k, c)  z = Where (e, k, c)", "float[2,3]" },
+    { "e = Equal (s, s)  z = Where (e, s, c)", "float[n,m]" },
+    { "z = Identity (s)", "float[n,m]" },
+    { "z = Concat <axis = 0> (s, c)", "float[n,m,2,3]" },
+    { "z = Slice (s, b, a)", "float[n,m]" },
+    { "z = Gather (s, b)", "float[n]" },
+    { "z = Gather (s, u)", "float[m]" },
+    { "z = Squeeze (s)", "float[n,m]" },
+    { "p = ReduceProd <keepdims = 1> (s)  z = Concat <axis = 0> (p, c)", "float[m*n,2,3]" },
+    { "p = ReduceSum <keepdims = 1> (k)  z = Concat <axis = 0> (p, c)", "float[13,2,3]" },
+    { "p = ReduceMax <keepdims = 1> (k)  z = Concat <axis = 0> (p, c)", "float[7,2,3]" },
+    { "p = Size (x)  q = Unsqueeze (p, b)  z = Concat <axis = 0> (q, c)", "float[m*n,2,3]" },
+    { "z = Range (r0, r1, r2)", "float[1,4,7]" },
+    { "z = Expand (r2, v)", "float[3,3]" },
+    { "z = Shape <start = 1> (x)", "float[m]" },
+    { "z = Shape <end = -1> (x)", "float[n]" },
+    { "z = Mul (s, r2)", "float[3*n,3*m]" },
+    { "z = Sub (r1, s)", "float[-n + 8,-m + 8]" },
+    { "e = Equal (k, c)  f = Not (e)  z = Where (f, k, c)", "float[6,7]" },
+    { "e = Equal (c, d)  f = Not (e)  z = Where (f, k, c)", "float[6,3]" },
+    { "e = Equal (c, d)  z = Where (e, k, s)", "float[n,7]" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *nodes = g_strdup_printf ("s = Shape (x)  %s  y = ConstantOfShape (z)",
+                                                rows[i].nodes);
+      check (
+          17,
+          "(float[n,m] x) => (float[] y) <int64[2] k = {6, 7}, int64[2] c = {2, 3}, int64[2] d = {4, 3}, "
+          "int64[2] l = {-5, 7}, int64[2] o = {0, 1}, int64[2] t = {2, -1}, int64 b = {0}, int64[1] u = {1}, "
+          "int64 r0 = {1}, int64 r1 = {8}, int64 r2 = {3}, int64[1] v = {2}, int64 a = {5}>",
+          nodes, "y", rows[i].type);
+    }
+}
+
 static void
 test_expand_with_minus_one (void)
 {
@@ -540,6 +608,7 @@ main (int argc, char **argv)
   TEST ("a width divided by the number of heads resolves", test_width_divided);
   TEST ("a flattening by slices of the shape resolves", test_flatten_by_slice);
   TEST ("a zero in a shape may copy a dim", test_zero_that_copies);
+  TEST ("numbers are computed with", test_numbers);
   TEST ("a shape with -1 is completed by Where", test_expand_with_minus_one);
   TEST ("an Expand against ones resolves", test_expand_by_ones);
   TEST ("a range over a dim has that dim", test_range_of_shape);

@@ -239,7 +239,7 @@ vary_input (Variant *v, guint slot)
 static void
 vary_attr (Variant *v, const IrAttrSpec *spec)
 {
-  static const char *const ints[] = { "0", "1", "-1", "2", "-9", "5" };
+  static const char *const ints[] = { "0", "1", "-1", "2", "-9", "5", "6", "7", "10" };
   static const char *const lists[] = { "0",   "1",   "1,1", "2,2",     "1,1,1",
                                        "0,1", "1,0", "-1",  "1,1,1,1", "2,1" };
   static const char *const words[] = { "", "VALID", "SAME_UPPER", "linear", "pqr" };
@@ -269,6 +269,32 @@ vary_attr (Variant *v, const IrAttrSpec *spec)
   v->attrs->pdata[at + 1] = kept;
 }
 
+/* Inputs that the recipe has none for. */
+static void
+vary_count (Variant *v)
+{
+  const guint n = v->n_inputs, most = v->op->in.max < 0 ? n + 1 : (guint) v->op->in.max;
+
+  for (v->n_inputs = n + 1; v->n_inputs <= MIN (most + 1, MAX_INPUTS); v->n_inputs++)
+    {
+      Input *input = &v->inputs[v->n_inputs - 1];
+      *input = (Input){ .dtype = "float", .dims = { 3, 2, 4, 3, 2 } };
+      for (input->rank = 0; input->rank <= 5; input->rank++)
+        try_variant (v);
+      input->rank = 1;
+      input->dtype = "int32";
+      try_variant (v);
+      *input = (Input){ .dtype = NULL };
+    }
+  v->n_inputs = n;
+  if (n > 1)
+    {
+      v->n_inputs--;
+      try_variant (v);
+      v->n_inputs++;
+    }
+}
+
 static gboolean
 is_standard (const IrOp *op)
 {
@@ -290,12 +316,7 @@ vary (Variant *v)
   v->opset = LATEST;
   for (guint i = 0; i < v->n_inputs; i++)
     vary_input (v, i);
-  if (v->n_inputs > 1)
-    {
-      v->n_inputs--;
-      try_variant (v);
-      v->n_inputs++;
-    }
+  vary_count (v);
   for (const IrAttrSpec *spec = v->op->attrs; spec != NULL && spec->name != NULL; spec++)
     vary_attr (v, spec);
 }

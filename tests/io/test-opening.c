@@ -98,11 +98,44 @@ test_cancelled (gconstpointer extension)
   test_remove_folder (folder);
 }
 
+/* What cannot be read, in every format: a folder, nothing at all, and something else than it is called. */
+static void
+test_unreadable (void)
+{
+  static const char *const formats[] = { "onnx", "onnxtxt", "json", "dot", "npy", "" };
+  g_autofree char *folder = test_folder ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    for (guint k = 0; k < 4; k++)
+      {
+        g_autofree char *name = g_strdup_printf ("x%u.%s", k, formats[i]);
+        g_autofree char *path = g_build_filename (folder, name, NULL);
+        g_autoptr (GPtrArray) problems = ir_problems_new ();
+        g_autoptr (GError) error = NULL;
+
+        if (k == 1)
+          g_assert_cmpint (g_mkdir (path, 0777), ==, 0);
+        else if (k > 1)
+          g_assert_true (g_file_set_contents (path, "\x01}{", k == 2 ? 0 : 3, NULL));
+        g_autoptr (IrModel) model = ir_model_load (path, problems, NULL, &error);
+        g_assert_true ((model == NULL) == (error != NULL));
+        if (k < 2)
+          {
+            g_assert_null (model);
+            g_assert_nonnull (strstr (error->message, name));
+          }
+        else
+          g_assert_true (model == NULL || problems->len > 0);
+      }
+  test_remove_folder (folder);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/io/opening/weights are read when they are looked at", test_weights_stay);
+  g_test_add_func ("/io/opening/what cannot be read is an error", test_unreadable);
   g_test_add_data_func ("/io/opening/what is cancelled is left: onnx", "onnx", test_cancelled);
   g_test_add_data_func ("/io/opening/what is cancelled is left: onnxtxt", "onnxtxt",
                         test_cancelled);

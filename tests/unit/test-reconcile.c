@@ -330,10 +330,28 @@ test_random (void)
     }
 }
 
+/* A text that says nothing of operator sets means those of the model below it; one that does, its own. */
+static void
+test_headless (void)
+{
+  static const char *const heads[] = { "", "<ir_version: 8, opset_import: [\"\" : 18]>\n" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (heads); i++)
+    {
+      g_autoptr (IrModel) base = read_text (plain_text, NULL);
+      g_autofree char *text = g_strconcat (heads[i], plain_text + strlen (HEADER), NULL);
+      g_autoptr (IrModel) model = read_text (text, base);
+
+      g_assert_cmpint (ir_model_opset (model, ""), ==, i == 0 ? 17 : 18);
+      g_assert_cmpuint (model->opsets->n, ==, 1);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/graft/a text without imports keeps them", test_headless);
   for (guint i = 0; i < G_N_ELEMENTS (edits); i++)
     {
       g_autofree char *path = g_strdup_printf ("/reconcile/%s, and back", edits[i].name);

@@ -1,5 +1,5 @@
 /* What inference says of each operator when one thing about it is another: a type, a rank, a size, an input or an
- * attribute. How many of these it takes, and as what, is in variants.txt (snapshot.h); messages are no part of it. */
+ * attribute. How many of these it takes, as what and at which cost, is in variants.txt (snapshot.h); messages are no part of it. */
 #include "config.h"
 
 #include "core/io/io.h"
@@ -187,6 +187,14 @@ try_variant (Variant *v)
       g_autofree char *type = ir_type_to_string (model->context,
                                                  ir_graph_output (model->main, i)->type);
       g_string_append_printf (v->said, " %s", type);
+    }
+  if (problems->len == 0)
+    {
+      gboolean partial = FALSE;
+      IrCost cost = ir_cost_model (model, &partial);
+      g_string_append_printf (v->said,
+                              ", %" G_GUINT64_FORMAT " FLOPs, %" G_GUINT64_FORMAT " bytes%s",
+                              cost.flops, cost.bytes, partial ? " at least" : "");
     }
   g_string_append_c (v->said, '\n');
 }

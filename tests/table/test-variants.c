@@ -1,7 +1,8 @@
 /* What inference says of each operator when one thing about it is another: a type, a rank, a size, an input or an
- * attribute. How many of these it takes, as what and at which cost, is in variants.txt (snapshot.h); messages are no part of it. */
+ * attribute. How many of these it takes, as what, at which cost, and whether cpu has a kernel, is in variants.txt (snapshot.h); messages are no part of it. */
 #include "config.h"
 
+#include "core/exec/kernel/backend.h"
 #include "core/io/io.h"
 #include "core/ir/edit.h"
 #include "core/op/infer.h"
@@ -192,9 +193,10 @@ try_variant (Variant *v)
     {
       gboolean partial = FALSE;
       IrCost cost = ir_cost_model (model, &partial);
-      g_string_append_printf (v->said,
-                              ", %" G_GUINT64_FORMAT " FLOPs, %" G_GUINT64_FORMAT " bytes%s",
-                              cost.flops, cost.bytes, partial ? " at least" : "");
+      const char *why = ir_backend_find ("cpu")->refuses (ir_model_node (model, 1));
+      g_string_append_printf (
+          v->said, ", %" G_GUINT64_FORMAT " FLOPs, %" G_GUINT64_FORMAT " bytes%s, %s", cost.flops,
+          cost.bytes, partial ? " at least" : "", why == NULL ? "cpu" : "ref");
     }
   g_string_append_c (v->said, '\n');
 }

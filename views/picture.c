@@ -453,7 +453,7 @@ ir_picture_new (const IrFrame *frame,
   return scene;
 }
 
-/* The shapes beside the lines stand in the graph, too: here is little room. */
+/* Values and their shapes stand in the graph, and in the text beside: here is little room. */
 IrScene *
 ir_picture_of_rewrite (const IrRewrite *rewrite, IrSceneJoin join, GCancellable *cancellable)
 {
@@ -462,7 +462,7 @@ ir_picture_of_rewrite (const IrRewrite *rewrite, IrSceneJoin join, GCancellable 
     .measure = ir_text_measure_width, .measure_data = measure, .hide_shapes = TRUE, .flat = TRUE
   };
 
-  return ir_rewrite_scene (rewrite, join, &options, cancellable, NULL);
+  return ir_rewrite_scene (rewrite, join, TRUE, &options, cancellable, NULL);
 }
 
 /**

@@ -38,7 +38,7 @@ static const CliOption render_options[] = {
   { "at", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, at),
     "The graph after this step of the pipeline (as FILE@N)", "N" },
   { "diff", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, diff),
-    "What changed from step N to step M, in one picture", "N:M" },
+    "What changed from step N to step M, or from the file OTHER to FILE", "N:M|OTHER" },
   { "sides", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, sides),
     "With --diff: overlay (the default: both in one), beside, before, or after", "HOW" },
   { "rewrite", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, rewrite),
@@ -137,7 +137,7 @@ parse_range (const char *text, guint n_steps, guint *from, guint *to, GError **e
       return TRUE;
     }
   g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-               "--diff %s: needs N:M with steps from 0 to %u", text, n_steps);
+               "--diff %s: needs N:M with steps from 0 to %u, or another file", text, n_steps);
   return FALSE;
 }
 
@@ -185,13 +185,37 @@ choose_sides (IrScene *both, const char *wanted)
   if (wanted == NULL || strcmp (wanted, "overlay") == 0)
     return both;
   if (strcmp (wanted, "after") != 0)
-    before = ir_scene_new_for_side (both, FALSE);
+    before = ir_scene_new_for_side (both, IR_SCENE_BEFORE);
   if (strcmp (wanted, "before") != 0)
-    after = ir_scene_new_for_side (both, TRUE);
+    after = ir_scene_new_for_side (both, IR_SCENE_AFTER);
   ir_scene_unref (both);
   if (before != NULL && after != NULL)
     return ir_scene_new_joined (before, after, IR_SCENE_JOIN_SIDES);
   return before != NULL ? g_steal_pointer (&before) : g_steal_pointer (&after);
+}
+
+/* What --diff names: two steps, or another file, from which FILE is what came of it. */
+static IrDiff *
+wanted_diff (Cli *cli, const Options *options, IrModel *history, GError **error)
+{
+  g_autoptr (IrModel) a = NULL, b = NULL;
+  guint from, to;
+  IrDiff *diff;
+
+  if (g_file_test (options->diff, G_FILE_TEST_IS_REGULAR))
+    {
+      g_autoptr (GPtrArray) problems = ir_problems_new ();
+
+      a = ir_model_load (options->diff, problems, cli->cancellable, error);
+      return a != NULL ? ir_diff_new (a, history, FALSE) : NULL;
+    }
+  if (!parse_range (options->diff, ir_history_n_steps (history), &from, &to, error))
+    return NULL;
+  a = ir_history_snapshot (history, from);
+  b = ir_history_snapshot (history, to);
+  diff = ir_diff_new (a, b, TRUE);
+  ir_diff_add_fates (diff, history, from, to);
+  return diff;
 }
 
 static IrScene *
@@ -201,18 +225,11 @@ diff_scene (Cli *cli,
             const IrSceneOptions *scene_options,
             GError **error)
 {
-  g_autoptr (IrModel) a = NULL, b = NULL;
-  g_autoptr (IrDiff) diff = NULL;
-  IrScene *both;
-  guint from, to;
+  g_autoptr (IrDiff) diff = wanted_diff (cli, options, history, error);
+  IrScene *both = diff != NULL
+                      ? ir_scene_new_for_diff (diff, scene_options, cli->cancellable, error)
+                      : NULL;
 
-  if (!parse_range (options->diff, ir_history_n_steps (history), &from, &to, error))
-    return NULL;
-  a = ir_history_snapshot (history, from);
-  b = ir_history_snapshot (history, to);
-  diff = ir_diff_new (a, b, TRUE);
-  ir_diff_add_fates (diff, history, from, to);
-  both = ir_scene_new_for_diff (diff, scene_options, cli->cancellable, error);
   return both != NULL ? choose_sides (both, options->sides) : NULL;
 }
 
@@ -237,7 +254,8 @@ rewrite_scene (Cli *cli,
   before = ir_history_snapshot (history, step - 1);
   after = ir_history_snapshot (history, step);
   rewrite = ir_rewrite_new (history, step, before, after);
-  scene = ir_rewrite_scene (rewrite, IR_SCENE_JOIN_RIGHT, scene_options, cli->cancellable, error);
+  scene = ir_rewrite_scene (rewrite, IR_SCENE_JOIN_RIGHT, FALSE, scene_options, cli->cancellable,
+                            error);
   if (scene == NULL && (error == NULL || *error == NULL))
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                  "--rewrite %u: the step touched %s; --diff %u:%u draws it in the graph", step,
@@ -253,7 +271,7 @@ check_sides (const Options *options, GError **error)
   if (options->sides == NULL)
     return TRUE;
   if (options->diff == NULL)
-    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--sides: needs --diff N:M");
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--sides: needs --diff");
   else if (!g_strv_contains (sides, options->sides))
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                  "--sides %s: needs overlay, beside, before or after", options->sides);
@@ -474,6 +492,13 @@ keep_cycle (CliModel *opened, GError **error)
   return TRUE;
 }
 
+/* Steps are those of a pipeline, which need not run for another file. */
+static gboolean
+is_step_range (const char *diff)
+{
+  return diff != NULL && !g_file_test (diff, G_FILE_TEST_IS_REGULAR);
+}
+
 static gboolean
 is_dot (const char *path)
 {
@@ -535,7 +560,8 @@ run (Cli *cli)
     }
   options->model.record_refusals = options->why != NULL;
   if (!cli_model_open (cli, &options->model, file,
-                       options->diff != NULL || options->why != NULL || options->rewrite != 0,
+                       is_step_range (options->diff) || options->why != NULL ||
+                           options->rewrite != 0,
                        &opened, &status))
     return status;
   if (options->cycle && !keep_cycle (&opened, &error))

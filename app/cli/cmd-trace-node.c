@@ -101,12 +101,14 @@ print_json (const IrModel *model,
   array = cJSON_AddArrayToObject (json, "steps");
   for (guint i = 0; i < steps->len; i++)
     {
-      const IrStep *step = ir_history_step (model, g_array_index (steps, guint, i));
+      const IrTouch touch = g_array_index (steps, IrTouch, i);
+      const IrStep *step = ir_history_step (model, touch.step);
       cJSON *object = cJSON_CreateObject ();
 
       cJSON_AddNumberToObject (object, "index", step->index);
       cJSON_AddStringToObject (object, "pass", ir_history_pass_of (model, step->index));
       cJSON_AddStringToObject (object, "rule", step->rule);
+      cJSON_AddStringToObject (object, "touch", ir_touch_name (touch.kind));
       cJSON_AddItemToArray (array, object);
     }
   cli_json_print (json);
@@ -149,10 +151,12 @@ print_text (const IrModel *model,
     print_into (model, into);
   for (guint i = 0; i < steps->len; i++)
     {
-      const IrStep *step = ir_history_step (model, g_array_index (steps, guint, i));
-      cli_print ("  step %u: %s, %s%s%s\n", step->index, ir_history_pass_of (model, step->index),
-                 step->rule, step->reason != NULL ? ": " : "",
-                 step->reason != NULL ? step->reason : "");
+      const IrTouch touch = g_array_index (steps, IrTouch, i);
+      const IrStep *step = ir_history_step (model, touch.step);
+
+      cli_print ("  step %u: %s, %s, %s%s%s\n", step->index, ir_touch_name (touch.kind),
+                 ir_history_pass_of (model, step->index), step->rule,
+                 step->reason != NULL ? ": " : "", step->reason != NULL ? step->reason : "");
     }
 }
 
@@ -351,7 +355,7 @@ run (Cli *cli)
   from = ir_lineage_origins (opened.model, node->id);
   to = ir_lineage_descendants (opened.model, node->id, ir_history_cursor (opened.model));
   into = fate_of (opened.model, node, to);
-  steps = ir_lineage_steps (opened.model, node->id);
+  steps = ir_lineage_touches (opened.model, node->id);
   (cli->json ? print_json : print_text) (opened.model, node, from, to, into, steps);
   return CLI_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "app/gui/transport.h"
 
+#include "app/gui/step-ticks.h"
 #include "views/count.h"
 #include "views/session/debug.h"
 #include "views/session/frame.h"
@@ -10,9 +11,6 @@
 
 #include <math.h>
 
-/* More marks than this run into each other. */
-#define MAX_MARKS  24
-#define KNOB_INSET 14.0 /* px from the end of the scale to the middle of its knob there */
 /* The scores of the steps are made by themselves up to this many steps × nodes: some seconds. */
 #define MAX_SCORED 4000000
 
@@ -21,34 +19,14 @@ struct _IrTransport
   GtkBox parent_instance;
 
   IrSession *session;
-  GtkScale *scale;
+  IrStepTicks *ticks;
+  GtkScale *scale, *base; /* what is shown, and what it is compared with */
   GtkDrawingArea *spark;
   GtkLabel *label;
-  gboolean updating; /* the slider moves because the cursor did, not the other way round */
+  gboolean updating; /* the sliders move because the session did, not the other way round */
 };
 
 G_DEFINE_FINAL_TYPE (IrTransport, ir_transport, GTK_TYPE_BOX)
-
-static void
-update_marks (IrTransport *self)
-{
-  const IrModel *model = ir_session_get_history (self->session);
-  const guint n_runs = model != NULL ? ir_history_n_pass_runs (model) : 0;
-  guint n_marks = 0;
-
-  gtk_scale_clear_marks (self->scale);
-  for (guint i = 0; i < n_runs; i++)
-    n_marks += ir_history_pass_run (model, i)->n_steps > 0;
-  if (n_marks > MAX_MARKS)
-    return;
-  for (guint i = 0; i < n_runs; i++)
-    {
-      const IrPassRun *run = ir_history_pass_run (model, i);
-
-      if (run->n_steps > 0)
-        gtk_scale_add_mark (self->scale, run->first_step + run->n_steps - 1, GTK_POS_BOTTOM, NULL);
-    }
-}
 
 static void
 update_label (IrTransport *self)
@@ -66,11 +44,23 @@ update_label (IrTransport *self)
   gtk_label_set_text (self->label, text);
 }
 
+/* What it is compared with is none of its steps. */
+static gboolean
+is_foreign (IrTransport *self)
+{
+  const IrCompare compare = ir_session_get_compare (self->session);
+
+  return compare == IR_COMPARE_FILE || compare == IR_COMPARE_RESULT;
+}
+
 static void
 update_cursor (IrTransport *self)
 {
   self->updating = TRUE;
   gtk_range_set_value (GTK_RANGE (self->scale), ir_session_get_cursor (self->session));
+  gtk_range_set_value (GTK_RANGE (self->base), ir_session_get_base (self->session));
+  gtk_widget_set_sensitive (GTK_WIDGET (self->base),
+                            ir_session_get_n_steps (self->session) > 0 && !is_foreign (self));
   self->updating = FALSE;
   update_label (self);
 }
@@ -83,8 +73,8 @@ line_of (IrTransport *self, IrScore score)
 {
   return (IrSparkline){ .board = ir_session_get_scoreboard (self->session),
                         .score = score,
-                        .start = KNOB_INSET,
-                        .end = gtk_widget_get_width (GTK_WIDGET (self->spark)) - KNOB_INSET,
+                        .start = IR_STEP_KNOB_INSET,
+                        .end = gtk_widget_get_width (GTK_WIDGET (self->spark)) - IR_STEP_KNOB_INSET,
                         .top = 5,
                         .bottom = gtk_widget_get_height (GTK_WIDGET (self->spark)) - 3 };
 }
@@ -166,13 +156,16 @@ on_session_changed (IrTransport *self, guint changes, IrSession *session)
       const guint n = ir_session_get_n_steps (session);
 
       self->updating = TRUE;
-      gtk_range_set_range (GTK_RANGE (self->scale), 0, MAX (n, 1));
-      gtk_range_set_increments (GTK_RANGE (self->scale), 1, MAX (n / 10, 1));
+      for (GtkScale **scale = (GtkScale *[]){ self->scale, self->base, NULL }; *scale != NULL;
+           scale++)
+        {
+          gtk_range_set_range (GTK_RANGE (*scale), 0, MAX (n, 1));
+          gtk_range_set_increments (GTK_RANGE (*scale), 1, MAX (n / 10, 1));
+        }
       gtk_widget_set_sensitive (GTK_WIDGET (self->scale), n > 0);
       self->updating = FALSE;
-      update_marks (self);
     }
-  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_CURSOR))
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_CURSOR | IR_CHANGED_COMPARE))
     update_cursor (self);
   if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_SCORES))
     update_spark (self);
@@ -185,12 +178,31 @@ on_value_changed (IrTransport *self)
     ir_session_goto (self->session, (guint) (gtk_range_get_value (GTK_RANGE (self->scale)) + 0.5));
 }
 
+static void
+on_base_changed (IrTransport *self)
+{
+  if (!self->updating)
+    ir_session_set_base (self->session,
+                         (guint) (gtk_range_get_value (GTK_RANGE (self->base)) + 0.5));
+}
+
+/* Back to one rewrite. */
+static void
+on_base_pressed (GtkGestureClick *gesture, int n_press, double x, double y, IrTransport *self)
+{
+  if (n_press != 2)
+    return;
+  gtk_gesture_set_state (GTK_GESTURE (gesture), GTK_EVENT_SEQUENCE_CLAIMED);
+  ir_session_set_compare (self->session, IR_COMPARE_STEP);
+}
+
 /* @session: whose cursor the slider moves; set once */
 void
 ir_transport_set_session (IrTransport *self, IrSession *session)
 {
   g_return_if_fail (self->session == NULL);
   self->session = g_object_ref (session);
+  ir_step_ticks_set_session (self->ticks, session);
   g_signal_connect_object (session, "changed", G_CALLBACK (on_session_changed), self,
                            G_CONNECT_SWAPPED);
   on_session_changed (self, IR_CHANGED_ALL, session);
@@ -214,6 +226,8 @@ ir_transport_class_init (IrTransportClass *klass)
   G_OBJECT_CLASS (klass)->dispose = ir_transport_dispose;
   gtk_widget_class_set_template_from_resource (widget_class, "/org/irscope/Irscope/transport.ui");
   gtk_widget_class_bind_template_child (widget_class, IrTransport, scale);
+  gtk_widget_class_bind_template_child (widget_class, IrTransport, base);
+  gtk_widget_class_bind_template_child (widget_class, IrTransport, ticks);
   gtk_widget_class_bind_template_child (widget_class, IrTransport, spark);
   gtk_widget_class_bind_template_child (widget_class, IrTransport, label);
 }
@@ -221,9 +235,15 @@ ir_transport_class_init (IrTransportClass *klass)
 static void
 ir_transport_init (IrTransport *self)
 {
-  GtkGesture *click = gtk_gesture_click_new ();
+  GtkGesture *click = gtk_gesture_click_new (), *reset = gtk_gesture_click_new ();
 
+  g_type_ensure (IR_TYPE_STEP_TICKS);
   gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_event_controller_set_propagation_phase (GTK_EVENT_CONTROLLER (reset), GTK_PHASE_CAPTURE);
+  g_signal_connect (reset, "pressed", G_CALLBACK (on_base_pressed), self);
+  gtk_widget_add_controller (GTK_WIDGET (self->base), GTK_EVENT_CONTROLLER (reset));
+  g_signal_connect_object (self->base, "value-changed", G_CALLBACK (on_base_changed), self,
+                           G_CONNECT_SWAPPED);
   gtk_drawing_area_set_draw_func (self->spark, draw_spark, self, NULL);
   g_signal_connect_swapped (click, "pressed", G_CALLBACK (on_spark_pressed), self);
   gtk_widget_add_controller (GTK_WIDGET (self->spark), GTK_EVENT_CONTROLLER (click));
@@ -261,6 +281,12 @@ compare_title (IrSession *session, IrCompare compare)
     {
       other = ir_session_other_title (session);
       return g_strdup_printf ("With %s", other);
+    }
+  if (compare == IR_COMPARE_PINNED && ir_session_get_compare (session) == compare)
+    {
+      g_autofree char *step = ir_count_text (ir_session_get_pin (session));
+
+      return g_strdup_printf ("Since step %s", step);
     }
   if (compare == IR_COMPARE_RESULT)
     return g_strdup (ir_session_shows_what_if (session) ? "With original result"

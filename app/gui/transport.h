@@ -1,4 +1,5 @@
-/* The transport bar: buttons, and a slider over all steps with a mark where a pass ends. */
+/* The transport bar: buttons, and sliders over all steps: of the one that is shown, and of the one that
+ * it is compared with. */
 #pragma once
 
 #include "views/session/session.h"

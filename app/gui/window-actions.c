@@ -144,6 +144,26 @@ activate_last (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 }
 
 static void
+move_base (IrSession *session, int by)
+{
+  const gint64 step = (gint64) ir_session_get_base (session) + by;
+
+  ir_session_set_base (session, (guint) CLAMP (step, 0, (gint64) ir_session_get_n_steps (session)));
+}
+
+static void
+activate_base_earlier (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  move_base (IR_WINDOW (user_data)->session, -1);
+}
+
+static void
+activate_base_later (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  move_base (IR_WINDOW (user_data)->session, 1);
+}
+
+static void
 change_prove (GSimpleAction *action, GVariant *value, gpointer user_data)
 {
   ir_session_set_prove (IR_WINDOW (user_data)->session, g_variant_get_boolean (value));
@@ -286,6 +306,8 @@ static const IrWindowAction actions[] = {
   { { "previous-step", activate_previous_step }, NEEDS_EARLIER },
   { { "next-pass", activate_next_pass }, NEEDS_LATER },
   { { "previous-pass", activate_previous_pass }, NEEDS_EARLIER },
+  { { "base-earlier", activate_base_earlier }, NEEDS_STEPS },
+  { { "base-later", activate_base_later }, NEEDS_STEPS },
   { { "run-on", activate_run_on }, NEEDS_LATER },
   { { "run-back", activate_run_back }, NEEDS_EARLIER },
   { { "bisect", activate_bisect }, NEEDS_GRAPH | NEEDS_STEPS },

@@ -326,16 +326,14 @@ place_float (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer d
   return TRUE;
 }
 
-/* There are buttons for steps where there are steps; views leave room below for what floats. */
-void
-ir_window_update_float (IrWindow *self)
+static gboolean
+leave_room (gpointer data)
 {
-  const gboolean steps = ir_session_get_n_steps (self->session) > 0;
-  const gboolean any = steps || gtk_widget_get_visible (GTK_WIDGET (self->run_status));
+  IrWindow *self = data;
+  const gboolean any = gtk_widget_get_visible (GTK_WIDGET (self->float_box));
   int height = 0;
 
-  gtk_widget_set_visible (GTK_WIDGET (self->transport), steps);
-  gtk_widget_set_visible (GTK_WIDGET (self->float_box), any);
+  self->room_source = 0;
   if (any)
     gtk_widget_measure (GTK_WIDGET (self->float_box), GTK_ORIENTATION_VERTICAL, -1, &height, NULL,
                         NULL, NULL);
@@ -346,6 +344,21 @@ ir_window_update_float (IrWindow *self)
       if (place == IR_VIEW_CENTRE || place == IR_VIEW_BESIDE)
         ir_view_set_inset (self->views->pdata[i], any ? height + FLOAT_MARGIN : 0);
     }
+  return G_SOURCE_REMOVE;
+}
+
+/* There are buttons for steps where there are steps; views leave room below for what floats, as soon
+ * as it knows what it shows. */
+void
+ir_window_update_float (IrWindow *self)
+{
+  const gboolean steps = ir_session_get_n_steps (self->session) > 0;
+
+  gtk_widget_set_visible (GTK_WIDGET (self->transport), steps);
+  gtk_widget_set_visible (GTK_WIDGET (self->float_box),
+                          steps || gtk_widget_get_visible (GTK_WIDGET (self->run_status)));
+  if (self->room_source == 0)
+    self->room_source = g_idle_add_full (GDK_PRIORITY_REDRAW - 10, leave_room, self, NULL);
 }
 
 /* -- which panes are shown -- */

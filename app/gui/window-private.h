@@ -40,6 +40,7 @@ struct _IrWindow
   GtkBox *start_box, *centre_box, *beside_box, *end_box, *bottom_box, *bottom_tabs;
   GtkOverlay *centre_overlay;
   GtkBox *float_box;
+  guint room_source; /* 0: the views leave room for it */
   gboolean raised[IR_N_VIEW_PLACES];       /* panes that came by themselves */
   gboolean shown_before[IR_N_VIEW_PLACES]; /* the graph was alone */
   gboolean alone;

@@ -413,6 +413,8 @@ add_bubbling_keys (IrWindow *self)
     { "Left", "win.previous-step" },
     { "<Control>Right", "win.next-pass" },
     { "<Control>Left", "win.previous-pass" },
+    { "bracketleft", "win.base-earlier" },
+    { "bracketright", "win.base-later" },
     { "Home", "win.first" },
     { "End", "win.last" },
     { "<Control>z", "win.undo" },
@@ -484,6 +486,7 @@ ir_window_dispose (GObject *object)
   IrWindow *self = IR_WINDOW (object);
 
   g_clear_handle_id (&self->activity_timeout, g_source_remove);
+  g_clear_handle_id (&self->room_source, g_source_remove);
   g_clear_weak_pointer (&self->toast);
   if (self->session != NULL)
     {

@@ -159,5 +159,23 @@ const char *ir_history_pass_of (const IrModel *model, guint step);
 GArray *ir_lineage_origins (IrModel *model, IrNodeId node); /* of IrNodeId at step 0 */
 GArray *ir_lineage_descendants (IrModel *model, IrNodeId node, guint step); /* live at step */
 GArray *ir_lineage_steps (IrModel *model, IrNodeId node); /* of guint: steps that touched it */
+/* What a step was to a node. */
+typedef enum
+{
+  IR_TOUCH_NOTED, /* it began there, or the node is in its lineage */
+  IR_TOUCH_CHANGED,
+  IR_TOUCH_BORN,
+  IR_TOUCH_GONE,
+  IR_N_TOUCHES
+} IrTouchKind;
+
+typedef struct
+{
+  guint step;
+  IrTouchKind kind;
+} IrTouch;
+
+GArray *ir_lineage_touches (const IrModel *model, IrNodeId node); /* of IrTouch, ascending */
+const char *ir_touch_name (IrTouchKind kind);
 IrValueId ir_lineage_original_value (IrModel *model, IrValueId value); /* 0 = none: stands for */
 IrValueId ir_lineage_current_value (IrModel *model, IrValueId original, guint step); /* 0 = gone */

@@ -189,6 +189,64 @@ ir_lineage_steps (IrModel *model, IrNodeId node)
   return steps;
 }
 
+static IrTouchKind
+kind_of_touch (const IrModel *model, const IrStep *step, IrNodeId node)
+{
+  IrTouchKind kind = IR_TOUCH_NOTED;
+
+  for (guint i = 0; i < step->n_records; i++)
+    {
+      const IrRecord *record = ir_history_record (model, step->first_record + i);
+
+      if (record->subject != node || ir_record_subject (record->kind) != IR_SUBJECT_NODE)
+        continue;
+      if (record->kind == IR_RECORD_NODE_STATE)
+        kind = record->after.number == IR_STATE_LIVE ? IR_TOUCH_BORN : IR_TOUCH_GONE;
+      else if (kind == IR_TOUCH_NOTED)
+        kind = IR_TOUCH_CHANGED;
+    }
+  return kind;
+}
+
+/**
+ * ir_lineage_touches:
+ * @model: a model with a history
+ * @node: any node
+ *
+ * Returns: (transfer full) (element-type IrTouch): what the steps of ir_lineage_steps() were to @node
+ */
+GArray *
+ir_lineage_touches (const IrModel *model, IrNodeId node)
+{
+  GArray *touches = g_array_new (FALSE, FALSE, sizeof (IrTouch));
+
+  for (guint i = 1; i <= ir_history_n_steps (model); i++)
+    {
+      const IrStep *step = ir_history_step (model, i);
+
+      if (step_touches (model, step, node))
+        {
+          const IrTouch touch = { i, kind_of_touch (model, step, node) };
+          g_array_append_val (touches, touch);
+        }
+    }
+  return touches;
+}
+
+/**
+ * ir_touch_name:
+ * @kind: what a step was to a node
+ *
+ * Returns: (transfer none): "noted", "changed", "born" or "gone"
+ */
+const char *
+ir_touch_name (IrTouchKind kind)
+{
+  static const char *const names[IR_N_TOUCHES] = { "noted", "changed", "born", "gone" };
+
+  return (guint) kind < IR_N_TOUCHES ? names[kind] : "unknown";
+}
+
 /**
  * ir_lineage_original_value:
  * @model: a model with a history

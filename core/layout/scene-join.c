@@ -14,32 +14,65 @@ keep (IrScene *scene, const char *text)
   return text != NULL ? g_string_chunk_insert_const (scene->strings, text) : NULL;
 }
 
+/* -- sides -- */
+
+static gboolean
+is_on_side (IrSceneSides sides, IrSceneState state)
+{
+  return !(sides == IR_SCENE_BEFORE && state == IR_SCENE_NEW) &&
+         !(sides == IR_SCENE_AFTER && state == IR_SCENE_REMOVED);
+}
+
+/**
+ * ir_scene_shows_box:
+ * @sides: what is to be seen
+ * @box: of the scene of a difference
+ *
+ * Returns: whether it is on that side, or on both
+ */
+gboolean
+ir_scene_shows_box (IrSceneSides sides, const IrSceneBox *box)
+{
+  return is_on_side (sides, box->state);
+}
+
+/**
+ * ir_scene_shows_line:
+ * @sides: what is to be seen
+ * @line: of the scene of a difference
+ *
+ * Returns: whether it is on that side; brackets join both, and mean nothing on one
+ */
+gboolean
+ir_scene_shows_line (IrSceneSides sides, const IrSceneLine *line)
+{
+  return is_on_side (sides, line->state) &&
+         (sides == IR_SCENE_BOTH_SIDES || line->kind != IR_SCENE_LINE_BRACKET);
+}
+
+/**
+ * ir_scene_shows_text:
+ * @sides: what is to be seen
+ * @text: that belongs to no box
+ *
+ * Returns: whether what it is written beside is on that side
+ */
+gboolean
+ir_scene_shows_text (IrSceneSides sides, const IrSceneText *text)
+{
+  return is_on_side (sides, text->state) &&
+         (sides == IR_SCENE_BOTH_SIDES || text->style != IR_SCENE_TEXT_CAPTION);
+}
+
+/* -- copies -- */
+
 /* Where things go, and which do not. */
 typedef struct
 {
-  char prefix;         /* of ids, which are unique in one picture; 0: none */
-  double dx, dy;       /* px */
-  IrSceneState hidden; /* IR_SCENE_SAME: nothing */
+  char prefix;   /* of ids, which are unique in one picture; 0: none */
+  double dx, dy; /* px */
+  IrSceneSides sides;
 } Way;
-
-static gboolean
-is_hidden (const Way *way, IrSceneState state)
-{
-  return way->hidden != IR_SCENE_SAME && state == way->hidden;
-}
-
-/* What joins the sides means nothing on one of them. */
-static gboolean
-is_of_both (const Way *way, const IrSceneLine *line)
-{
-  return way->hidden != IR_SCENE_SAME && line->kind == IR_SCENE_LINE_BRACKET;
-}
-
-static gboolean
-is_label_of_both (const Way *way, const IrSceneText *text)
-{
-  return way->hidden != IR_SCENE_SAME && text->style == IR_SCENE_TEXT_CAPTION;
-}
 
 static void
 append_text (IrScene *to, IrSceneText text, const Way *way, gint32 box)
@@ -65,7 +98,7 @@ append_boxes (IrScene *to, const IrScene *from, const Way *way)
                                              : g_strdup (box.id);
 
       places[i] = -1;
-      if (is_hidden (way, box.state))
+      if (!ir_scene_shows_box (way->sides, &box))
         continue;
       places[i] = (gint32) to->boxes->len;
       box.x += way->dx;
@@ -92,7 +125,7 @@ append (IrScene *to, const IrScene *from, const Way *way)
     {
       const IrSceneText *text = &g_array_index (from->texts, IrSceneText, i);
 
-      if (text->box < 0 && !is_hidden (way, text->state) && !is_label_of_both (way, text))
+      if (text->box < 0 && ir_scene_shows_text (way->sides, text))
         append_text (to, *text, way, -1);
     }
   for (guint i = 0; i < from->lines->len; i++)
@@ -100,8 +133,8 @@ append (IrScene *to, const IrScene *from, const Way *way)
       IrSceneLine line = g_array_index (from->lines, IrSceneLine, i);
       const guint first = line.first_point;
 
-      if (is_hidden (way, line.state) || is_of_both (way, &line) ||
-          (line.from >= 0 && places[line.from] < 0) || (line.to >= 0 && places[line.to] < 0))
+      if (!ir_scene_shows_line (way->sides, &line) || (line.from >= 0 && places[line.from] < 0) ||
+          (line.to >= 0 && places[line.to] < 0))
         continue;
       line.from = line.from >= 0 ? places[line.from] : -1;
       line.to = line.to >= 0 ? places[line.to] : -1;
@@ -124,19 +157,19 @@ append (IrScene *to, const IrScene *from, const Way *way)
 /**
  * ir_scene_new_for_side:
  * @scene: a finished scene of a difference
- * @later: which side
+ * @side: which one
  *
  * Returns: (transfer full): a finished scene without what only the other side has; what it has
  *   stays where it is
  */
 IrScene *
-ir_scene_new_for_side (const IrScene *scene, gboolean later)
+ir_scene_new_for_side (const IrScene *scene, IrSceneSides side)
 {
-  IrScene *side = ir_scene_new (scene->measure, scene->measure_data);
+  IrScene *one = ir_scene_new (scene->measure, scene->measure_data);
 
-  append (side, scene, &(Way){ .hidden = later ? IR_SCENE_REMOVED : IR_SCENE_NEW });
-  ir_scene_finish (side);
-  return side;
+  append (one, scene, &(Way){ .sides = side });
+  ir_scene_finish (one);
+  return one;
 }
 
 static void

@@ -111,6 +111,8 @@ link_inputs (Part *p, const IrNode *node)
         }
       if (from < 0)
         from = find (p, value);
+      if (from < 0 && p->part->bare)
+        continue;
       if (from < 0)
         from = add_pill (p, value, value, IR_SCENE_INPUT);
       link_items (p, from, to, i, value);
@@ -180,7 +182,7 @@ ir_scene_new_for_part (const IrScenePart *part,
     add_node (&p, part->nodes->pdata[i]);
   for (guint i = 0; i < part->nodes->len; i++)
     link_inputs (&p, part->nodes->pdata[i]);
-  for (guint i = 0; i < part->nodes->len; i++)
+  for (guint i = 0; i < part->nodes->len && !part->bare; i++)
     link_outputs (&p, part->nodes->pdata[i]);
   for (guint i = 0; i < part->values->len; i++)
     if (find (&p, part->values->pdata[i]) < 0)

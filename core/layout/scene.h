@@ -238,12 +238,24 @@ typedef struct
   GPtrArray *values;  /* of const IrValue: further ones */
   GHashTable *states; /* (nullable): node id -> IrSceneState */
   gboolean earlier;   /* their ids are those of the earlier model */
+  gboolean bare;      /* without what they take and give: where there is little room */
 } IrScenePart;
 
 IrScene *ir_scene_new_for_part (const IrScenePart *part,
                                 const IrSceneOptions *options,
                                 GCancellable *cancellable,
                                 GError **error);
+/* Which of the two that a difference is of is to be seen (scene-join.c). */
+typedef enum
+{
+  IR_SCENE_BOTH_SIDES,
+  IR_SCENE_BEFORE,
+  IR_SCENE_AFTER
+} IrSceneSides;
+
+gboolean ir_scene_shows_box (IrSceneSides sides, const IrSceneBox *box);
+gboolean ir_scene_shows_line (IrSceneSides sides, const IrSceneLine *line);
+gboolean ir_scene_shows_text (IrSceneSides sides, const IrSceneText *text); /* of no box */
 /* How two pictures are put together (scene-join.c). */
 typedef enum
 {
@@ -252,7 +264,7 @@ typedef enum
   IR_SCENE_JOIN_DOWN   /* the second below the first, with an arrow to it */
 } IrSceneJoin;
 
-IrScene *ir_scene_new_for_side (const IrScene *scene, gboolean later);
+IrScene *ir_scene_new_for_side (const IrScene *scene, IrSceneSides side);
 IrScene *ir_scene_new_joined (const IrScene *first, const IrScene *second, IrSceneJoin join);
 /* Innermost first. (transfer full) */
 GPtrArray *ir_scene_fold_keys (const IrDiff *diff, const IrNode *node);

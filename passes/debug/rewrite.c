@@ -258,6 +258,7 @@ ir_rewrite_text (const IrRewrite *rewrite, IrRewriteSide side)
 static IrScene *
 side_scene (const IrRewrite *self,
             IrRewriteSide side,
+            gboolean bare,
             const IrSceneOptions *options,
             GCancellable *cancellable,
             GError **error)
@@ -267,7 +268,8 @@ side_scene (const IrRewrite *self,
   const IrScenePart part = { .nodes = self->nodes[side],
                              .values = side == IR_REWRITE_AFTER ? self->values : none,
                              .states = states,
-                             .earlier = side == IR_REWRITE_BEFORE };
+                             .earlier = side == IR_REWRITE_BEFORE,
+                             .bare = bare };
 
   for (guint i = 0; i < self->nodes[side]->len; i++)
     {
@@ -286,6 +288,7 @@ side_scene (const IrRewrite *self,
  * ir_rewrite_scene:
  * @rewrite: a rewrite
  * @join: %IR_SCENE_JOIN_RIGHT or %IR_SCENE_JOIN_DOWN
+ * @bare: without the values that the nodes take and give
  * @options: how texts are measured, and what is shown
  * @cancellable: (nullable): checked by the layout
  * @error: return location for an error
@@ -298,6 +301,7 @@ side_scene (const IrRewrite *self,
 IrScene *
 ir_rewrite_scene (const IrRewrite *rewrite,
                   IrSceneJoin join,
+                  gboolean bare,
                   const IrSceneOptions *options,
                   GCancellable *cancellable,
                   GError **error)
@@ -309,9 +313,9 @@ ir_rewrite_scene (const IrRewrite *rewrite,
   if (ir_rewrite_is_large (rewrite) || !(left || right))
     return NULL;
   if (left)
-    before = side_scene (rewrite, IR_REWRITE_BEFORE, options, cancellable, error);
+    before = side_scene (rewrite, IR_REWRITE_BEFORE, bare, options, cancellable, error);
   if (right && (before != NULL || !left))
-    after = side_scene (rewrite, IR_REWRITE_AFTER, options, cancellable, error);
+    after = side_scene (rewrite, IR_REWRITE_AFTER, bare, options, cancellable, error);
   if (left && right)
     return before != NULL && after != NULL ? ir_scene_new_joined (before, after, join) : NULL;
   return left ? g_steal_pointer (&before) : g_steal_pointer (&after);

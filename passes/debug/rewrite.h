@@ -27,9 +27,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRewrite, ir_rewrite_free)
 gboolean ir_rewrite_is_large (const IrRewrite *rewrite); /* too many nodes to be drawn together */
 char *ir_rewrite_sentence (const IrRewrite *rewrite); /* "conv1 (Conv) and bn1 (...) became ..." */
 GPtrArray *ir_rewrite_text (const IrRewrite *rewrite, IrRewriteSide side); /* of char *: lines */
-/* (nullable): there are no nodes, or too many; or an error */
+/* (nullable): there are no nodes, or too many; or an error. @bare: as IrScenePart has it */
 IrScene *ir_rewrite_scene (const IrRewrite *rewrite,
                            IrSceneJoin join,
+                           gboolean bare,
                            const IrSceneOptions *options,
                            GCancellable *cancellable,
                            GError **error);

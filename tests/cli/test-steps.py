@@ -164,6 +164,20 @@ def _():
             assert all(f'"{name}" [' in branch for name in end), line
 
 
+@test('the difference of two files is drawn, with what became what by the lineage in the file')
+def _():
+    run('optimize', DIGITS, '-o', path('small.onnx'))
+    svg = render('files.svg', '--diff', DIGITS, file=path('small.onnx'))
+    assert svg == render('again.svg', '--diff', DIGITS, file=path('small.onnx'))
+    drawn, nodes = re.findall(r'class="node (\w+)"', svg), answer('diff', DIGITS, path('small.onnx'), status=1)['nodes']
+    gone = [n for n in nodes if n['kind'] == 'removed' and n['op'] != 'Constant']
+    assert len(gone) >= drawn.count('removed') > 20 and 'changed' in drawn, (drawn, gone)
+    assert re.search(r'>\d+ became \d+<', svg), 'no bracket'
+    both = render('sides.svg', '--diff', DIGITS, '--sides', 'beside', file=path('small.onnx'))
+    assert 'became' not in both and 'class="node removed"' in both
+    assert 'or another file' in run('render', DIGITS, '--diff', 'nosuch.onnx', '-o', path('n.svg'), status=2).stderr
+
+
 @test('a breakpoint that names nothing is refused, as in the window')
 def _():
     for text, said in (('rule=nosuch', 'no rule'), ('pass=nosuch', 'no pass'), ('op=Frob', 'no operator'),

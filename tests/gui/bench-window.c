@@ -1,6 +1,7 @@
 /* How long the window's main loop is held up while a model is opened, optimized, stepped through,
  * run and panned; one line per phase: wall time, longest gap of an 8 ms tick, and frames per second
- * of panning. Not a test: no time is asserted.
+ * of panning; and how long after a jump to any step its row, rule and numbers, and its picture are
+ * there. Not a test: no time is asserted.
  *
  *     xvfb-run bench-window MODEL.onnx */
 #include "config.h"
@@ -69,6 +70,99 @@ settle (guint ms)
     g_main_context_iteration (NULL, TRUE);
 }
 
+static void
+on_after_paint (GdkFrameClock *clock, gpointer data)
+{
+  ((Meter *) data)->n_frames++;
+}
+
+/* -- jumps -- */
+
+#define N_JUMPS 60
+
+typedef struct
+{
+  gint64 start_us, row_us, picture_us; /* 0: not yet */
+} Jump;
+
+/* The row, the rule and the numbers of a step are there when its view has been told of the cursor. */
+static void
+on_jump_changed (IrSession *session, guint changes, Jump *jump)
+{
+  if (changes & IR_CHANGED_CURSOR && jump->row_us == 0)
+    jump->row_us = g_get_monotonic_time () - jump->start_us;
+}
+
+static int
+compare_times (gconstpointer a, gconstpointer b)
+{
+  const gint64 x = *(const gint64 *) a, y = *(const gint64 *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+static void
+print_times (const char *what, GArray *times)
+{
+  g_array_sort (times, compare_times);
+  if (times->len > 0)
+    g_print ("  %-26s median %7.1f ms, 95 %% %7.1f ms, worst %7.1f ms\n", what,
+             (double) g_array_index (times, gint64, times->len / 2) / 1000,
+             (double) g_array_index (times, gint64, times->len * 95 / 100) / 1000,
+             (double) g_array_index (times, gint64, times->len - 1) / 1000);
+}
+
+/* Anywhere in the history, by a fixed sequence. The row is told of in the call of
+ * ir_session_goto(); it is drawn in the next frame of the window, which is counted. The picture is
+ * there when its frame has been made, and drawn in the next one. */
+static void
+measure_jumps (IrSession *session, GtkWidget *window, IrCompare compare, const char *name)
+{
+  const guint n = ir_session_get_n_steps (session);
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (gint64)),
+                     drawn = g_array_new (FALSE, FALSE, sizeof (gint64)),
+                     pictures = g_array_new (FALSE, FALSE, sizeof (gint64));
+  GdkFrameClock *clock = gtk_widget_get_frame_clock (window);
+  guint state = 12345, n_boxes = 0;
+
+  ir_session_set_compare (session, compare);
+  wait_idle (session);
+  for (guint i = 0; i < N_JUMPS && n > 1; i++)
+    {
+      Meter meter = { 0 };
+      Jump jump = { .start_us = g_get_monotonic_time () };
+      const gulong told = g_signal_connect (session, "changed", G_CALLBACK (on_jump_changed),
+                                            &jump),
+                   painted = g_signal_connect (clock, "after-paint", G_CALLBACK (on_after_paint),
+                                               &meter);
+      gint64 row_us = 0;
+      guint step;
+
+      state = state * 1103515245u + 12345u;
+      step = (state >> 8) % (n + 1);
+      if (step == ir_session_get_cursor (session))
+        step = step > 0 ? step - 1 : 1;
+      ir_session_goto (session, step);
+      while (ir_session_get_frame (session)->to != step || meter.n_frames == 0)
+        {
+          g_main_context_iteration (NULL, TRUE);
+          if (row_us == 0 && meter.n_frames > 0)
+            row_us = g_get_monotonic_time () - jump.start_us;
+        }
+      jump.picture_us = g_get_monotonic_time () - jump.start_us;
+      g_signal_handler_disconnect (session, told);
+      g_signal_handler_disconnect (clock, painted);
+      g_array_append_val (rows, jump.row_us);
+      g_array_append_val (drawn, row_us);
+      g_array_append_val (pictures, jump.picture_us);
+    }
+  ir_scene_boxes (ir_session_get_frame (session)->scene, &n_boxes);
+  g_print ("jumps, %s: %u in %u steps, %u boxes\n", name, pictures->len, n, n_boxes);
+  print_times ("row, rule, numbers: told", rows);
+  print_times ("row, rule, numbers: drawn", drawn);
+  print_times ("picture made", pictures);
+}
+
 static GtkWidget *
 find_canvas (GtkWidget *root)
 {
@@ -78,12 +172,6 @@ find_canvas (GtkWidget *root)
        child = gtk_widget_get_next_sibling (child))
     found = find_canvas (child);
   return found;
-}
-
-static void
-on_after_paint (GdkFrameClock *clock, gpointer data)
-{
-  ((Meter *) data)->n_frames++;
 }
 
 static gboolean
@@ -162,6 +250,10 @@ main (int argc, char **argv)
       wait_idle (session);
     }
   end (&meter, "ten steps");
+  ir_session_show_view (session, "steps");
+  settle (300);
+  measure_jumps (session, GTK_WIDGET (window), IR_COMPARE_STEP, "since the step before");
+  measure_jumps (session, GTK_WIDGET (window), IR_COMPARE_ORIGINAL, "since the original");
   begin (&meter);
   ir_session_run_graph (session);
   wait_idle (session);

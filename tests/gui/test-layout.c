@@ -177,7 +177,8 @@ test_alone (void)
 
   g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
   wait_for ("the pipeline", is_open_and_idle, session);
-  settle (200);
+  expect_seen (window, "IrStepsView", TRUE); /* its pane came, and took its part */
+  settle (400);
   before = graph_part (window);
   g_action_group_activate_action (G_ACTION_GROUP (window), "graph-alone", NULL);
   settle (200);

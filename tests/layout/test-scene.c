@@ -473,8 +473,8 @@ diff_scene (void)
 static void
 test_sides (void)
 {
-  g_autoptr (IrScene) both = diff_scene (), before = ir_scene_new_for_side (both, FALSE),
-                      after = ir_scene_new_for_side (both, TRUE), pair = NULL;
+  g_autoptr (IrScene) both = diff_scene (), before = ir_scene_new_for_side (both, IR_SCENE_BEFORE),
+                      after = ir_scene_new_for_side (both, IR_SCENE_AFTER), pair = NULL;
   guint n_before, n_after, n;
 
   check_scene (before);
@@ -590,7 +590,7 @@ test_fates (void)
         g_assert_true (g_str_has_prefix (lines[i].tip, "2 became 1:"));
       }
   g_assert_cmpuint (n_brackets, ==, 1);
-  side = ir_scene_new_for_side (scene, TRUE);
+  side = ir_scene_new_for_side (scene, IR_SCENE_AFTER);
   lines = ir_scene_lines (side, &n);
   for (guint i = 0; i < n; i++)
     g_assert_cmpint (lines[i].kind, !=, IR_SCENE_LINE_BRACKET);

@@ -448,3 +448,32 @@ ir_canvas_show_changes (IrCanvas *self)
     }
   fly_to_rect (self, &rect, zoom);
 }
+
+/* Also where they are in sight: as large as they fit. */
+void
+ir_canvas_zoom_to_changes (IrCanvas *self)
+{
+  const IrCamera now = resting_camera (self);
+  IrLayoutRect rect;
+
+  if (canvas_scene (self) == NULL || !changes_rect (self, &rect))
+    return;
+  fly_to_rect (self, &rect,
+               MIN (1, 0.85 * MIN (now.width / MAX (rect.width, 1),
+                                   free_height (self) / MAX (rect.height, 1))));
+}
+
+/* Not told of: whom it follows would follow it. */
+void
+ir_canvas_follow (IrCanvas *self, IrCanvas *other)
+{
+  const IrCamera there = ir_canvas_get_camera (other), here = ir_canvas_get_camera (self);
+
+  if (there.zoom == here.zoom && round (there.x) == round (here.x) &&
+      round (there.y) == round (here.y))
+    return;
+  if (self->animation != NULL)
+    adw_animation_pause (self->animation);
+  self->moved = TRUE;
+  canvas_set_camera (self, there.zoom, there.x, there.y);
+}

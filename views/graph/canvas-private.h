@@ -18,6 +18,8 @@ struct _IrCanvas
   IrSession *session; /* referenced */
   IrFrame *frame;     /* (nullable) */
   IrNodePainter *painter;
+  IrSceneSides sides;     /* that are shown */
+  gboolean blinking;      /* a key is held: the other side is, for that time */
   IrDrag *drag;           /* what is not panning */
   GskRenderNode *content; /* (nullable) cached for the camera it was made with */
   IrCamera content_camera;
@@ -68,6 +70,19 @@ canvas_box (IrCanvas *self, gint32 index)
                                                         : NULL;
 
   return boxes != NULL && index >= 0 && (guint) index < n ? &boxes[index] : NULL;
+}
+
+/* Whether it is on the side that is shown. */
+static inline gboolean
+canvas_shows (IrCanvas *self, IrSceneHit hit)
+{
+  const IrSceneSides sides = self->blinking ? IR_SCENE_BEFORE : self->sides;
+  guint n;
+
+  if (hit.box >= 0)
+    return ir_scene_shows_box (sides, canvas_box (self, hit.box));
+  return hit.line < 0 ||
+         ir_scene_shows_line (sides, &ir_scene_lines (canvas_scene (self), &n)[hit.line]);
 }
 
 /* -- camera.c -- */

@@ -227,6 +227,36 @@ ir_canvas_frame_changed (IrCanvas *self)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
+/* -- sides -- */
+
+static void
+show_sides (IrCanvas *self)
+{
+  ir_node_painter_set_sides (self->painter, self->blinking ? IR_SCENE_BEFORE : self->sides);
+  g_clear_pointer (&self->content, gsk_render_node_unref);
+  canvas_sync_proxies (self);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
+ir_canvas_set_sides (IrCanvas *self, IrSceneSides sides)
+{
+  if (self->sides == sides)
+    return;
+  self->sides = sides;
+  show_sides (self);
+}
+
+void
+ir_canvas_blink (IrCanvas *self, gboolean on)
+{
+  on = on && canvas_scene (self) != NULL && ir_scene_is_diff (canvas_scene (self));
+  if (self->blinking == on)
+    return;
+  self->blinking = on;
+  show_sides (self);
+}
+
 static void
 on_adjustment_changed (IrCanvas *self)
 {

@@ -20,6 +20,10 @@ double ir_canvas_get_zoom (IrCanvas *self);
 const IrScene *ir_canvas_get_scene (IrCanvas *self); /* (nullable) */
 IrLayoutRect ir_canvas_get_sight (IrCanvas *self);   /* the part that is seen, in px of the scene */
 void ir_canvas_centre (IrCanvas *self, double x, double y); /* px of the scene, to the middle */
+void ir_canvas_follow (IrCanvas *self, IrCanvas *other);    /* looks at the same place */
+/* One side of the difference, or both; what only the other has is not there. */
+void ir_canvas_set_sides (IrCanvas *self, IrSceneSides sides);
+void ir_canvas_blink (IrCanvas *self, gboolean on);     /* the graph before, as long as it is on */
 void ir_canvas_zoom_by (IrCanvas *self, double factor); /* around the middle */
 void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);
@@ -28,8 +32,9 @@ void ir_canvas_show_box (IrCanvas *self, gint32 box); /* moves only if it is not
 void ir_canvas_centre_selected (IrCanvas *self);
 void ir_canvas_flash (IrCanvas *self); /* the selected box, as soon as there is one */
 void ir_canvas_show_selection (IrCanvas *self);
-void ir_canvas_show_changes (IrCanvas *self);   /* of the frame's diff */
-gint32 ir_canvas_selected_box (IrCanvas *self); /* -1 = none */
+void ir_canvas_show_changes (IrCanvas *self);    /* of the frame's diff */
+void ir_canvas_zoom_to_changes (IrCanvas *self); /* as large as they fit */
+gint32 ir_canvas_selected_box (IrCanvas *self);  /* -1 = none */
 
 /* -- for what is dragged and built -- */
 IrSession *ir_canvas_get_session (IrCanvas *self);

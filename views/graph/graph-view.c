@@ -10,6 +10,7 @@
 #include "views/graph/minimap.h"
 #include "views/graph/reach.h"
 #include "views/graph/search-panel.h"
+#include "views/graph/two-sides.h"
 #include "views/overlay.h"
 #include "views/session/debug.h"
 #include "views/session/frame.h"
@@ -26,6 +27,7 @@ struct _IrGraphView
 
   GtkStack *stack;
   IrCanvas *canvas;
+  IrTwoSides *sides;
   IrBuilding *building;
   IrSearchPanel *search;
   IrMinimap *minimap;
@@ -112,10 +114,13 @@ activate_zoom_normal (GtkWidget *widget, const char *name, GVariant *parameter)
   ir_canvas_zoom_to (IR_GRAPH_VIEW (widget)->canvas, 1);
 }
 
+/* All of it, or all that changed. */
 static void
 activate_fit (GtkWidget *widget, const char *name, GVariant *parameter)
 {
-  ir_canvas_fit (IR_GRAPH_VIEW (widget)->canvas);
+  IrCanvas *canvas = IR_GRAPH_VIEW (widget)->canvas;
+
+  (strcmp (name, "view.fit") == 0 ? ir_canvas_fit : ir_canvas_zoom_to_changes) (canvas);
 }
 
 static void
@@ -124,6 +129,15 @@ activate_show_selected (GtkWidget *widget, const char *name, GVariant *parameter
   IrGraphView *self = IR_GRAPH_VIEW (widget);
 
   ir_canvas_show_box (self->canvas, ir_canvas_selected_box (self->canvas));
+}
+
+static void
+activate_side_by_side (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (widget);
+
+  ir_two_sides_set_wanted (self->sides, !ir_two_sides_get_wanted (self->sides));
+  update_caption (self);
 }
 
 static void
@@ -306,6 +320,8 @@ context_menu (IrGraphView *self)
   append_item (groups, "Close All Groups", "view.close-groups");
   append_item (view, "Bring into Sight", "view.show-selected");
   append_item (view, "Fit the Graph", "view.fit");
+  append_item (view, "Zoom to the Change", "view.show-changes");
+  append_item (view, "Before and After Side by Side", "view.side-by-side");
   if (!gtk_bitset_is_empty (ir_session_get_selection (session (self))))
     g_menu_append_submenu (node, "Select", G_MENU_MODEL (reach));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
@@ -329,6 +345,14 @@ on_menu (IrGraphView *self, double x, double y)
   gtk_popover_set_pointing_to (GTK_POPOVER (self->menu),
                                &(GdkRectangle){ (int) view_x, (int) view_y, 1, 1 });
   gtk_popover_popup (GTK_POPOVER (self->menu));
+}
+
+static gboolean
+has_changes (IrGraphView *self)
+{
+  const IrFrame *frame = ir_session_get_frame (session (self));
+
+  return frame != NULL && frame->scene != NULL && ir_scene_is_diff (frame->scene);
 }
 
 static void
@@ -363,6 +387,9 @@ update_node_actions (IrGraphView *self)
   gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.show-lineage",
                                  steps != NULL && steps->len > 0);
   gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.show-selected", node != NULL);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.show-changes", has_changes (self));
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.side-by-side",
+                                 has_changes (self) || ir_two_sides_get_wanted (self->sides));
   gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.goto-step",
                                  steps != NULL && steps->len > 0);
 }
@@ -433,7 +460,9 @@ show_caption (IrGraphView *self, const char *title, const char *text)
   gtk_label_set_text (self->caption_title, title);
   gtk_label_set_text (self->caption_text, has_text ? text : "");
   gtk_widget_set_visible (GTK_WIDGET (self->caption_text), has_text);
-  gtk_widget_set_visible (self->caption, !gtk_widget_get_visible (GTK_WIDGET (self->search)));
+  /* the titles of both sides say what is compared */
+  gtk_widget_set_visible (self->caption, !ir_two_sides_are_shown (self->sides) &&
+                                             !gtk_widget_get_visible (GTK_WIDGET (self->search)));
 }
 
 static void
@@ -512,6 +541,7 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
 
       update_page (self);
       ir_canvas_frame_changed (self->canvas);
+      ir_two_sides_session_changed (self->sides, changes);
       ir_minimap_scene_changed (self->minimap);
       if (!was_drawn && ir_canvas_selected_box (self->canvas) >= 0)
         ir_canvas_show_selection (self->canvas); /* its scopes were opened for it */
@@ -532,6 +562,7 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
     }
   if (changes & IR_CHANGED_SELECTION)
     {
+      ir_two_sides_session_changed (self->sides, IR_CHANGED_SELECTION);
       ir_canvas_selection_changed (self->canvas);
       if (gtk_bitset_get_size (ir_session_get_selection (session (self))) > 1)
         ir_canvas_show_selection (self->canvas);
@@ -848,7 +879,6 @@ static void
 ir_graph_view_constructed (GObject *object)
 {
   IrGraphView *self = IR_GRAPH_VIEW (object);
-  GtkWidget *scrolled = gtk_scrolled_window_new ();
   GtkWidget *overlay = gtk_overlay_new ();
   GtkWidget *column = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
@@ -856,12 +886,8 @@ ir_graph_view_constructed (GObject *object)
   add_options (self);
   self->canvas = IR_CANVAS (ir_canvas_new (session (self)));
   self->building = ir_building_new (IR_VIEW (self), self->canvas);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), GTK_WIDGET (self->canvas));
-  /* Bars that come and go would change the size while it is being given. */
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_ALWAYS,
-                                  GTK_POLICY_ALWAYS);
-  gtk_widget_set_vexpand (scrolled, TRUE);
-  gtk_overlay_set_child (GTK_OVERLAY (overlay), scrolled);
+  self->sides = IR_TWO_SIDES (ir_two_sides_new (self->canvas));
+  gtk_overlay_set_child (GTK_OVERLAY (overlay), GTK_WIDGET (self->sides));
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_caption (self));
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_legend (self));
   self->zoom_bar = build_zoom (self);
@@ -922,6 +948,8 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
     { "view.zoom-normal", activate_zoom_normal },
     { "view.fit", activate_fit },
     { "view.show-selected", activate_show_selected },
+    { "view.show-changes", activate_fit },
+    { "view.side-by-side", activate_side_by_side },
     { "view.open-value", activate_open_value },
     { "view.goto-step", activate_goto_step },
     { "view.copy-name", activate_copy_name },
@@ -963,7 +991,9 @@ const IrViewInfo ir_view_graph = {
   .help = "A box is a node: its operator, name, attributes, and in rows the weights that "
           "it reads. Lines carry values, types stand beside them; dashed lines come from "
           "outside a branch. Stacked boxes are closed groups: ▸ opens, ▾ closes.\n\nAfter "
-          "a step, + is new, − removed, ~ changed. Far out, boxes have the colour of their "
+          "a step, + is new, − removed, ~ changed, and a bracket says what became what. Z zooms "
+          "to the change, S shows before and after side by side, and as long as Space is held "
+          "the graph is the one before. Far out, boxes have the colour of their "
           "arithmetic: the darker, the more.",
   .place = IR_VIEW_CENTRE,
   .get_type = ir_graph_view_get_type,

@@ -28,6 +28,7 @@ struct _IrPainter
   IrScene *scene; /* (nullable) */
   gboolean dark;
   gboolean heat; /* colours by cost, in the frame that is painted */
+  IrSceneSides sides;
   IrLetters *letters;
   GHashTable *texts;  /* text index + 1 -> GskRenderNode */
   GHashTable *arrows; /* direction and colour -> GskRenderNode */
@@ -138,6 +139,12 @@ ir_node_painter_set_scene (IrNodePainter *self, IrScene *scene)
   g_clear_pointer (&self->scene, ir_scene_unref);
   self->scene = scene != NULL ? ir_scene_ref (scene) : NULL;
   g_hash_table_remove_all (self->texts);
+}
+
+void
+ir_node_painter_set_sides (IrNodePainter *self, IrSceneSides sides)
+{
+  self->sides = sides;
 }
 
 void
@@ -700,6 +707,32 @@ collect (IrSceneHit hit, gpointer data)
     g_array_append_val (visible->lines, hit.line);
 }
 
+/* In place; the order stays. */
+static void
+leave_out_other_side (IrNodePainter *self, Visible *visible)
+{
+  guint n, n_boxes = 0, n_lines = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
+  const IrSceneLine *lines = ir_scene_lines (self->scene, &n);
+
+  for (guint i = 0; i < visible->boxes->len; i++)
+    {
+      const gint32 index = g_array_index (visible->boxes, gint32, i);
+
+      if (ir_scene_shows_box (self->sides, &boxes[index]))
+        g_array_index (visible->boxes, gint32, n_boxes++) = index;
+    }
+  for (guint i = 0; i < visible->lines->len; i++)
+    {
+      const gint32 index = g_array_index (visible->lines, gint32, i);
+
+      if (ir_scene_shows_line (self->sides, &lines[index]))
+        g_array_index (visible->lines, gint32, n_lines++) = index;
+    }
+  g_array_set_size (visible->boxes, n_boxes);
+  g_array_set_size (visible->lines, n_lines);
+}
+
 /* What stands in place of the texts, on the box or over a frame. */
 static void
 paint_name (IrNodePainter *self,
@@ -808,7 +841,8 @@ paint_detailed (IrNodePainter *self,
       draw_line (self, snapshot, camera, line, &colour, line_width (camera, line));
     }
   for (guint t = 0; ir_scene_detail (camera->zoom) == IR_SCENE_DETAIL_ALL && t < n_texts; t++)
-    if (texts[t].box < 0 && texts[t].x - texts[t].width < world.x + world.width &&
+    if (texts[t].box < 0 && ir_scene_shows_text (self->sides, &texts[t]) &&
+        texts[t].x - texts[t].width < world.x + world.width &&
         texts[t].x + texts[t].width > world.x && texts[t].y > world.y &&
         texts[t].y < world.y + world.height + 20)
       paint_loose_text (self, snapshot, pango, camera, t);
@@ -913,6 +947,7 @@ ir_node_painter_paint (IrNodePainter *self, PangoContext *pango, const IrCamera 
   visible.boxes = g_array_new (FALSE, FALSE, sizeof (gint32));
   visible.lines = g_array_new (FALSE, FALSE, sizeof (gint32));
   ir_scene_foreach_in_rect (self->scene, &grown, collect, &visible);
+  leave_out_other_side (self, &visible);
   self->heat = ir_scene_shows_heat (self->scene, camera->zoom);
   if (camera->zoom < DETAIL_MIN_ZOOM || visible.boxes->len > MAX_DETAIL_BOXES)
     paint_flat (self, snapshot, camera, &visible);
@@ -940,7 +975,8 @@ ir_node_painter_outline (IrNodePainter *self,
   const float w = (float) width;
   GskRoundedRect outline;
 
-  if (boxes == NULL || box < 0 || (guint) box >= n)
+  if (boxes == NULL || box < 0 || (guint) box >= n ||
+      !ir_scene_shows_box (self->sides, &boxes[box]))
     return;
   box_outline (&outline, camera, &boxes[box], width + 1);
   gtk_snapshot_append_border (snapshot, &outline, (const float[4]){ w, w, w, w },
@@ -957,6 +993,7 @@ ir_node_painter_highlight_line (IrNodePainter *self,
   const IrSceneLine *lines = self->scene != NULL ? ir_scene_lines (self->scene, &n) : NULL;
   const GdkRGBA accent = rgba (palette (self)->selection, 1);
 
-  if (lines != NULL && line >= 0 && (guint) line < n)
+  if (lines != NULL && line >= 0 && (guint) line < n &&
+      ir_scene_shows_line (self->sides, &lines[line]))
     draw_line (self, snapshot, camera, &lines[line], &accent, 2);
 }

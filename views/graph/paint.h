@@ -20,6 +20,7 @@ typedef struct
 IrNodePainter *ir_node_painter_new (void);
 void ir_node_painter_free (IrNodePainter *painter);
 void ir_node_painter_set_scene (IrNodePainter *painter, IrScene *scene); /* (nullable) */
+void ir_node_painter_set_sides (IrNodePainter *painter, IrSceneSides sides);
 void ir_node_painter_set_dark (IrNodePainter *painter, gboolean dark);
 GskRenderNode *ir_node_painter_paint (IrNodePainter *painter,
                                       PangoContext *pango,

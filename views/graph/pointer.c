@@ -15,10 +15,13 @@ ir_canvas_pick (IrCanvas *self, double x, double y)
 {
   const IrCamera now = ir_canvas_get_camera (self);
 
+  IrSceneHit hit;
+
   if (canvas_scene (self) == NULL)
     return (IrSceneHit){ -1, -1 };
-  return ir_scene_pick (canvas_scene (self), (x + now.x) / now.zoom, (y + now.y) / now.zoom,
-                        PICK_REACH / now.zoom);
+  hit = ir_scene_pick (canvas_scene (self), (x + now.x) / now.zoom, (y + now.y) / now.zoom,
+                       PICK_REACH / now.zoom);
+  return canvas_shows (self, hit) ? hit : (IrSceneHit){ -1, -1 };
 }
 
 static void

@@ -95,7 +95,7 @@ canvas_sync_proxies (IrCanvas *self)
       g_autofree char *label = NULL;
       GtkWidget *proxy;
 
-      if (box->kind == IR_SCENE_CLUSTER)
+      if (box->kind == IR_SCENE_CLUSTER || !canvas_shows (self, (IrSceneHit){ index, -1 }))
         continue;
       proxy = find_proxy (self, old, box->key);
       if (proxy == NULL)

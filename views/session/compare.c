@@ -190,6 +190,37 @@ ir_session_pin (IrSession *self, guint step)
   ir_session_changed (self, IR_CHANGED_COMPARE);
 }
 
+guint
+ir_session_get_base (IrSession *self)
+{
+  return ir_session_is_empty (self) ? 0
+                                    : ir_session_compare_from (self, ir_session_get_cursor (self));
+}
+
+/**
+ * ir_session_set_base:
+ * @step: a step, on either side of the cursor
+ *
+ * One point is a look, two are a difference.
+ */
+void
+ir_session_set_base (IrSession *self, guint step)
+{
+  ir_session_clear_marks (self);
+  if (is_foreign (own (self)->compare))
+    ir_session_age_picture (self);
+  if (step == ir_session_get_cursor (self))
+    ir_session_set_compare (self, IR_COMPARE_NOTHING);
+  else
+    ir_session_pin (self, step);
+}
+
+guint
+ir_session_get_pin (IrSession *self)
+{
+  return own (self)->pinned;
+}
+
 void
 ir_session_place_pin (IrSession *self, guint at_most)
 {

@@ -58,6 +58,9 @@ IrCompare ir_session_get_compare (IrSession *self);
 void ir_session_set_compare (IrSession *self, IrCompare compare);
 gboolean ir_session_can_compare (IrSession *self, IrCompare compare);
 void ir_session_pin (IrSession *self, guint step);       /* compare with this step from now on */
+guint ir_session_get_pin (IrSession *self);
+guint ir_session_get_base (IrSession *self); /* the step that the cursor's is compared with */
+void ir_session_set_base (IrSession *self, guint step); /* the cursor's own: nothing is compared */
 const char *ir_session_get_other_path (IrSession *self); /* (nullable) */
 char *ir_session_other_title (IrSession *self);          /* (transfer full) "old.onnx" */
 

@@ -227,6 +227,23 @@ ir_session_steps_of (IrSession *self, IrNodeId node)
   return ir_lineage_steps (timeline->model, node);
 }
 
+/**
+ * ir_session_touches_of:
+ *
+ * Returns: (transfer full): what steps were to @node; of #IrTouch
+ */
+GArray *
+ir_session_touches_of (IrSession *self, IrNodeId node)
+{
+  IrTimeline *timeline = own (self)->timeline;
+  g_autoptr (GMutexLocker) locker = NULL;
+
+  if (timeline == NULL || node == 0 || node & IR_OTHER_SIDE)
+    return g_array_new (FALSE, FALSE, sizeof (IrTouch));
+  locker = ir_timeline_lock (timeline);
+  return ir_lineage_touches (timeline->model, node);
+}
+
 IrValueId
 ir_session_original_value (IrSession *self, IrValueId value)
 {

@@ -17,6 +17,7 @@ guint ir_session_get_n_steps (IrSession *self);
 GArray *ir_session_origins (IrSession *self, IrNodeId node);
 GArray *ir_session_descendants (IrSession *self, IrNodeId node, guint step);
 GArray *ir_session_steps_of (IrSession *self, IrNodeId node);
+GArray *ir_session_touches_of (IrSession *self, IrNodeId node);
 
 /* -- the position -- */
 guint ir_session_get_cursor (IrSession *self); /* where it is going, at once */

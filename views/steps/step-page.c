@@ -104,13 +104,16 @@ zoom_in (const IrScene *scene, double width)
   return MIN (1, MIN (width / (r.width - 2 * TRIM), MAX_HEIGHT / (r.height - 2 * TRIM)));
 }
 
-/* The form that is larger in the width that there is. */
+#define READABLE 0.68
+
+/* Across, if it can be read in the width that there is; else the form that is larger. */
 static const IrScene *
 scene_for (const IrFrame *frame, double width)
 {
   if (frame == NULL || frame->rewrite_across == NULL || frame->rewrite_down == NULL)
     return NULL;
-  return zoom_in (frame->rewrite_across, width) >= zoom_in (frame->rewrite_down, width)
+  return zoom_in (frame->rewrite_across, width) >=
+                 MIN (READABLE, zoom_in (frame->rewrite_down, width))
              ? frame->rewrite_across
              : frame->rewrite_down;
 }

@@ -211,44 +211,52 @@ on_search_stop (GtkSearchEntry *entry, IrStepsView *self)
 
 /* -- what can be done with a step -- */
 
+/* What means nothing now is left out. */
 static void
 append_item (GMenu *menu, const char *label, const char *action, const char *target)
 {
   g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
 
-  g_menu_item_set_action_and_target (item, action, "s", target);
+  g_menu_item_set_action_and_target (item, action, target != NULL ? "s" : NULL, target);
+  g_menu_item_set_attribute (item, "hidden-when", "s", "action-disabled");
   g_menu_append_item (menu, item);
 }
 
+/* @index: of a step of the pass; @alone: the step itself is chosen, not all that the pass did */
 static GMenuModel *
-menu_of_step (IrModel *history, guint index)
+menu_of_step (IrModel *history, guint index, gboolean alone)
 {
   GMenu *menu = g_menu_new ();
   g_autoptr (GMenu) skips = g_menu_new (), breaks = g_menu_new (), proofs = g_menu_new ();
   const IrStep *step = ir_history_step (history, index);
   const IrNode *anchor = step->anchor != 0 ? ir_model_node (history, step->anchor) : NULL;
-  const char *rule = step->rule;
-  const char *pass = ir_history_pass_of (history, index);
+  const char *rule = step->rule, *pass = ir_history_pass_of (history, index);
   g_autofree char *key = ir_step_stable_key (history, index);
   g_autofree char *skip_rule = g_strdup_printf ("Without the Rule %s", rule);
   g_autofree char *skip_pass = g_strdup_printf ("Without the Pass %s", pass);
-  g_autofree char *break_text = g_strdup_printf ("rule=%s", rule);
+  g_autofree char *break_rule = g_strdup_printf ("rule=%s", rule);
+  g_autofree char *break_pass = g_strdup_printf ("pass=%s", pass);
 
-  append_item (skips, "Without This Step", "steps.skip", key);
-  append_item (skips, skip_rule, "steps.skip", rule);
+  if (alone)
+    {
+      append_item (skips, "Without This Step", "steps.skip", key);
+      append_item (skips, skip_rule, "steps.skip", rule);
+      append_item (breaks, "Break on This Rule", "steps.break", break_rule);
+      append_item (proofs, "Prove This Step", "steps.prove", NULL);
+      append_item (proofs, "Trace Its Node", "steps.trace", NULL);
+    }
   append_item (skips, skip_pass, "steps.skip", pass);
-  append_item (breaks, "Break on This Rule", "steps.break", break_text);
-  if (anchor != NULL && anchor->name[0] != '\0')
+  append_item (breaks, "Break on This Pass", "steps.break", break_pass);
+  if (alone && anchor != NULL && anchor->name[0] != '\0')
     {
       g_autofree char *break_node = g_strdup_printf ("node=%s", anchor->name);
       append_item (breaks, "Break on This Node", "steps.break", break_node);
     }
-  g_menu_append (breaks, "Find the Step That Fails…", "win.bisect");
-  g_menu_append (proofs, "Prove This Step", "steps.prove");
-  g_menu_append (proofs, "Trace Its Node", "steps.trace");
+  append_item (breaks, "Find the Step That Fails…", "win.bisect", NULL);
   g_menu_append_section (menu, "What If", G_MENU_MODEL (skips));
   g_menu_append_section (menu, "Stop and Search", G_MENU_MODEL (breaks));
-  g_menu_append_section (menu, "Look Closer", G_MENU_MODEL (proofs));
+  if (alone)
+    g_menu_append_section (menu, "Look Closer", G_MENU_MODEL (proofs));
   return G_MENU_MODEL (menu);
 }
 
@@ -268,11 +276,14 @@ show_menu (IrStepsView *self, double x, double y)
   IrModel *history = ir_session_get_history (session);
   const guint step = ir_session_get_cursor (session);
   g_autoptr (GMenuModel) model = NULL;
+  g_autoptr (IrStepRow) row = g_list_model_get_item (G_LIST_MODEL (self->list), self->selected);
+  const IrStepRowKind kind = row != NULL ? ir_step_row_get_kind (row) : IR_STEP_ROW_ORIGINAL;
 
-  if (!can_skip (history, step))
+  if (!can_skip (history, step) || kind == IR_STEP_ROW_ORIGINAL || kind == IR_STEP_ROW_IDLE ||
+      kind == IR_STEP_ROW_IDLE_PASS)
     return;
   gtk_widget_translate_coordinates (self->list_view, self->box, x, y, &x, &y);
-  model = menu_of_step (history, step);
+  model = menu_of_step (history, step, kind != IR_STEP_ROW_PASS);
   gtk_popover_menu_set_menu_model (GTK_POPOVER_MENU (self->menu), model);
   gtk_popover_set_pointing_to (GTK_POPOVER (self->menu), &(GdkRectangle){ (int) x, (int) y, 1, 1 });
   gtk_popover_popup (GTK_POPOVER (self->menu));

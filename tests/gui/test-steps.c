@@ -1,0 +1,337 @@
+/* The ways to see a difference, in a real window: two points on the sliders, ticks of a node, both sides
+ * beside each other, the side before for a moment, and the change as large as it fits. */
+#include "config.h"
+
+#include "app/gui/step-ticks.h"
+#include "app/gui/window.h"
+#include "tests/gui/waiting.h"
+#include "views/graph/two-sides.h"
+#include "views/session/file.h"
+#include "views/session/selection.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct
+{
+  IrWindow *window;
+  IrSession *session;
+  IrCanvas *canvas;
+  guint n;
+} Fixture;
+
+static GtkWidget *
+find_widget (GtkWidget *root, GType type, const char *css)
+{
+  if (g_type_is_a (G_OBJECT_TYPE (root), type) &&
+      (css == NULL || gtk_widget_has_css_class (root, css)))
+    return root;
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_widget (child, type, css);
+
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static gboolean
+is_drawn (gpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (data);
+
+  return is_open_and_idle (data) && frame->from == ir_session_get_base (data);
+}
+
+static void
+settle (guint ms)
+{
+  gboolean late = FALSE;
+
+  g_timeout_add (ms, on_timeout, &late);
+  while (!late)
+    g_main_context_iteration (NULL, TRUE);
+}
+
+static void
+open_optimized (Fixture *self)
+{
+  g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", "digits.onnx", NULL);
+
+  self->window = g_object_new (IR_TYPE_WINDOW, NULL);
+  gtk_window_present (GTK_WINDOW (self->window));
+  self->session = ir_window_get_session (self->window);
+  ir_session_open (self->session, path);
+  wait_for ("the model", is_open_and_idle, self->session);
+  ir_session_set_prove (self->session, FALSE);
+  ir_session_run_pipeline (self->session, NULL);
+  wait_for ("the steps", is_drawn, self->session);
+  self->n = ir_session_get_n_steps (self->session);
+  self->canvas = IR_CANVAS (find_widget (GTK_WIDGET (self->window), IR_TYPE_CANVAS, NULL));
+  settle (300);
+}
+
+static void
+close_window (Fixture *self)
+{
+  gtk_window_destroy (GTK_WINDOW (self->window));
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+}
+
+static const IrFrame *
+drawn (Fixture *self)
+{
+  wait_for ("the frame", is_drawn, self->session);
+  settle (50);
+  return ir_session_get_frame (self->session);
+}
+
+static GtkRange *
+slider (Fixture *self, gboolean base)
+{
+  GtkWidget *found = find_widget (GTK_WIDGET (self->window), GTK_TYPE_SCALE, base ? "base" : NULL);
+
+  g_assert_nonnull (found);
+  g_assert_true (gtk_widget_has_css_class (found, "base") == base);
+  return GTK_RANGE (found);
+}
+
+/* -- two points -- */
+
+static void
+test_two_points (void)
+{
+  Fixture self = { 0 };
+  const IrFrame *frame;
+  guint counts[2][IR_N_DIFF_KINDS];
+
+  open_optimized (&self);
+  g_assert_cmpfloat (gtk_range_get_value (slider (&self, FALSE)), ==, self.n);
+  g_assert_cmpfloat (gtk_range_get_value (slider (&self, TRUE)), ==, self.n - 1);
+
+  gtk_range_set_value (slider (&self, TRUE), 3);
+  frame = drawn (&self);
+  g_assert_cmpuint (frame->from, ==, 3);
+  g_assert_cmpuint (frame->to, ==, self.n);
+  g_assert_cmpint (ir_session_get_compare (self.session), ==, IR_COMPARE_PINNED);
+  memcpy (counts[0], frame->diff->n_nodes, sizeof counts[0]);
+
+  /* the other point moves, this one stays; and the difference seen from the other end is the same */
+  gtk_range_set_value (slider (&self, FALSE), 3);
+  gtk_range_set_value (slider (&self, TRUE), self.n);
+  frame = drawn (&self);
+  g_assert_cmpuint (frame->from, ==, self.n);
+  g_assert_cmpuint (frame->to, ==, 3);
+  memcpy (counts[1], frame->diff->n_nodes, sizeof counts[1]);
+  g_assert_cmpuint (counts[0][IR_DIFF_SAME], ==, counts[1][IR_DIFF_SAME]);
+  g_assert_cmpuint (counts[0][IR_DIFF_CHANGED], ==, counts[1][IR_DIFF_CHANGED]);
+  g_assert_cmpuint (counts[0][IR_DIFF_ADDED], ==, counts[1][IR_DIFF_REMOVED]);
+  g_assert_cmpuint (counts[0][IR_DIFF_REMOVED], ==, counts[1][IR_DIFF_ADDED]);
+
+  /* one point is a look */
+  gtk_range_set_value (slider (&self, TRUE), 3);
+  frame = drawn (&self);
+  g_assert_cmpuint (frame->from, ==, frame->to);
+  g_assert_false (ir_scene_is_diff (frame->scene));
+
+  /* the keys, and the ends */
+  g_action_group_activate_action (G_ACTION_GROUP (self.window), "base-earlier", NULL);
+  g_assert_cmpuint (drawn (&self)->from, ==, 2);
+  for (guint i = 0; i < 5; i++)
+    g_action_group_activate_action (G_ACTION_GROUP (self.window), "base-earlier", NULL);
+  g_assert_cmpuint (drawn (&self)->from, ==, 0);
+  close_window (&self);
+}
+
+/* -- ticks -- */
+
+static void
+test_ticks (void)
+{
+  Fixture self = { 0 };
+  GtkWidget *ticks;
+  g_autoptr (GArray) touches = NULL;
+  const IrModel *history;
+  guint n_born = 0, n_gone = 0;
+
+  open_optimized (&self);
+  ticks = find_widget (GTK_WIDGET (self.window), IR_TYPE_STEP_TICKS, NULL);
+  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (ticks), "Ends of passes"));
+  history = ir_session_get_history (self.session);
+  for (IrNodeId id = 1; id < history->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_node (history, id);
+
+      if (node == NULL || strcmp (node->op_type, "BatchNormalization") != 0)
+        continue;
+      touches = ir_session_touches_of (self.session, id);
+      g_assert_cmpint (g_array_index (touches, IrTouch, touches->len - 1).kind, ==, IR_TOUCH_GONE);
+      ir_session_goto (self.session, 0);
+      drawn (&self);
+      ir_session_select_node (self.session, id);
+      g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (ticks), "gone at step"));
+      break;
+    }
+  g_assert_nonnull (touches);
+  for (IrNodeId id = 1; id < history->nodes->len; id++)
+    {
+      g_autoptr (GArray) all = ir_session_touches_of (self.session, id);
+
+      for (guint i = 0; i < all->len; i++)
+        {
+          n_born += g_array_index (all, IrTouch, i).kind == IR_TOUCH_BORN;
+          n_gone += g_array_index (all, IrTouch, i).kind == IR_TOUCH_GONE;
+        }
+    }
+  g_assert_cmpuint (n_born, >, 0);
+  g_assert_cmpuint (n_gone, >, n_born);
+  close_window (&self);
+}
+
+/* -- both sides -- */
+
+static const IrSceneBox *
+box_of_state (Fixture *self, IrSceneState state)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (ir_canvas_get_scene (self->canvas), &n);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].state == state && boxes[i].kind == IR_SCENE_NODE)
+      return &boxes[i];
+  g_assert_not_reached ();
+}
+
+static gboolean
+can_pick (IrCanvas *canvas, const IrSceneBox *box)
+{
+  const IrCamera now = ir_canvas_get_camera (canvas);
+
+  return ir_canvas_pick (canvas, (box->x + box->width / 2) * now.zoom - now.x,
+                         (box->y + 8) * now.zoom - now.y)
+             .box >= 0;
+}
+
+static void
+view_action (Fixture *self, const char *name)
+{
+  g_action_group_activate_action (G_ACTION_GROUP (self->window), "view",
+                                  g_variant_new_string (name));
+}
+
+static void
+test_sides (void)
+{
+  Fixture self = { 0 };
+  GtkWidget *pair;
+  IrCanvas *before;
+  IrCamera a, b;
+
+  open_optimized (&self);
+  ir_session_set_compare (self.session, IR_COMPARE_ORIGINAL);
+  drawn (&self);
+  g_assert_true (can_pick (self.canvas, box_of_state (&self, IR_SCENE_NEW)));
+  g_assert_true (can_pick (self.canvas, box_of_state (&self, IR_SCENE_REMOVED)));
+
+  view_action (&self, "side-by-side");
+  settle (400);
+  pair = find_widget (GTK_WIDGET (self.window), IR_TYPE_TWO_SIDES, NULL);
+  before = IR_CANVAS (find_widget (gtk_widget_get_first_child (pair), IR_TYPE_CANVAS, NULL));
+  g_assert_true (before != self.canvas);
+  g_assert_true (gtk_widget_get_mapped (GTK_WIDGET (before)));
+  g_assert_true (can_pick (self.canvas, box_of_state (&self, IR_SCENE_NEW)));
+  g_assert_false (can_pick (self.canvas, box_of_state (&self, IR_SCENE_REMOVED)));
+  g_assert_false (can_pick (before, box_of_state (&self, IR_SCENE_NEW)));
+  g_assert_true (can_pick (before, box_of_state (&self, IR_SCENE_REMOVED)));
+
+  /* one place and zoom, whichever was moved */
+  ir_canvas_zoom_by (before, 1.3);
+  settle (300);
+  a = ir_canvas_get_camera (before);
+  b = ir_canvas_get_camera (self.canvas);
+  g_assert_cmpfloat (a.zoom, ==, b.zoom);
+  g_assert_cmpfloat (fabs (a.x - b.x) + fabs (a.y - b.y), <, 3);
+  ir_canvas_centre (self.canvas, 100, 300);
+  settle (500);
+  a = ir_canvas_get_camera (before);
+  b = ir_canvas_get_camera (self.canvas);
+  g_assert_cmpfloat (fabs (a.x - b.x) + fabs (a.y - b.y), <, 3);
+
+  /* selected in one, selected in both */
+  ir_session_select_node (self.session, box_of_state (&self, IR_SCENE_CHANGED)->node);
+  g_assert_cmpint (ir_canvas_selected_box (before), >=, 0);
+  g_assert_cmpint (ir_canvas_selected_box (before), ==, ir_canvas_selected_box (self.canvas));
+
+  /* where nothing is compared there is one */
+  ir_session_set_compare (self.session, IR_COMPARE_NOTHING);
+  drawn (&self);
+  g_assert_false (gtk_widget_get_mapped (GTK_WIDGET (before)));
+  ir_session_set_compare (self.session, IR_COMPARE_ORIGINAL);
+  drawn (&self);
+  g_assert_true (gtk_widget_get_mapped (GTK_WIDGET (before)));
+  view_action (&self, "side-by-side");
+  g_assert_false (gtk_widget_get_mapped (GTK_WIDGET (before)));
+  g_assert_true (can_pick (self.canvas, box_of_state (&self, IR_SCENE_REMOVED)));
+  close_window (&self);
+}
+
+static void
+test_blink (void)
+{
+  Fixture self = { 0 };
+
+  open_optimized (&self);
+  ir_session_set_compare (self.session, IR_COMPARE_ORIGINAL);
+  drawn (&self);
+  ir_canvas_blink (self.canvas, TRUE);
+  g_assert_false (can_pick (self.canvas, box_of_state (&self, IR_SCENE_NEW)));
+  g_assert_true (can_pick (self.canvas, box_of_state (&self, IR_SCENE_REMOVED)));
+  ir_canvas_blink (self.canvas, FALSE);
+  g_assert_true (can_pick (self.canvas, box_of_state (&self, IR_SCENE_NEW)));
+  ir_session_set_compare (self.session, IR_COMPARE_NOTHING);
+  drawn (&self);
+  ir_canvas_blink (self.canvas, TRUE); /* there is nothing before */
+  g_assert_false (ir_scene_is_diff (ir_canvas_get_scene (self.canvas)));
+  close_window (&self);
+}
+
+static void
+test_zoom_to_change (void)
+{
+  Fixture self = { 0 };
+  const IrSceneBox *changed;
+  IrLayoutRect sight;
+
+  open_optimized (&self);
+  ir_session_goto (self.session, 20);
+  drawn (&self);
+  ir_canvas_fit (self.canvas);
+  settle (400);
+  g_assert_cmpfloat (ir_canvas_get_zoom (self.canvas), <, 0.5);
+  view_action (&self, "show-changes");
+  settle (500);
+  g_assert_cmpfloat (ir_canvas_get_zoom (self.canvas), >, 0.6);
+  changed = box_of_state (&self, IR_SCENE_NEW);
+  sight = ir_canvas_get_sight (self.canvas);
+  g_assert_cmpfloat (changed->x, >=, sight.x);
+  g_assert_cmpfloat (changed->y, >=, sight.y);
+  g_assert_cmpfloat (changed->x + changed->width, <=, sight.x + sight.width);
+  g_assert_cmpfloat (changed->y + changed->height, <=, sight.y + sight.height);
+  close_window (&self);
+}
+
+int
+main (int argc, char **argv)
+{
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_test_add_func ("/differences/are of any two points, either way round", test_two_points);
+  g_test_add_func ("/differences/ticks say what became of a node", test_ticks);
+  g_test_add_func ("/differences/both sides stand beside each other, at one place", test_sides);
+  g_test_add_func ("/differences/the side before is seen for a moment", test_blink);
+  g_test_add_func ("/differences/the change is as large as it fits", test_zoom_to_change);
+  return g_test_run ();
+}

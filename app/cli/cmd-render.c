@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/execution.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
 #include "app/cli/recompute.h"
@@ -10,6 +11,9 @@
 #include "core/io/io.h"
 #include "core/diff/diff.h"
 #include "core/layout/charts.h"
+#include "core/look/legend.h"
+#include "core/look/look.h"
+#include "core/query/query.h"
 #include "core/render/render.h"
 #include "core/ir/cycles.h"
 #include "core/ir/pages.h"
@@ -29,7 +33,8 @@ typedef struct
   gboolean dark, constants, flat, left_to_right, wrap, cycle;
   gdouble zoom;
   double scale;
-  char **fold;
+  char **fold, **beside, **only, **highlight, **colour;
+  char *enter, *overlay, *overlay_file, *overlay_scale;
 } Options;
 
 static const CliOption render_options[] = {
@@ -73,8 +78,30 @@ static const CliOption render_options[] = {
     "In columns, where it would be much higher than wide", NULL },
   { "fold", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, fold),
     "Draw this scope as one box; or all scopes, repeats (copies of one block), shapes (arithmetic on "
-    "shapes) or branches",
+    "shapes) or branches; or auto, as the window opens FILE",
     "SCOPE" },
+  { "enter", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, enter),
+    "Only the branch or body of NODE (its first; NODE/then_branch: that one), or of the function that "
+    "it calls",
+    "NODE[/BODY]" },
+  { "beside", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, beside),
+    "Draw the branches or the body of NODE beside the picture", "NODE" },
+  { "only", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, only),
+    "Only nodes that QUERY names, as 'irscope find' reads it", "QUERY" },
+  { "highlight", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, highlight),
+    "Nodes that QUERY does not name are pale", "QUERY" },
+  { "colour", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, colour),
+    "Nodes that QUERY names have this colour: blue, orange, green, pink, sky, red, yellow or grey",
+    "COLOUR=QUERY" },
+  { "overlay", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, overlay),
+    "Colour boxes by what nodes cost or are: time, flops, bytes, memory, error, dtype, device, "
+    "sparsity, verdict or age; with a legend. Time and sparsity run FILE, error checks the run",
+    "NAME" },
+  { "overlay-file", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, overlay_file),
+    "Colour boxes by numbers per node: { \"conv1\": 0.25 }, or with \"title\", \"unit\" and \"nodes\"",
+    "F.json" },
+  { "overlay-scale", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, overlay_scale),
+    "linear or log (default: log where the largest is more than 100 times the smallest)", "SCALE" },
   { "zoom", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, zoom),
     "The picture as the window shows it at this zoom, with the names that can be read there", "Z" },
   { "scale", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, scale),
@@ -141,11 +168,250 @@ parse_range (const char *text, guint n_steps, guint *from, guint *to, GError **e
   return FALSE;
 }
 
+/* -- how the graph is drawn -- */
+
+/* "NODE", "NODE/then_branch" or "NODE/branches.1". */
+static char *
+root_of (const IrModel *model, const char *text, GError **error)
+{
+  const IrNode *node = cli_find_node (model, text, NULL);
+  const char *slash = strrchr (text, '/');
+  g_autofree char *name = slash != NULL ? g_strndup (text, (gsize) (slash - text)) : NULL;
+  g_autofree char *root = NULL;
+  const IrGraph *graph;
+
+  if (node == NULL && name != NULL)
+    node = cli_find_node (model, name, NULL);
+  else
+    slash = NULL;
+  if (node == NULL)
+    {
+      cli_find_node (model, text, error); /* says what there is instead */
+      return NULL;
+    }
+  for (guint i = 0; (graph = ir_scene_node_body (node, i)) != NULL; i++)
+    {
+      g_free (root);
+      root = ir_scene_graph_root (graph);
+      if (root != NULL && (slash == NULL || g_str_has_suffix (root, slash)))
+        return g_steal_pointer (&root);
+    }
+  g_set_error (
+      error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+      "--enter %s: %s has no %s: needs a node with branches or a body, or one that calls a "
+      "function of the model",
+      text, node->name[0] != '\0' ? node->name : node->op_type,
+      slash != NULL ? slash + 1 : "graph of its own");
+  return NULL;
+}
+
+static gboolean
+add_beside (IrLook *look, const IrModel *model, char *const *names, GError **error)
+{
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      const IrNode *node = cli_find_node (model, names[i], error);
+
+      if (node == NULL)
+        return FALSE;
+      if (ir_scene_node_body (node, 0) == NULL || node->op == NULL)
+        {
+          g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                       "--beside %s: needs a node with branches or a body", names[i]);
+          return FALSE;
+        }
+      g_hash_table_add (look->beside, g_strdup_printf ("node:%u", node->id));
+    }
+  return TRUE;
+}
+
+static gboolean
+add_rule (IrLook *look,
+          const char *option,
+          const char *query,
+          IrRuleEffect effect,
+          guint colour,
+          GError **error)
+{
+  g_autoptr (IrQuery) read = ir_query_new (query, error);
+
+  if (read == NULL)
+    {
+      if (error != NULL && *error != NULL)
+        g_prefix_error (error, "%s %s: ", option, query);
+      return FALSE;
+    }
+  ir_look_add_rule (look, query, effect, colour);
+  return TRUE;
+}
+
+static gboolean
+add_rules (IrLook *look, const Options *options, GError **error)
+{
+  for (guint i = 0; options->only != NULL && options->only[i] != NULL; i++)
+    if (!add_rule (look, "--only", options->only[i], IR_RULE_ONLY, 0, error))
+      return FALSE;
+  for (guint i = 0; options->highlight != NULL && options->highlight[i] != NULL; i++)
+    if (!add_rule (look, "--highlight", options->highlight[i], IR_RULE_DIM, 0, error))
+      return FALSE;
+  for (guint i = 0; options->colour != NULL && options->colour[i] != NULL; i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (options->colour[i], "=", 2);
+      const guint colour = ir_rule_colour_find (parts[0]);
+
+      if (colour == 0 || parts[1] == NULL)
+        {
+          g_set_error (
+              error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+              "--colour %s: needs COLOUR=QUERY, such as orange=op:conv, with blue, orange, "
+              "green, pink, sky, red, yellow or grey",
+              options->colour[i]);
+          return FALSE;
+        }
+      if (!add_rule (look, "--colour", parts[1], IR_RULE_COLOUR, colour, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+choose_overlay (IrLook *look, const Options *options, GError **error)
+{
+  static const char *const scales[] = { "auto", "linear", "log" };
+  const char *id = options->overlay_file != NULL ? "file" : options->overlay;
+  g_autofree char *ids = ir_overlay_ids ();
+
+  if (id != NULL &&
+      (ir_overlay_find (id) == NULL || (strcmp (id, "file") == 0 && options->overlay_file == NULL)))
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--overlay %s: needs %s%s", id,
+                   ids, strcmp (id, "file") == 0 ? "; numbers of a file with --overlay-file" : "");
+      return FALSE;
+    }
+  look->overlay = g_strdup (id);
+  for (guint i = 0; options->overlay_scale != NULL && i < G_N_ELEMENTS (scales); i++)
+    if (strcmp (options->overlay_scale, scales[i]) == 0)
+      {
+        look->scale = (IrScaleKind) i;
+        return TRUE;
+      }
+  if (options->overlay_scale == NULL)
+    return TRUE;
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+               "--overlay-scale %s: needs auto, linear or log", options->overlay_scale);
+  return FALSE;
+}
+
+static IrLook *
+look_of (const Options *options, const IrModel *model, GError **error)
+{
+  g_autoptr (IrLook) look = ir_look_new ();
+
+  look->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | (options->constants ? IR_SHOW_CONSTANTS : 0) |
+               (options->flat ? 0 : IR_SHOW_SCOPES) |
+               (options->left_to_right ? IR_SHOW_SIDEWAYS : 0) |
+               (options->wrap ? IR_SHOW_COLUMNS : 0);
+  if (options->enter != NULL && (look->root = root_of (model, options->enter, error)) == NULL)
+    return NULL;
+  if (!add_beside (look, model, options->beside, error) || !add_rules (look, options, error) ||
+      !choose_overlay (look, options, error))
+    return NULL;
+  return g_steal_pointer (&look);
+}
+
+/* What the overlay needs to know: a run, a check of it, the steps, a file. */
+static IrOverlayFacts *
+facts_of (Cli *cli,
+          const Options *options,
+          const IrLook *look,
+          CliModel *opened,
+          guint step,
+          char **note,
+          GError **error)
+{
+  const IrOverlay *overlay = ir_overlay_find (look->overlay);
+  g_autoptr (IrOverlayFacts) facts = ir_overlay_facts_new ();
+  g_autoptr (IrNumbers) numbers = NULL;
+  const gboolean values = overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_VALUES) != 0;
+
+  if (overlay == NULL)
+    return g_steal_pointer (&facts);
+  if (options->overlay_file != NULL)
+    {
+      numbers = ir_numbers_load (options->overlay_file, error);
+      if (numbers == NULL || !ir_numbers_check (numbers, opened->model, note, error))
+        return NULL;
+      ir_overlay_facts_add_numbers (facts, numbers);
+    }
+  if (overlay->needs & IR_OVERLAY_NEEDS_RUN)
+    {
+      g_autoptr (IrRun)
+          run = cli_run (cli, &options->model, opened->model,
+                         values ? IR_CAPTURE_STATS : IR_CAPTURE_NONE, NULL, NULL, error);
+
+      if (run == NULL)
+        return NULL;
+      ir_overlay_facts_add_run (facts, run);
+      if (values)
+        ir_overlay_facts_add_zeros (facts, run);
+    }
+  if (overlay->needs & IR_OVERLAY_NEEDS_CHECK)
+    {
+      g_autoptr (GHashTable) errors = cli_node_errors (cli, &options->model, opened->model, error);
+
+      if (errors == NULL)
+        return NULL;
+      ir_overlay_facts_add_errors (facts, errors);
+    }
+  ir_overlay_facts_add_history (facts, opened->model, step);
+  return g_steal_pointer (&facts);
+}
+
+/* -- the picture -- */
+
+typedef struct
+{
+  Cli *cli;
+  const Options *options;
+  CliModel *opened;
+  IrTextMeasure *measure;
+  IrLook *look;
+  IrOverlayFacts *facts; /* (nullable) */
+  IrScale *scale;        /* (out) (nullable) */
+  char *note;            /* (out) (nullable) */
+} Picture;
+
+static void
+picture_clear (Picture *picture)
+{
+  g_clear_pointer (&picture->look, ir_look_free);
+  g_clear_pointer (&picture->facts, ir_overlay_facts_unref);
+  g_clear_pointer (&picture->scale, ir_scale_unref);
+  g_free (picture->note);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Picture, picture_clear)
+
+static IrScene *
+draw (Picture *picture, IrModel *model, const IrDiff *diff, IrSceneMarks *marks, GError **error)
+{
+  const IrLookSubject subject = { .model = model,
+                                  .diff = diff,
+                                  .marks = marks,
+                                  .facts = picture->facts,
+                                  .problems = picture->opened->problems,
+                                  .measure = ir_text_measure_width,
+                                  .measure_data = picture->measure };
+
+  g_clear_pointer (&picture->scale, ir_scale_unref);
+  return ir_look_draw (picture->look, &subject, &picture->scale, picture->cli->cancellable, error);
+}
+
 /* The graph at the step where the pattern was compared, with the answer drawn on it. */
 static IrScene *
-why_scene (
-    Cli *cli, const Options *options, CliModel *opened, IrSceneOptions *scene, GError **error)
+why_scene (Picture *picture, GError **error)
 {
+  const Options *options = picture->options;
   g_auto (GStrv) parts = g_strsplit (options->why, ":", 2);
   g_auto (IrWhy) why = { 0 };
   g_autoptr (IrSceneMarks) marks = NULL;
@@ -159,7 +425,7 @@ why_scene (
       return NULL;
     }
   if (!cli_class (&options->model, &max_class, error) ||
-      !cli_why (opened->model, parts[0], parts[1], max_class, &why, error))
+      !cli_why (picture->opened->model, parts[0], parts[1], max_class, &why, error))
     return NULL;
   marks = ir_why_marks (&why);
   if (marks == NULL)
@@ -169,9 +435,34 @@ why_scene (
                    options->why, ir_why_answer_name (why.answer));
       return NULL;
     }
-  then = ir_history_snapshot (opened->model, why.at_step);
-  scene->marks = marks;
-  return ir_scene_new_for_model (then, scene, cli->cancellable, error);
+  then = ir_history_snapshot (picture->opened->model, why.at_step);
+  return draw (picture, then, NULL, marks, error);
+}
+
+/* What --fold names, of the picture with all open. */
+static gboolean
+close_folds (Picture *picture, GError **error)
+{
+  g_autoptr (IrScene) open = NULL;
+  char **fold = picture->options->fold;
+
+  if (fold == NULL)
+    return TRUE;
+  open = draw (picture, picture->opened->model, NULL, NULL, error);
+  for (guint i = 0; open != NULL && fold[i] != NULL; i++)
+    if (strcmp (fold[i], "auto") == 0)
+      {
+        GHashTable *chosen = ir_look_choose_folds (open);
+
+        if (chosen != NULL)
+          {
+            g_hash_table_unref (picture->look->automatic);
+            picture->look->automatic = chosen;
+          }
+      }
+    else
+      add_fold (picture->look->folded, open, fold[i]);
+  return open != NULL;
 }
 
 static const char *const sides[] = { "overlay", "beside", "before", "after", NULL };
@@ -219,27 +510,22 @@ wanted_diff (Cli *cli, const Options *options, IrModel *history, GError **error)
 }
 
 static IrScene *
-diff_scene (Cli *cli,
-            const Options *options,
-            IrModel *history,
-            const IrSceneOptions *scene_options,
-            GError **error)
+diff_scene (Picture *picture, IrModel *history, GError **error)
 {
-  g_autoptr (IrDiff) diff = wanted_diff (cli, options, history, error);
-  IrScene *both = diff != NULL
-                      ? ir_scene_new_for_diff (diff, scene_options, cli->cancellable, error)
-                      : NULL;
+  g_autoptr (IrDiff) diff = wanted_diff (picture->cli, picture->options, history, error);
+  IrScene *both = diff != NULL ? draw (picture, (IrModel *) diff->b, diff, NULL, error) : NULL;
 
-  return both != NULL ? choose_sides (both, options->sides) : NULL;
+  return both != NULL ? choose_sides (both, picture->options->sides) : NULL;
 }
 
 static IrScene *
-rewrite_scene (Cli *cli,
-               const Options *options,
-               IrModel *history,
-               const IrSceneOptions *scene_options,
-               GError **error)
+rewrite_scene (Picture *picture, IrModel *history, GError **error)
 {
+  const Options *options = picture->options;
+  const IrSceneOptions scene_options = { .measure = ir_text_measure_width,
+                                         .measure_data = picture->measure,
+                                         .show_constants = options->constants,
+                                         .flat = options->flat };
   const guint n = ir_history_n_steps (history), step = (guint) options->rewrite;
   g_autoptr (IrModel) before = NULL, after = NULL;
   g_autoptr (IrRewrite) rewrite = NULL;
@@ -254,8 +540,8 @@ rewrite_scene (Cli *cli,
   before = ir_history_snapshot (history, step - 1);
   after = ir_history_snapshot (history, step);
   rewrite = ir_rewrite_new (history, step, before, after);
-  scene = ir_rewrite_scene (rewrite, IR_SCENE_JOIN_RIGHT, FALSE, scene_options, cli->cancellable,
-                            error);
+  scene = ir_rewrite_scene (rewrite, IR_SCENE_JOIN_RIGHT, FALSE, &scene_options,
+                            picture->cli->cancellable, error);
   if (scene == NULL && (error == NULL || *error == NULL))
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                  "--rewrite %u: the step touched %s; --diff %u:%u draws it in the graph", step,
@@ -281,40 +567,30 @@ check_sides (const Options *options, GError **error)
 }
 
 static IrScene *
-graph_scene (
-    Cli *cli, const Options *options, CliModel *opened, IrTextMeasure *measure, GError **error)
+graph_scene (Picture *picture, GError **error)
 {
-  g_autoptr (GHashTable) folded = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  IrSceneOptions scene_options = {
-    .measure = ir_text_measure_width,
-    .measure_data = measure,
-    .show_constants = options->constants,
-    .flat = options->flat,
-    .direction = options->left_to_right ? IR_LAYOUT_LEFT_TO_RIGHT : IR_LAYOUT_TOP_TO_BOTTOM,
-    .wrapped = options->wrap,
-    .folded = folded,
-    .problems = opened->problems,
-  };
+  IrModel *model = picture->opened->model;
+  const Options *options = picture->options;
+  const gboolean of_steps = options->diff != NULL &&
+                            !g_file_test (options->diff, G_FILE_TEST_IS_REGULAR);
+  guint from = 0, to = ir_history_cursor (model);
 
-  if (!check_sides (options, error))
+  if (!check_sides (options, error) ||
+      (of_steps && !parse_range (options->diff, ir_history_n_steps (model), &from, &to, error)))
     return NULL;
-  if (options->fold != NULL)
-    {
-      g_autoptr (IrScene)
-          open = ir_scene_new_for_model (opened->model, &scene_options, cli->cancellable, error);
-
-      if (open == NULL)
-        return NULL;
-      for (guint i = 0; options->fold[i] != NULL; i++)
-        add_fold (folded, open, options->fold[i]);
-    }
+  picture->look = look_of (options, model, error);
+  if (picture->look == NULL)
+    return NULL;
+  picture->facts = facts_of (picture->cli, options, picture->look, picture->opened, to,
+                             &picture->note, error);
+  if (picture->facts == NULL || !close_folds (picture, error))
+    return NULL;
   if (options->why != NULL)
-    return why_scene (cli, options, opened, &scene_options, error);
+    return why_scene (picture, error);
   if (options->rewrite != 0)
-    return rewrite_scene (cli, options, opened->model, &scene_options, error);
-  if (options->diff != NULL)
-    return diff_scene (cli, options, opened->model, &scene_options, error);
-  return ir_scene_new_for_model (opened->model, &scene_options, cli->cancellable, error);
+    return rewrite_scene (picture, model, error);
+  return options->diff != NULL ? diff_scene (picture, model, error)
+                               : draw (picture, model, NULL, NULL, error);
 }
 
 static IrScene *
@@ -450,20 +726,39 @@ check_plan_options (const Options *options, const char *view, GError **error)
   return option == NULL;
 }
 
-static IrScene *
-make_scene (
-    Cli *cli, const Options *options, CliModel *opened, IrTextMeasure *measure, GError **error)
+/* Options of how a graph is drawn say nothing of a chart. */
+static gboolean
+check_look_options (const Options *options, const char *view, GError **error)
 {
-  const char *view = options->view != NULL ? options->view : "graph";
-  IrChartOptions chart = { .measure = ir_text_measure_width, .measure_data = measure };
+  const char *option = strcmp (view, "graph") == 0     ? NULL
+                       : options->enter != NULL        ? "--enter"
+                       : options->beside != NULL       ? "--beside"
+                       : options->only != NULL         ? "--only"
+                       : options->highlight != NULL    ? "--highlight"
+                       : options->colour != NULL       ? "--colour"
+                       : options->overlay != NULL      ? "--overlay"
+                       : options->overlay_file != NULL ? "--overlay-file"
+                                                       : NULL;
 
-  if (!check_plan_options (options, view, error))
+  if (option != NULL)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: needs --view graph", option);
+  return option == NULL;
+}
+
+static IrScene *
+make_scene (Picture *picture, GError **error)
+{
+  const char *view = picture->options->view != NULL ? picture->options->view : "graph";
+  IrChartOptions chart = { .measure = ir_text_measure_width, .measure_data = picture->measure };
+
+  if (!check_plan_options (picture->options, view, error) ||
+      !check_look_options (picture->options, view, error))
     return NULL;
   if (strcmp (view, "graph") == 0)
-    return graph_scene (cli, options, opened, measure, error);
+    return graph_scene (picture, error);
   for (guint i = 0; i < G_N_ELEMENTS (charts); i++)
     if (strcmp (view, charts[i].name) == 0)
-      return charts[i].make (cli, options, opened->model, &chart, error);
+      return charts[i].make (picture->cli, picture->options, picture->opened->model, &chart, error);
   g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                "--view %s: needs graph, schedule, trace, memory or tensor", view);
   return NULL;
@@ -522,21 +817,24 @@ write_picture (Cli *cli,
                GError **error)
 {
   g_autoptr (IrTextMeasure) measure = NULL;
-  g_autoptr (IrScene) scene = NULL;
+  g_autoptr (IrScene) scene = NULL, legend = NULL;
+  g_auto (Picture) picture = { .cli = cli, .options = options, .opened = opened };
   IrRenderOptions render = { .dark = options->dark,
                              .scale = options->scale,
                              .zoom = options->zoom };
 
   if (is_dot (options->output) && !shows_more (options))
     return ir_model_save (opened->model, options->output, "dot", NULL, error);
-  measure = ir_text_measure_new ();
-  scene = make_scene (cli, options, opened, measure, error);
+  picture.measure = measure = ir_text_measure_new ();
+  scene = make_scene (&picture, error);
   if (scene == NULL)
     return FALSE;
   *bounds = ir_scene_bounds (scene);
+  if (picture.scale != NULL)
+    render.legend = legend = ir_legend_draw (picture.scale, ir_text_measure_width, measure);
   if (!ir_render_file (scene, options->output, &render, error))
     return FALSE;
-  *note = render.note;
+  *note = render.note != NULL ? render.note : g_steal_pointer (&picture.note);
   return TRUE;
 }
 

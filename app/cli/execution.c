@@ -2,6 +2,7 @@
 
 #include "app/cli/execution.h"
 
+#include "core/look/overlay.h"
 #include "app/cli/output.h"
 
 #include "app/cli/print.h"
@@ -129,4 +130,23 @@ gboolean
 cli_execution_is_right (const IrExecutionCheck *check)
 {
   return check->first == 0 && check->error == NULL;
+}
+
+GHashTable *
+cli_node_errors (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error)
+{
+  g_autoptr (GHashTable) inputs = NULL;
+  g_autoptr (IrExecutionCheck) check = NULL;
+  IrRunOptions settings = { .n_threads = MAX (options->threads, 0),
+                            .partial = TRUE,
+                            .seed = (guint64) options->seed };
+
+  settings.backend = cli_backend (options, error);
+  inputs = settings.backend != NULL ? cli_inputs (cli, options, model, error) : NULL;
+  if (inputs == NULL)
+    return NULL;
+  check = ir_execution_check (model, inputs, &settings, NULL, cli->cancellable, error);
+  if (check != NULL && check->error != NULL)
+    g_propagate_error (error, g_error_copy (check->error));
+  return check != NULL && check->error == NULL ? ir_overlay_errors (check) : NULL;
 }

@@ -3,6 +3,7 @@
  * counts only if its old side had been reached before it. Cost: linear in the pairs of the log. */
 #include "config.h"
 
+#include "core/ir/lineage.h"
 #include "core/ir/log-private.h"
 
 static gboolean
@@ -245,6 +246,49 @@ ir_touch_name (IrTouchKind kind)
   static const char *const names[IR_N_TOUCHES] = { "noted", "changed", "born", "gone" };
 
   return (guint) kind < IR_N_TOUCHES ? names[kind] : "unknown";
+}
+
+static void
+note_step (GArray *last, guint32 node, guint step)
+{
+  if (node != 0 && node < last->len)
+    g_array_index (last, guint, node) = step;
+}
+
+/**
+ * ir_lineage_last_steps:
+ * @model: a model with a history
+ * @step: 0 .. n_steps
+ *
+ * What ir_lineage_steps() ends with, up to @step, for all nodes at once: one pass over the records.
+ *
+ * Returns: (transfer full) (element-type guint): by node id, the last step that touched it; 0: none
+ */
+GArray *
+ir_lineage_last_steps (IrModel *model, guint step)
+{
+  GArray *last = g_array_new (FALSE, TRUE, sizeof (guint));
+
+  g_array_set_size (last, model->nodes->len);
+  for (guint i = 1; i <= MIN (step, ir_history_n_steps (model)); i++)
+    {
+      const IrStep *s = ir_history_step (model, i);
+
+      note_step (last, s->anchor, i);
+      for (guint k = 0; s->nodes != NULL && k < s->nodes->len; k++)
+        {
+          note_step (last, g_array_index (s->nodes, IrIdPair, k).before, i);
+          note_step (last, g_array_index (s->nodes, IrIdPair, k).after, i);
+        }
+      for (guint k = 0; k < s->n_records; k++)
+        {
+          const IrRecord *record = ir_history_record (model, s->first_record + k);
+
+          if (ir_record_subject (record->kind) == IR_SUBJECT_NODE)
+            note_step (last, record->subject, i);
+        }
+    }
+  return last;
 }
 
 /**

@@ -30,6 +30,7 @@ typedef struct
   GArray *rows;                      /* (nullable) of SceneRow */
   guint n_inside[IR_N_SCENE_STATES]; /* of folds: nodes by state */
   guint64 flops, bytes;              /* of its nodes, of the later model */
+  GPtrArray *nodes;                  /* (nullable) of IrNode: of folds, where styles are asked for */
 } SceneItem;
 
 typedef struct
@@ -74,7 +75,8 @@ IrScene *scene_from_draft (const SceneDraft *draft,
                            GCancellable *cancellable,
                            GError **error);
 guint scene_draft_port (const GArray *ports, guint64 port);
-char *scene_type_text (const IrValue *value);
+char *scene_type_text (const IrValue *value);       /* figures.c */
+char *scene_constant_figure (const IrValue *value); /* figures.c */
 
 /* -- what folds are called (fold-keys.c) -- */
 #define SCENE_SCOPE_FOLD  "scope:"
@@ -90,6 +92,24 @@ char *scene_scope_fold (guint64 graph, const char *scope, gsize length);
 char *scene_node_fold (guint64 key);
 
 void scene_add_brackets (IrScene *scene, const IrDiff *diff); /* (brackets.c) of its fates */
+/* -- parts that are drawn by themselves (regions.c) -- */
+typedef struct _SceneRegions SceneRegions;
+
+SceneRegions *scene_regions_new (const IrModel *model, const IrSceneOptions *options);
+void scene_regions_free (SceneRegions *self);
+const IrGraph *scene_regions_root (const SceneRegions *self); /* (nullable) */
+gboolean scene_is_beside (const SceneRegions *self, const IrNode *owner, guint64 key);
+const IrGraph *scene_region_of (const SceneRegions *self,
+                                const IrDiff *diff,
+                                const IrGraph *graph,
+                                gboolean later);
+gboolean scene_crosses (const SceneRegions *self,
+                        const IrDiff *diff,
+                        const IrGraph *from,
+                        const IrGraph *reader,
+                        gboolean later);
+void scene_find_drawn (GHashTable *drawn, const IrModel *model, const IrSceneOptions *options);
+
 void scene_find_fixed (GHashTable *fixed, const IrModel *model); /* (fixed.c) adds IrNode */
 
 /* -- copies of one block, and arithmetic on shapes (repeats.c) -- */

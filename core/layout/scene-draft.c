@@ -16,16 +16,18 @@ typedef struct
 {
   SceneDraft *draft;
   const IrSceneOptions *options;
-  const IrDiff *diff;  /* (nullable) */
-  gboolean same_ids;   /* both models have one history */
-  GHashTable *ends;    /* node or value -> end, as GINT_TO_POINTER (end) */
-  GHashTable *places;  /* graph, or interned scope key -> Place */
-  GHashTable *items;   /* key of a pill or fold -> item + 1 */
-  GHashTable *links;   /* LinkKey -> index + 1 */
-  GHashTable *scopes;  /* "graph/scope prefix" -> number of nodes */
-  GHashTable *fixed;   /* set of nodes that only constants lead to */
-  GHashTable *repeats; /* key of a group of copies -> SceneRepeat */
-  GHashTable *shapes;  /* node -> id of the part of arithmetic on shapes that it belongs to */
+  const IrDiff *diff;       /* (nullable) */
+  gboolean same_ids;        /* both models have one history */
+  GHashTable *ends;         /* node or value -> end, as GINT_TO_POINTER (end) */
+  GHashTable *places;       /* graph, or interned scope key -> Place */
+  GHashTable *items;        /* key of a pill or fold -> item + 1 */
+  GHashTable *links;        /* LinkKey -> index + 1 */
+  GHashTable *scopes;       /* "graph/scope prefix" -> number of nodes */
+  GHashTable *fixed;        /* set of nodes that only constants lead to */
+  GHashTable *drawn;        /* (nullable) set of nodes: others are left out */
+  SceneRegions *regions[2]; /* of the earlier model, and of the later one */
+  GHashTable *repeats;      /* key of a group of copies -> SceneRepeat */
+  GHashTable *shapes;       /* node -> id of the part of arithmetic on shapes that it belongs to */
   GStringChunk *names;
 } Collect;
 
@@ -82,6 +84,7 @@ clear_item (gpointer data)
   g_array_unref (item->in);
   g_array_unref (item->out);
   g_clear_pointer (&item->rows, g_array_unref);
+  g_clear_pointer (&item->nodes, g_ptr_array_unref);
 }
 
 static void
@@ -124,6 +127,12 @@ add_group (Collect *c, SceneGroup group)
 {
   g_array_append_val (c->draft->groups, group);
   return (gint32) c->draft->groups->len - 1;
+}
+
+static const SceneRegions *
+regions (const Collect *c, gboolean later)
+{
+  return c->regions[later ? 1 : 0];
 }
 
 static gboolean
@@ -196,10 +205,16 @@ new_fold (Collect *c, Place around, const char *fold, const char *title, guint64
 }
 
 static void
-count_in_fold (Collect *c, gint32 fold, IrSceneState state)
+count_in_fold (Collect *c, gint32 fold, IrSceneState state, const IrNode *node)
 {
   SceneItem *item = item_at (c, fold);
 
+  if (c->options->style != NULL && node != NULL)
+    {
+      if (item->nodes == NULL)
+        item->nodes = g_ptr_array_new ();
+      g_ptr_array_add (item->nodes, (gpointer) node);
+    }
   item->n_inside[state]++;
   if (state != IR_SCENE_SAME)
     item->state = IR_SCENE_CHANGED;
@@ -226,6 +241,8 @@ end_of_node (Collect *c, const IrNode *node, gboolean later)
 
   if (g_hash_table_lookup_extended (c->ends, node, NULL, &found))
     return GPOINTER_TO_INT (found);
+  if (c->drawn != NULL && !g_hash_table_contains (c->drawn, node))
+    return NO_END;
   IrSceneState state = scene_find_sides (c->diff, node, later, &a, &b);
   Place place = place_in_shapes (c, b, place_in_scope (c, b ? b : a, b != NULL));
   guint64 key = scene_node_key (c->diff, a, b);
@@ -235,13 +252,13 @@ end_of_node (Collect *c, const IrNode *node, gboolean later)
   else if (place.item >= 0)
     {
       end = place.item;
-      count_in_fold (c, end, state);
+      count_in_fold (c, end, state, b);
     }
   else if (has_subgraphs (b ? b : a))
     {
       g_autofree char *fold = scene_node_fold (key);
       const IrNode *node_shown = b ? b : a;
-      if (is_folded (c, fold))
+      if (is_folded (c, fold) || scene_is_beside (regions (c, b != NULL), node_shown, key))
         {
           end = add_item (c, (SceneItem){ .kind = IR_SCENE_FOLD,
                                           .state = state,
@@ -298,6 +315,33 @@ graph_title (const IrGraph *graph, const IrNode *owner)
   return graph->name;
 }
 
+static gboolean
+stands_beside (const Collect *c, const IrNode *owner, gboolean later)
+{
+  const IrNode *a, *b;
+
+  scene_find_sides (c->diff, owner, later, &a, &b);
+  return scene_is_beside (regions (c, later), owner, scene_node_key (c->diff, a, b));
+}
+
+static char *
+beside_title (const IrGraph *graph, const IrNode *owner)
+{
+  return g_strdup_printf ("%s \302\267 %s", owner->name[0] != '\0' ? owner->name : owner->op_type,
+                          graph_title (graph, owner));
+}
+
+static char *
+beside_fold (const Collect *c, const IrNode *owner, gboolean later)
+{
+  const IrNode *a, *b;
+  g_autofree char *fold = NULL;
+
+  scene_find_sides (c->diff, owner, later, &a, &b);
+  fold = scene_node_fold (scene_node_key (c->diff, a, b));
+  return g_strconcat (IR_SCENE_BESIDE_FOLD, fold, NULL);
+}
+
 static Place *
 remember_place (Collect *c, gconstpointer what, Place place)
 {
@@ -317,7 +361,8 @@ place_of_graph (Collect *c, const IrGraph *graph, gboolean later)
   if (known != NULL)
     return *known;
   owner = graph->kind == IR_GRAPH_SUBGRAPH ? ir_model_live_node (graph->model, graph->owner) : NULL;
-  if (graph->kind == IR_GRAPH_MAIN)
+  if (graph == scene_regions_root (regions (c, later)) ||
+      (graph->kind == IR_GRAPH_MAIN && scene_regions_root (regions (c, later)) == NULL))
     return *remember_place (c, graph, place);
   /* Should a broken model hold a graph within itself, it ends here. */
   remember_place (c, graph, (Place){ .group = -1, .item = -1, .hidden = TRUE });
@@ -328,18 +373,22 @@ place_of_graph (Collect *c, const IrGraph *graph, gboolean later)
       gint32 end = end_of_node (c, owner, later);
       if (end == NO_END)
         place.hidden = TRUE;
-      else if (end >= 0)
+      else if (end >= 0 && !stands_beside (c, owner, later))
         place.item = end;
       else
         {
+          const gboolean beside = end >= 0;
           guint64 key = scene_graph_key (c->diff, graph, later);
           guint64 *stored = g_memdup2 (&key, sizeof key);
           gint32 group = GPOINTER_TO_INT (g_hash_table_lookup (c->items, stored)) - 1;
           if (group < 0)
             {
-              group = add_group (c, (SceneGroup){ .parent = -1 - end,
-                                                  .key = key,
-                                                  .title = g_strdup (graph_title (graph, owner)) });
+              group = add_group (
+                  c, (SceneGroup){ .parent = beside ? -1 : -1 - end,
+                                   .key = key,
+                                   .title = beside ? beside_title (graph, owner)
+                                                   : g_strdup (graph_title (graph, owner)),
+                                   .fold = beside ? beside_fold (c, owner, later) : NULL });
               g_hash_table_insert (c->items, stored, GINT_TO_POINTER (group + 1));
             }
           else
@@ -621,12 +670,23 @@ add_link (Collect *c, SceneLink link, gboolean later)
                        GUINT_TO_POINTER (c->draft->links->len));
 }
 
+/* What comes in from around a part that is drawn by itself. */
+static gint32
+captured_pill (Collect *c, const IrValue *value, const IrGraph *reader, gboolean later)
+{
+  const IrGraph *region = scene_region_of (regions (c, later), c->diff, reader, later);
+
+  return region != NULL ? pill (c, value, later, IR_SCENE_INPUT, region) : NO_END;
+}
+
 static void
 link_value (
     Collect *c, const IrValue *value, const IrGraph *graph, gboolean later, gint32 to, guint slot)
 {
-  guint64 port;
-  gint32 from = end_of_value (c, value, later, &port);
+  guint64 port = 0;
+  const gboolean crosses = scene_crosses (regions (c, later), c->diff, value->graph, graph, later);
+  gint32 from = crosses ? captured_pill (c, value, graph, later)
+                        : end_of_value (c, value, later, &port);
   SceneLink link = { .from = from,
                      .to = to,
                      .from_port = port,
@@ -648,42 +708,6 @@ link_value (
 
 /* --- rows ------------------------------------------------------------------ */
 
-static void
-append_dims (GString *text, IrContext *context, const IrType *type)
-{
-  for (int i = 0; i < type->rank; i++)
-    {
-      g_autofree char *dim = type->dims[i] == IR_DIM_UNKNOWN
-                                 ? g_strdup ("?")
-                                 : ir_dim_to_string (context, type->dims[i]);
-      g_string_append_printf (text, "%s%s", i > 0 ? "\303\227" : "", dim);
-    }
-}
-
-/* Its type in short: "1×3×224×224", "int64 2", "float" for a scalar; float is not said where
- * there is a shape. Returns the text; NULL if nothing is known. */
-char *
-scene_type_text (const IrValue *value)
-{
-  const IrType *type = ir_value_shown_type (value);
-  IrContext *context = value->graph->model->context;
-  g_autoptr (GString) text = g_string_new (NULL);
-
-  if (type == NULL)
-    return NULL;
-  if (!ir_type_is_tensor (type))
-    return ir_type_to_string (context, type);
-  if (type->dtype != IR_DTYPE_FLOAT || type->rank < 1)
-    g_string_append (text, ir_dtype_name (type->dtype));
-  if (type->rank > 0)
-    {
-      if (text->len > 0)
-        g_string_append_c (text, ' ');
-      append_dims (text, context, type);
-    }
-  return g_string_free (g_steal_pointer (&text), FALSE);
-}
-
 /* Whether a value is shown as a row of its consumers. */
 static gboolean
 is_row (const Collect *c, const IrValue *value)
@@ -692,41 +716,6 @@ is_row (const Collect *c, const IrValue *value)
     return FALSE;
   return value->producer != NULL ? is_folded_constant (c, value->producer)
                                  : ir_value_constant (value) != NULL;
-}
-
-/* Its shape, and what made it of constants, if that moved or changed elements. */
-static char *
-computed_figure (const IrValue *value)
-{
-  const IrNode *node = value->producer;
-  g_autofree char *type = scene_type_text (value);
-
-  if (node == NULL || node->op == NULL || ir_node_is_constant (node) ||
-      (node->op->flags & IR_OP_VIEW) != 0)
-    return g_steal_pointer (&type);
-  return g_strdup_printf ("%s %s", node->op->brief != NULL ? node->op->brief : node->op_type,
-                          type != NULL ? type : "");
-}
-
-/* The value itself if it is a few numbers, else its shape. */
-static char *
-constant_figure (const IrValue *value)
-{
-  const IrTensor *tensor = ir_value_constant (value);
-  g_autoptr (GString) text = g_string_new (NULL);
-  guint rank = tensor ? ir_tensor_rank (tensor) : 0;
-
-  if (tensor == NULL)
-    return computed_figure (value);
-  if (ir_tensor_n_elements (tensor) == 1 && ir_dtype_is_float (ir_tensor_dtype (tensor)))
-    return g_strdup_printf ("%.6g", ir_tensor_get_double (tensor, 0));
-  if (ir_tensor_n_elements (tensor) <= 4 && rank <= 1 &&
-      ir_dtype_kind (ir_tensor_dtype (tensor)) != IR_DTYPE_KIND_STRING)
-    return ir_tensor_to_string (tensor, 4);
-  for (guint i = 0; i < rank; i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? "\303\227" : "",
-                            ir_tensor_dims (tensor)[i]);
-  return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
 void
@@ -740,7 +729,7 @@ scene_item_add_row (SceneItem *item, const IrNode *node, guint slot, const IrVal
       g_array_set_clear_func (item->rows, clear_row);
     }
   row.name = node->op ? ir_op_input_name (node->op, slot) : g_strdup_printf ("input %u", slot);
-  row.figure = constant_figure (value);
+  row.figure = scene_constant_figure (value);
   g_array_append_val (item->rows, row);
 }
 
@@ -799,7 +788,7 @@ collect_pills (Collect *c, const IrGraph *graph, gboolean later, gboolean output
 
   if (place.hidden || place.item >= 0)
     return;
-  for (guint i = 0; !outputs && i < ir_graph_n_inputs (graph); i++)
+  for (guint i = 0; !outputs && c->drawn == NULL && i < ir_graph_n_inputs (graph); i++)
     {
       const IrValue *value = ir_graph_input (graph, i);
       if (value != NULL && ir_value_constant (value) == NULL)
@@ -808,6 +797,9 @@ collect_pills (Collect *c, const IrGraph *graph, gboolean later, gboolean output
   for (guint i = 0; outputs && i < ir_graph_n_outputs (graph); i++)
     {
       const IrValue *value = ir_graph_output (graph, i);
+      if (c->drawn != NULL && (value == NULL || value->producer == NULL ||
+                               !g_hash_table_contains (c->drawn, value->producer)))
+        continue;
       gint32 end = value ? pill (c, value, later, IR_SCENE_OUTPUT, graph) : NO_END;
       if (end != NO_END)
         link_value (c, value, graph, later, end, 0);
@@ -821,7 +813,8 @@ collect_model (Collect *c, const IrModel *model, gboolean later)
     {
       const IrGraph *graph = ir_model_graph (model, id);
       guint n;
-      if (graph == NULL || graph->state != IR_STATE_LIVE || graph->kind == IR_GRAPH_FUNCTION)
+      if (graph == NULL || graph->state != IR_STATE_LIVE ||
+          (graph->kind == IR_GRAPH_FUNCTION && graph != scene_regions_root (regions (c, later))))
         continue;
       collect_pills (c, graph, later, FALSE);
       IrNode *const *order = ir_graph_order (graph, &n);
@@ -952,6 +945,15 @@ scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *optio
   c.names = g_string_chunk_new (1024);
   c.fixed = g_hash_table_new (NULL, NULL);
   scene_find_fixed (c.fixed, model);
+  c.regions[1] = scene_regions_new (model, options);
+  c.regions[0] = scene_regions_new (diff != NULL ? diff->a : model, options);
+  if (options->is_drawn != NULL)
+    {
+      c.drawn = g_hash_table_new (NULL, NULL);
+      scene_find_drawn (c.drawn, model, options);
+      if (diff != NULL)
+        scene_find_drawn (c.drawn, diff->a, options);
+    }
   c.repeats = options->flat ? g_hash_table_new (g_str_hash, g_str_equal)
                             : scene_repeats_new (diff, model);
   c.shapes = scene_shapes_new (diff, model);
@@ -979,6 +981,9 @@ scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *optio
   g_hash_table_unref (c.links);
   g_hash_table_unref (c.scopes);
   g_hash_table_unref (c.fixed);
+  g_clear_pointer (&c.drawn, g_hash_table_unref);
+  scene_regions_free (c.regions[0]);
+  scene_regions_free (c.regions[1]);
   g_hash_table_unref (c.repeats);
   g_hash_table_unref (c.shapes);
   g_string_chunk_free (c.names);

@@ -47,8 +47,7 @@ typedef struct
   double *in_x, *out_x;
   guint8 colour;
   guint8 problem;
-  gboolean has_tint;
-  double tint;
+  IrSceneStyle style;
 } Look;
 
 typedef struct
@@ -81,6 +80,7 @@ build_clear (Build *build)
       g_clear_pointer (&build->looks[i].body, g_array_unref);
       g_free (build->looks[i].in_x);
       g_free (build->looks[i].out_x);
+      g_free (build->looks[i].style.label);
     }
   g_free (build->looks);
   g_free (build->box_of);
@@ -230,17 +230,19 @@ write_rows (Look *look, const SceneItem *item)
 }
 
 static void
-write_overlay (const Build *build, Look *look, const SceneItem *item)
+write_style (const Build *build, Look *look, const SceneItem *item)
 {
-  g_autofree char *label = NULL;
+  const IrNode *one = item->b ? item->b : item->a;
+  const IrNode *const *nodes = item->nodes != NULL ? (const IrNode *const *) item->nodes->pdata
+                                                   : &one;
+  const guint n = item->nodes != NULL ? item->nodes->len : one != NULL;
 
-  if (build->options->overlay == NULL || item->b == NULL)
+  look->style.amount = NAN;
+  if (build->options->style == NULL || n == 0)
     return;
-  look->tint = build->options->overlay (item->b, &label, build->options->overlay_data);
-  look->has_tint = !isnan (look->tint);
-  look->tint = look->has_tint ? CLAMP (look->tint, 0, 1) : 0;
-  if (label != NULL)
-    add_body (look, IR_SCENE_TEXT_NUMBER, g_strdup (label), NULL);
+  build->options->style (nodes, n, &look->style, build->options->style_data);
+  if (look->style.label != NULL)
+    add_body (look, IR_SCENE_TEXT_NUMBER, g_strdup (look->style.label), NULL);
 }
 
 /* The name without what the frame around it and the header say already:
@@ -301,7 +303,6 @@ write_node (const Build *build, Look *look, const SceneItem *item)
     add_body (look, IR_SCENE_TEXT_SUBTITLE, attrs, NULL);
   write_rows (look, item);
   write_changes (build, look, item);
-  write_overlay (build, look, item);
   const IrProblem *problem = item->b ? g_hash_table_lookup (build->problems,
                                                             GUINT_TO_POINTER (item->b->id))
                                      : NULL;
@@ -452,6 +453,7 @@ write_items (Build *build)
         write_ghost (look, item);
       else
         write_node (build, look, item);
+      write_style (build, look, item);
       measure_item (build, look, item);
       gboolean turned = build->options->direction == IR_LAYOUT_LEFT_TO_RIGHT;
       double side = turned ? look->height : look->width;
@@ -607,6 +609,7 @@ add_frames (Build *build)
                          .width = r.width,
                          .height = r.height,
                          .header = HEADER,
+                         .amount = NAN,
                          .node = group->b ? group->b->id : 0,
                          .before = group->a ? group->a->id : 0,
                          .key = group->key,
@@ -752,8 +755,10 @@ add_items (Build *build)
                          .width = r.width,
                          .height = r.height,
                          .header = look->header,
-                         .has_tint = look->has_tint,
-                         .tint = look->tint,
+                         .amount = look->style.amount,
+                         .class_name = look->style.class_name,
+                         .accent = look->style.accent,
+                         .dimmed = look->style.dimmed,
                          .heat = build->most_flops > 0
                                      ? sqrt ((double) item->flops / (double) build->most_flops)
                                      : 0,
@@ -782,6 +787,12 @@ box_of_end (const Build *build, gint32 end)
   return end >= 0 ? build->box_of[end] : -1 - end;
 }
 
+static gboolean
+is_dimmed (const Build *build, gint32 end)
+{
+  return end >= 0 && build->looks[end].style.dimmed;
+}
+
 /* Lines that differ come last, over the others. */
 static void
 add_lines (Build *build)
@@ -805,6 +816,7 @@ add_lines (Build *build)
         IrSceneLine line = { .kind = link->kind,
                              .state = link->state,
                              .captured = link->captured,
+                             .dimmed = is_dimmed (build, link->from) || is_dimmed (build, link->to),
                              .from = box_of_end (build, link->from),
                              .to = box_of_end (build, link->to),
                              .from_slot = link->from_slot,
@@ -909,7 +921,7 @@ scene_from_draft (const SceneDraft *draft,
   build.scene->is_diff = draft->is_diff || o->marks != NULL;
   build.problems = index_problems (o->problems);
   write_items (&build);
-  build.scene->has_heat = build.most_flops > 0 && o->overlay == NULL;
+  build.scene->has_heat = build.most_flops > 0 && o->style == NULL;
   if (!lay_out (&build, cancellable, error))
     return NULL;
   add_frames (&build);

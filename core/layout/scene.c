@@ -321,6 +321,7 @@ ir_scene_add_box (IrScene *scene, const IrSceneBox *box)
   copy.tip = keep (scene, box->tip ? box->tip : "");
   copy.fold = keep (scene, box->fold);
   copy.brief = keep (scene, box->brief);
+  copy.class_name = keep (scene, box->class_name);
   copy.brief_width = box->brief != NULL ? ir_scene_measure (scene, box->brief, IR_SCENE_TEXT_TITLE)
                                         : 0;
   copy.first_text = scene->texts->len;
@@ -865,6 +866,10 @@ ir_scene_to_text (const IrScene *scene)
         g_string_append_printf (out, " problem %d", b->problem - 1);
       if (b->has_tint)
         g_string_append_printf (out, " tint %.3f", b->tint);
+      if (b->accent > 0)
+        g_string_append_printf (out, " accent %u", b->accent);
+      if (b->dimmed)
+        g_string_append (out, " dimmed");
       for (guint k = 0; k < b->n_texts; k++)
         {
           const IrSceneText *t = &g_array_index (scene->texts, IrSceneText, b->first_text + k);
@@ -881,6 +886,10 @@ ir_scene_to_text (const IrScene *scene)
           l->from >= 0 ? g_array_index (scene->boxes, IrSceneBox, l->from).id : "-", l->from_slot,
           l->to >= 0 ? g_array_index (scene->boxes, IrSceneBox, l->to).id : "-", l->to_slot,
           states[l->state].name);
+      if (l->captured)
+        g_string_append (out, " captured");
+      if (l->dimmed)
+        g_string_append (out, " dimmed");
       for (guint k = 0; k < l->n_points; k++)
         g_string_append_printf (out, " %g,%g", p[k].x, p[k].y);
       g_string_append_c (out, '\n');

@@ -16,6 +16,9 @@ G_BEGIN_DECLS
 #define IR_SCENE_RADIUS 6.0  /* px, corners of boxes */
 #define IR_SCENE_BEND   8.0  /* px, most for the corners of lines */
 
+/* Before the fold key of a node: its graphs stand beside the picture. */
+#define IR_SCENE_BESIDE_FOLD "beside:"
+
 typedef struct _IrScene IrScene;
 
 typedef enum
@@ -88,24 +91,28 @@ typedef struct
 {
   IrSceneBoxKind kind;
   IrSceneState state;
-  guint8 colour;        /* IrOpFamily or IR_SCENE_COLOUR_… */
-  guint8 problem;       /* 0 none, else 1 + IrSeverity of the worst problem */
-  gint32 parent;        /* cluster it lies in, or -1 */
-  double x, y;          /* px */
-  double width;         /* px */
-  double height;        /* px */
-  double header;        /* px, height of the coloured strip; == height: all of the box */
-  gboolean has_tint;    /* @tint is meant */
-  double tint;          /* overlay, 0 … 1 */
-  guint64 flops, bytes; /* of its nodes: arithmetic; read and written */
-  guint n_nodes;        /* of a closed scope */
-  double heat;          /* part of the picture's arithmetic, its root: 0 … 1 of the largest */
-  const char *brief;    /* (nullable) a short name: "BN" */
-  double brief_width;   /* px, as a title */
-  IrNodeId node;        /* in the later model, or 0 */
-  IrNodeId before;      /* in the earlier model of a diff, or 0 */
-  IrValueId value;      /* of pills */
-  guint64 key;          /* stable between scenes of one history */
+  guint8 colour;          /* IrOpFamily or IR_SCENE_COLOUR_… */
+  guint8 problem;         /* 0 none, else 1 + IrSeverity of the worst problem */
+  gint32 parent;          /* cluster it lies in, or -1 */
+  double x, y;            /* px */
+  double width;           /* px */
+  double height;          /* px */
+  double header;          /* px, height of the coloured strip; == height: all of the box */
+  gboolean has_tint;      /* @tint is meant */
+  double tint;            /* overlay, 0 … 1 */
+  double amount;          /* that the tint stands for; NAN: none */
+  const char *class_name; /* (nullable) instead of an amount */
+  guint8 accent;          /* 1 …: a colour of its own, of the palette */
+  gboolean dimmed;        /* not what was asked for: pale */
+  guint64 flops, bytes;   /* of its nodes: arithmetic; read and written */
+  guint n_nodes;          /* of a closed scope */
+  double heat;            /* part of the picture's arithmetic, its root: 0 … 1 of the largest */
+  const char *brief;      /* (nullable) a short name: "BN" */
+  double brief_width;     /* px, as a title */
+  IrNodeId node;          /* in the later model, or 0 */
+  IrNodeId before;        /* in the earlier model of a diff, or 0 */
+  IrValueId value;        /* of pills */
+  guint64 key;            /* stable between scenes of one history */
   const char *fold; /* (nullable): key of ir_scene_options_set_folded() that opens or closes it */
   const char *id;   /* unique, XML-safe: "n12" */
   const char *tip;  /* one or more lines: what a tooltip and a screen reader say */
@@ -137,6 +144,7 @@ typedef struct
   IrSceneLineKind kind;
   IrSceneState state;
   gboolean captured; /* by a branch or body, from outside: dashed */
+  gboolean dimmed;   /* at a box that is */
   gint32 from, to;   /* boxes, or -1 */
   guint from_slot, to_slot;
   IrValueId value;  /* in the later model, or 0 */
@@ -147,8 +155,22 @@ typedef struct
 
 typedef double (*IrSceneMeasure) (const char *text, IrSceneTextStyle style, gpointer data);
 
-/* 0 … 1, or NAN where there is nothing to say. @label: a short figure for the box, or NULL. */
-typedef double (*IrSceneOverlayFunc) (const IrNode *node, char **label, gpointer data);
+/* What is said of a box beyond what it is. */
+typedef struct
+{
+  double amount;          /* NAN: nothing to say */
+  const char *class_name; /* (nullable) lives as long as the options */
+  char *label;            /* (owned) (nullable) a short figure, written in the box */
+  guint8 accent;
+  gboolean dimmed;
+} IrSceneStyle;
+
+/* Of one node, or of those of a closed group. @style: begins with nothing said. */
+typedef void (*IrSceneStyleFunc) (const IrNode *const *nodes,
+                                  guint n,
+                                  IrSceneStyle *style,
+                                  gpointer data);
+typedef gboolean (*IrSceneNodeFunc) (const IrNode *node, gpointer data);
 
 /* A node or value that is not there but would have to be. */
 typedef struct
@@ -185,12 +207,15 @@ typedef struct
   gboolean flat;           /* no frames for scopes */
   gboolean wrapped;        /* what would be a hairline stands in columns; from top to bottom only */
   IrLayoutDirection direction;
-  GHashTable *folded;         /* (nullable): set of fold keys that are closed */
-  IrSceneOverlayFunc overlay; /* (nullable) */
-  gpointer overlay_data;
-  GPtrArray *problems;     /* (nullable): of IrProblem, of the later model */
-  IrSceneMarks *marks;     /* (nullable): of the later model */
-  const IrScene *previous; /* (nullable): whose places are kept as @keep says */
+  GHashTable *folded; /* (nullable): set of fold keys that are closed */
+  GHashTable *beside; /* (nullable): set of fold keys of nodes whose graphs stand beside */
+  const char *root;   /* (nullable): the graph that is drawn, as ir_scene_graph_root() calls it */
+  IrSceneNodeFunc is_drawn; /* (nullable): other nodes are left out */
+  IrSceneStyleFunc style;   /* (nullable) */
+  gpointer style_data;      /* of both */
+  GPtrArray *problems;      /* (nullable): of IrProblem, of the later model */
+  IrSceneMarks *marks;      /* (nullable): of the later model */
+  const IrScene *previous;  /* (nullable): whose places are kept as @keep says */
   IrLayoutKeep keep;
 } IrSceneOptions;
 
@@ -268,6 +293,11 @@ IrScene *ir_scene_new_for_side (const IrScene *scene, IrSceneSides side);
 IrScene *ir_scene_new_joined (const IrScene *first, const IrScene *second, IrSceneJoin join);
 /* Innermost first. (transfer full) */
 GPtrArray *ir_scene_fold_keys (const IrDiff *diff, const IrNode *node);
+
+/* Graphs that can be entered. */
+char *ir_scene_graph_root (const IrGraph *graph);
+const IrGraph *ir_scene_find_root (const IrModel *model, const char *root);
+const IrGraph *ir_scene_node_body (const IrNode *node, guint index);
 
 /* -- by hand: add, then finish -- */
 IrScene *ir_scene_new (IrSceneMeasure measure, gpointer measure_data);

@@ -311,7 +311,9 @@ draw_page (const IrScene *scene,
            cairo_surface_t *surface)
 {
   const IrPalette *palette = ir_palette (options != NULL && options->dark);
-  IrLayoutRect r = ir_scene_bounds (scene);
+  const IrScene *legend = options != NULL ? options->legend : NULL;
+  IrLayoutPoint at;
+  const IrLayoutRect r = ir_render_page (scene, legend, zoom_of (options), &at);
   cairo_t *cr = cairo_create (surface);
 
   if (options == NULL || !options->transparent)
@@ -322,6 +324,15 @@ draw_page (const IrScene *scene,
   cairo_scale (cr, scale, scale);
   cairo_translate (cr, -r.x, -r.y);
   ir_render_cairo (scene, palette, NULL, zoom_of (options), cr);
+  if (legend != NULL)
+    {
+      const IrLayoutRect bounds = ir_scene_bounds (legend);
+
+      cairo_translate (cr, at.x, at.y);
+      cairo_scale (cr, 1 / zoom_of (options), 1 / zoom_of (options));
+      cairo_translate (cr, -bounds.x, -bounds.y);
+      ir_render_cairo (legend, palette, NULL, 1, cr);
+    }
   cairo_show_page (cr);
   cairo_destroy (cr);
 }
@@ -358,7 +369,9 @@ take_note (IrRenderOptions *options, double asked, double scale, const char *why
 GBytes *
 ir_render_pdf (const IrScene *scene, IrRenderOptions *options, GError **error)
 {
-  IrLayoutRect r = ir_scene_bounds (scene);
+  IrLayoutPoint at;
+  const IrLayoutRect r = ir_render_page (scene, options != NULL ? options->legend : NULL,
+                                         zoom_of (options), &at);
   const double asked = 0.75 * zoom_of (options);
   double side = MAX (MAX (r.width, r.height), 1), scale = MIN (asked, IR_RENDER_MAX_POINTS / side);
   g_autoptr (GByteArray) data = g_byte_array_new ();
@@ -389,7 +402,9 @@ ir_render_pdf (const IrScene *scene, IrRenderOptions *options, GError **error)
 GBytes *
 ir_render_png (const IrScene *scene, IrRenderOptions *options, GError **error)
 {
-  IrLayoutRect r = ir_scene_bounds (scene);
+  IrLayoutPoint at;
+  const IrLayoutRect r = ir_render_page (scene, options != NULL ? options->legend : NULL,
+                                         zoom_of (options), &at);
   double asked = (options && options->scale > 0 ? options->scale : 1) * zoom_of (options);
   double scale = asked;
   double width = MAX (1, r.width), height = MAX (1, r.height);

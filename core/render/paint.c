@@ -10,7 +10,6 @@
 #define ARROW_LENGTH 8.0 /* px */
 #define ARROW_HALF   4.0 /* px */
 #define BADGE_RADIUS 7.0 /* px */
-#define FADED        0.6 /* how far removed things go towards the background */
 
 typedef struct
 {
@@ -119,14 +118,9 @@ paint_line (Paint *p, gint32 index)
   const IrLayoutPoint *points = ir_scene_line_points (p->scene, line);
   static const double dots[] = { 2, 4 };
   gboolean arrow = line->kind != IR_SCENE_LINE_PLAIN && line->kind != IR_SCENE_LINE_BRACKET;
-  guint32 colour = line->state != IR_SCENE_SAME          ? p->palette->state[line->state]
-                   : line->kind == IR_SCENE_LINE_DATA    ? p->palette->line
-                   : line->kind == IR_SCENE_LINE_CONTROL ? p->palette->control
-                                                         : p->palette->border;
+  const guint32 colour = ir_line_ink (p->palette, p->scene, line);
   IrPen pen = { .fill = IR_NO_COLOUR, .stroke = colour, .width = 1.5 * p->hair };
 
-  if (ir_scene_is_diff (p->scene) && line->state == IR_SCENE_SAME)
-    pen.stroke = colour = ir_colour_mix (colour, p->palette->background, 0.35);
   pen.dash = ir_scene_state_dash (line->state, &pen.n_dash);
   if (line->state != IR_SCENE_SAME)
     pen.width = 2 * p->hair;
@@ -197,25 +191,10 @@ paint_badges (Paint *p, const IrSceneBox *b)
     paint_badge (p, x, y, b->problem == 1 ? "i" : "!", p->palette->problem[b->problem - 1]);
 }
 
-/* What is not there: it was, or it would have to be. */
-static gboolean
-is_faded (const IrSceneBox *b)
-{
-  return b->state == IR_SCENE_REMOVED || b->state == IR_SCENE_MISSING;
-}
-
 static guint32
-header_colour (const Paint *p, const IrSceneBox *b)
+header_colour (const Paint *p, const IrSceneBox *b, guint32 *text)
 {
-  const gboolean heat = b->kind != IR_SCENE_CLUSTER && b->kind != IR_SCENE_PLAIN &&
-                        ir_scene_shows_heat (p->scene, p->zoom);
-  guint32 colour = b->has_tint ? ir_palette_ramp (p->palette, b->tint)
-                   : heat      ? ir_palette_ramp (p->palette, b->heat)
-                               : p->palette->header[b->colour % IR_N_SCENE_COLOURS];
-
-  if (is_faded (b))
-    return ir_colour_mix (colour, p->palette->background, FADED);
-  return colour;
+  return ir_box_header (p->palette, p->scene, b, p->zoom, text);
 }
 
 static void
@@ -223,15 +202,15 @@ paint_texts (Paint *p, const IrSceneBox *b)
 {
   guint n;
   const IrSceneText *texts = ir_scene_texts (p->scene, &n);
-  guint32 header = header_colour (p, b);
-  gboolean pale = is_faded (b) || b->has_tint;
+  guint32 on_header;
 
+  header_colour (p, b, &on_header);
   for (guint i = b->first_text; i < b->first_text + b->n_texts; i++)
     {
       guint32 colour = ir_scene_text_look (texts[i].style)->muted ? p->palette->muted
                                                                   : p->palette->text;
-      if (texts[i].on_header || b->kind == IR_SCENE_PLAIN)
-        colour = pale ? ir_palette_on (p->palette, header) : p->palette->on_header;
+      colour = texts[i].on_header || b->kind == IR_SCENE_PLAIN ? on_header
+                                                               : ir_box_ink (p->palette, b, colour);
       p->painter->text (p->painter, &texts[i], colour, IR_NO_COLOUR);
     }
 }
@@ -240,8 +219,9 @@ paint_texts (Paint *p, const IrSceneBox *b)
 static void
 paint_name (Paint *p, gint32 index, const IrSceneBox *b)
 {
-  const guint32 header = header_colour (p, b);
   const gboolean group = b->kind == IR_SCENE_CLUSTER;
+  guint32 on_header;
+  const guint32 header = header_colour (p, b, &on_header);
   IrSceneName name;
   IrSceneText text = { .style = IR_SCENE_TEXT_TITLE, .align = IR_SCENE_ALIGN_MIDDLE, .box = -1 };
 
@@ -254,10 +234,7 @@ paint_name (Paint *p, gint32 index, const IrSceneBox *b)
     p->painter->rect (p->painter, name.patch, IR_SCENE_RADIUS,
                       &(IrPen){ .fill = header, .stroke = IR_NO_COLOUR });
   p->painter->text_scale = name.size / ir_scene_text_look (text.style)->size / p->zoom;
-  p->painter->text (p->painter, &text,
-                    group                         ? p->palette->muted
-                    : is_faded (b) || b->has_tint ? ir_palette_on (p->palette, header)
-                                                  : p->palette->on_header,
+  p->painter->text (p->painter, &text, group ? p->palette->muted : on_header,
                     group ? p->palette->frame : IR_NO_COLOUR);
   p->painter->text_scale = 0;
 }
@@ -265,28 +242,15 @@ paint_name (Paint *p, gint32 index, const IrSceneBox *b)
 static void
 outline (const Paint *p, const IrSceneBox *b, IrPen *pen)
 {
-  pen->stroke = p->palette->state[b->state];
+  pen->stroke = ir_box_border (p->palette, b);
   pen->width = (b->state == IR_SCENE_SAME ? 1 : 2) * p->hair;
-  if (b->state == IR_SCENE_SAME)
-    pen->stroke = b->kind == IR_SCENE_CLUSTER ? p->palette->frame_border : p->palette->border;
   pen->dash = ir_scene_state_dash (b->state, &pen->n_dash);
-}
-
-static guint32
-frame_colour (const Paint *p, const IrSceneBox *b)
-{
-  guint n, depth = 0;
-  const IrSceneBox *boxes = ir_scene_boxes (p->scene, &n);
-
-  for (gint32 g = b->parent; g >= 0 && depth < 64; g = boxes[g].parent)
-    depth++;
-  return depth % 2 == 0 ? p->palette->frame : p->palette->frame_deep;
 }
 
 static void
 paint_frame (Paint *p, const IrSceneBox *b, gint32 index)
 {
-  IrPen pen = { .fill = frame_colour (p, b) };
+  IrPen pen = { .fill = ir_box_body (p->palette, p->scene, b) };
 
   outline (p, b, &pen);
   begin (p, "cluster", (IrSceneHit){ index, -1 });
@@ -308,14 +272,16 @@ paint_frame_title (Paint *p, const IrSceneBox *b, gint32 index)
       return;
     }
   for (guint i = b->first_text; i < b->first_text + b->n_texts; i++)
-    p->painter->text (p->painter, &texts[i], p->palette->muted, frame_colour (p, b));
+    p->painter->text (p->painter, &texts[i], p->palette->muted,
+                      ir_box_body (p->palette, p->scene, b));
   paint_badges (p, b);
 }
 
 static void
 paint_round (Paint *p, const IrSceneBox *b, double radius)
 {
-  IrPen pen = { .fill = header_colour (p, b), .stroke = IR_NO_COLOUR };
+  guint32 on_header;
+  IrPen pen = { .fill = header_colour (p, b, &on_header), .stroke = IR_NO_COLOUR };
 
   /* Bars that touch are kept apart by a hair. */
   if (b->kind == IR_SCENE_PLAIN && MIN (b->width, b->height) > 4)
@@ -342,13 +308,12 @@ paint_stack (Paint *p, const IrSceneBox *b)
 static void
 paint_card (Paint *p, const IrSceneBox *b)
 {
-  IrPen body = { .fill = p->palette->box, .stroke = IR_NO_COLOUR };
-  IrPen header = { .fill = header_colour (p, b), .stroke = IR_NO_COLOUR };
+  guint32 on_header;
+  IrPen body = { .fill = ir_box_body (p->palette, p->scene, b), .stroke = IR_NO_COLOUR };
+  IrPen header = { .fill = header_colour (p, b, &on_header), .stroke = IR_NO_COLOUR };
   IrPen rim = { .fill = IR_NO_COLOUR };
   IrLayoutRect r = { b->x, b->y, b->width, b->height };
 
-  if (is_faded (b))
-    body.fill = ir_colour_mix (body.fill, p->palette->background, FADED);
   if (b->header < b->height && p->detail == IR_SCENE_DETAIL_ALL)
     {
       p->painter->rect (p->painter, r, IR_SCENE_RADIUS, &body);
@@ -465,4 +430,20 @@ ir_scene_paint (const IrScene *scene,
   g_array_unref (p.ops);
   g_array_unref (p.boxes);
   g_array_unref (p.lines);
+}
+
+/* The legend stands at the left, and is as large as it is at 1:1 whatever the zoom. */
+IrLayoutRect
+ir_render_page (const IrScene *scene, const IrScene *legend, double zoom, IrLayoutPoint *at)
+{
+  IrLayoutRect page = ir_scene_bounds (scene);
+  IrLayoutRect below;
+
+  *at = (IrLayoutPoint){ page.x, page.y + page.height };
+  if (legend == NULL)
+    return page;
+  below = ir_scene_bounds (legend);
+  page.width = MAX (page.width, below.width / zoom);
+  page.height += below.height / zoom;
+  return page;
 }

@@ -45,6 +45,12 @@ void ir_scene_paint (const IrScene *scene,
                      double zoom,
                      IrPainter *painter);
 
+/* The page: the picture, and the legend below it. @at: (out): where that begins, in px of the picture */
+IrLayoutRect ir_render_page (const IrScene *scene,
+                             const IrScene *legend,
+                             double zoom,
+                             IrLayoutPoint *at);
+
 #define IR_RENDER_FONTS "Inter, Cantarell, Noto Sans, DejaVu Sans, sans-serif"
 
 G_END_DECLS

@@ -32,6 +32,7 @@ static const IrPalette light = {
              [IR_SCENE_MISSING] = 0x5d3fd3 },
   .problem = { 0x3a6ea5, 0x9a6700, 0xc01c28 },
   .ramp = { 0xe6ebf2, 0xa9c3d9, 0x6a93b8, 0x345f94, 0x152f60 },
+  .accent = { 0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0xf0e442, 0x8a8f98 },
 };
 
 static const IrPalette dark = {
@@ -56,6 +57,7 @@ static const IrPalette dark = {
              [IR_SCENE_MISSING] = 0xb3a1ff },
   .problem = { 0x7fb2e5, 0xe5b93c, 0xff7b7b },
   .ramp = { 0x2f353e, 0x3d5a78, 0x5c86ae, 0x93b7d6, 0xdbe9f5 },
+  .accent = { 0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0xf0e442, 0x8a8f98 },
 };
 /* clang-format on */
 

@@ -28,6 +28,7 @@ typedef struct
   guint32 state[IR_N_SCENE_STATES];
   guint32 problem[3]; /* note, warning, error */
   guint32 ramp[5];    /* overlay, from 0 to 1; darkness grows evenly */
+  guint32 accent[8];  /* classes and rules; told apart by the common kinds of colour blindness */
 } IrPalette;
 
 const IrPalette *ir_palette (gboolean dark);
@@ -35,5 +36,17 @@ guint32 ir_colour_mix (guint32 a, guint32 b, double amount);
 guint32 ir_palette_ramp (const IrPalette *palette, double at);
 double ir_colour_contrast (guint32 a, guint32 b);
 guint32 ir_palette_on (const IrPalette *palette, guint32 fill);
+
+/* -- what a thing of a scene is painted in, by all that paint (colours.c) -- */
+gboolean ir_box_is_faded (const IrSceneBox *box);
+guint32 ir_box_header (const IrPalette *palette,
+                       const IrScene *scene,
+                       const IrSceneBox *box,
+                       double zoom,
+                       guint32 *text);
+guint32 ir_box_body (const IrPalette *palette, const IrScene *scene, const IrSceneBox *box);
+guint32 ir_box_border (const IrPalette *palette, const IrSceneBox *box);
+guint32 ir_box_ink (const IrPalette *palette, const IrSceneBox *box, guint32 colour);
+guint32 ir_line_ink (const IrPalette *palette, const IrScene *scene, const IrSceneLine *line);
 
 G_END_DECLS

@@ -29,7 +29,8 @@ typedef struct
   double scale;         /* px of a PNG per px of the scene; 0 = 1 */
   double zoom; /* the picture as it is seen at this scale: smaller, and with the names that can
                          * be read then; 0 = 1 */
-  char *note;           /* (out) (nullable) (transfer full): what could not be done as asked */
+  const IrScene *legend; /* (nullable) what colours mean: below the picture, always at 1:1 */
+  char *note;            /* (out) (nullable) (transfer full): what could not be done as asked */
 } IrRenderOptions;
 
 typedef struct _IrTextMeasure IrTextMeasure;

@@ -244,13 +244,15 @@ GBytes *
 ir_render_svg (const IrScene *scene, IrRenderOptions *options, GError **error)
 {
   const IrPalette *palette = ir_palette (options != NULL && options->dark);
-  IrLayoutRect r = ir_scene_bounds (scene);
+  const double zoom = options != NULL && options->zoom > 0 ? options->zoom : 1;
+  const IrScene *legend = options != NULL ? options->legend : NULL;
+  IrLayoutPoint at;
+  const IrLayoutRect r = ir_render_page (scene, legend, zoom, &at);
   SvgPainter painter = {
     .base = { 0, svg_begin, svg_end, svg_rect, svg_path, svg_text },
     .out = g_string_new ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"),
   };
   IrPen background = { .fill = palette->background, .stroke = IR_NO_COLOUR };
-  const double zoom = options != NULL && options->zoom > 0 ? options->zoom : 1;
 
   g_string_append (painter.out, "<svg xmlns=\"http://www.w3.org/2000/svg\"");
   append_attribute (painter.out, "width", r.width * zoom);
@@ -262,6 +264,20 @@ ir_render_svg (const IrScene *scene, IrRenderOptions *options, GError **error)
     svg_rect (&painter.base, r, 0, &background);
   g_string_append_c (painter.out, '\n');
   ir_scene_paint (scene, palette, NULL, zoom, &painter.base);
+  if (legend != NULL)
+    {
+      const IrLayoutRect bounds = ir_scene_bounds (legend);
+
+      g_string_append (painter.out, "<g class=\"legend\" transform=\"translate(");
+      append_number (painter.out, at.x - bounds.x / zoom);
+      g_string_append_c (painter.out, ' ');
+      append_number (painter.out, at.y - bounds.y / zoom);
+      g_string_append (painter.out, ") scale(");
+      append_number (painter.out, 1 / zoom);
+      g_string_append (painter.out, ")\">\n");
+      ir_scene_paint (legend, palette, NULL, 1, &painter.base);
+      g_string_append (painter.out, "</g>\n");
+    }
   g_string_append (painter.out, "</svg>\n");
   return g_string_free_to_bytes (painter.out);
 }

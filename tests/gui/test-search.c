@@ -142,7 +142,7 @@ assert_reveals (IrSession *session, const char *fold, const char *name)
       const IrValue *value = ir_model_live_value (frame->model, id);
 
       if (value != NULL && g_strcmp0 (value->name, name) == 0)
-        g_assert_true (ir_picture_reveal (folds, frame->diff, value->producer));
+        g_assert_true (ir_look_reveal (folds, frame->diff, value->producer));
     }
   g_assert_cmpuint (g_hash_table_size (folds), ==, 0);
 }

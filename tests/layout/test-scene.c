@@ -361,27 +361,32 @@ test_problems (void)
   g_assert_nonnull (strstr (box->tip, "bad"));
 }
 
-static double
-half_for_relu (const IrNode *node, char **label, gpointer data)
+static void
+half_for_relu (const IrNode *const *nodes, guint n, IrSceneStyle *style, gpointer data)
 {
-  if (!ir_node_is (node, "Relu"))
-    return NAN;
-  *label = g_strdup ("1.5 ms");
-  return 0.5;
+  g_assert_cmpuint (n, ==, 1);
+  style->dimmed = !ir_node_is (nodes[0], "Relu");
+  if (style->dimmed)
+    return;
+  style->amount = 0.5;
+  style->accent = 2;
+  style->label = g_strdup ("1.5 ms");
 }
 
 static void
-test_overlay (void)
+test_style (void)
 {
-  IrSceneOptions options = { .overlay = half_for_relu };
+  IrSceneOptions options = { .style = half_for_relu };
   g_autoptr (IrScene) scene = draw (classifier, &options);
   const IrSceneBox *relu = find_box (scene, "Relu");
 
   check_scene (scene);
-  g_assert_true (relu->has_tint);
-  g_assert_cmpfloat (relu->tint, ==, 0.5);
+  g_assert_cmpfloat (relu->amount, ==, 0.5);
+  g_assert_cmpuint (relu->accent, ==, 2);
+  g_assert_false (relu->dimmed);
   g_assert_true (has_text (scene, relu, "1.5 ms"));
-  g_assert_false (find_box (scene, "Mul")->has_tint);
+  g_assert_true (isnan (find_box (scene, "Mul")->amount));
+  g_assert_true (find_box (scene, "Mul")->dimmed);
 }
 
 static void
@@ -717,7 +722,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/subgraphs lie in the frame of their node", test_subgraphs);
   g_test_add_func ("/scene/a closed node is one box", test_folded_subgraphs);
   g_test_add_func ("/scene/problems are badges with a text", test_problems);
-  g_test_add_func ("/scene/an overlay tints and labels", test_overlay);
+  g_test_add_func ("/scene/an overlay tints and labels", test_style);
   g_test_add_func ("/scene/the same model gives the same text", test_same_model_same_text);
   g_test_add_func ("/scene/places are kept from scene to scene", test_places_are_kept);
   g_test_add_func ("/scene/a diff is the union of both, with states", test_diff);

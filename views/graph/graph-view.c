@@ -2,16 +2,18 @@
  * diff, zoom buttons and the menu of what the picture shows. */
 #include "config.h"
 
-#include "core/layout/scene.h"
 #include "core/render/palette.h"
 #include "views/count.h"
 #include "views/graph/building.h"
 #include "views/graph/canvas.h"
+#include "views/graph/legend.h"
 #include "views/graph/minimap.h"
+#include "views/graph/options.h"
+#include "views/graph/part-bar.h"
+#include "views/graph/parts.h"
 #include "views/graph/reach.h"
 #include "views/graph/search-panel.h"
 #include "views/graph/two-sides.h"
-#include "views/overlay.h"
 #include "views/session/debug.h"
 #include "views/session/frame.h"
 #include "views/session/selection.h"
@@ -31,13 +33,14 @@ struct _IrGraphView
   IrBuilding *building;
   IrSearchPanel *search;
   IrMinimap *minimap;
+  IrPartBar *part_bar;
+  IrLegend *tints; /* of the overlay */
   GtkLabel *zoom_label;
-  GtkWidget *legend, *zoom_bar;
+  GtkWidget *legend, *notes, *zoom_bar;
   GtkLabel *legend_labels[IR_N_SCENE_STATES];
   GtkWidget *caption, *caption_close;
   GtkLabel *caption_title, *caption_text;
   GtkPopoverMenu *menu;
-  GSimpleActionGroup *options;
   guint shown_from, shown_to; /* the steps whose changes were flown to */
   guint shown_serial;         /* of the picture that was flown to */
   gconstpointer shown_before; /* the other side that was flown to; may be gone */
@@ -302,7 +305,7 @@ context_menu (IrGraphView *self)
 {
   GMenu *menu = g_menu_new ();
   g_autoptr (GMenu) node = g_menu_new (), reach = g_menu_new (), groups = g_menu_new ();
-  g_autoptr (GMenu) view = g_menu_new ();
+  g_autoptr (GMenu) view = g_menu_new (), parts = g_menu_new ();
 
   append_item (node, "Open Value", "view.open-value");
   append_item (node, "Go to the Step That Made It", "view.goto-step");
@@ -325,6 +328,8 @@ context_menu (IrGraphView *self)
   if (!gtk_bitset_is_empty (ir_session_get_selection (session (self))))
     g_menu_append_submenu (node, "Select", G_MENU_MODEL (reach));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
+  ir_parts_append_menu (IR_VIEW (self), parts);
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (parts));
   ir_building_append_menu (self->building, menu);
   g_menu_append_section (menu, NULL, G_MENU_MODEL (groups));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (view));
@@ -546,6 +551,8 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
       if (!was_drawn && ir_canvas_selected_box (self->canvas) >= 0)
         ir_canvas_show_selection (self->canvas); /* its scopes were opened for it */
       update_legend (self);
+      ir_legend_set_scale (self->tints, frame != NULL ? frame->scale : NULL);
+      ir_part_bar_update (self->part_bar);
       update_caption (self);
       if (frame != NULL && (frame->from != self->shown_from || frame->to != self->shown_to ||
                             (frame->marks != NULL && frame->serial != self->shown_serial) ||
@@ -572,6 +579,7 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
   if (changes & (IR_CHANGED_SELECTION | IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
     {
       update_node_actions (self);
+      ir_parts_update_actions (view);
       ir_building_update_actions (self->building);
     }
 }
@@ -593,95 +601,9 @@ ir_graph_view_inset (IrView *view, int px)
 {
   IrGraphView *self = IR_GRAPH_VIEW (view);
 
-  gtk_widget_set_margin_bottom (self->legend, px);
+  gtk_widget_set_margin_bottom (self->notes, px);
   gtk_widget_set_margin_bottom (self->zoom_bar, px);
   ir_canvas_set_inset (self->canvas, px);
-}
-
-/* -- options -- */
-
-static const struct
-{
-  const char *name;
-  IrShow flag;
-} show_options[] = {
-  { "shapes", IR_SHOW_SHAPES },     { "names", IR_SHOW_NAMES },
-  { "scopes", IR_SHOW_SCOPES },     { "constants", IR_SHOW_CONSTANTS },
-  { "sideways", IR_SHOW_SIDEWAYS }, { "columns", IR_SHOW_COLUMNS },
-};
-
-static void
-change_show (GSimpleAction *action, GVariant *value, gpointer user_data)
-{
-  IrGraphView *self = IR_GRAPH_VIEW (user_data);
-  IrShow show = ir_session_get_show (session (self));
-
-  for (guint i = 0; i < G_N_ELEMENTS (show_options); i++)
-    if (g_strcmp0 (g_action_get_name (G_ACTION (action)), show_options[i].name) == 0)
-      show = g_variant_get_boolean (value) ? show | show_options[i].flag
-                                           : show & ~show_options[i].flag;
-  g_simple_action_set_state (action, value);
-  ir_session_set_show (session (self), show);
-}
-
-static void
-change_overlay (GSimpleAction *action, GVariant *value, gpointer user_data)
-{
-  IrGraphView *self = IR_GRAPH_VIEW (user_data);
-  const char *id = g_variant_get_string (value, NULL);
-
-  g_simple_action_set_state (action, value);
-  ir_session_set_overlay (session (self), id[0] != '\0' ? id : NULL);
-}
-
-static void
-add_options (IrGraphView *self)
-{
-  const IrShow show = ir_session_get_show (session (self));
-  GSimpleAction *overlay = g_simple_action_new_stateful ("overlay", G_VARIANT_TYPE_STRING,
-                                                         g_variant_new_string (""));
-
-  self->options = g_simple_action_group_new ();
-  for (guint i = 0; i < G_N_ELEMENTS (show_options); i++)
-    {
-      g_autoptr (GSimpleAction) action = g_simple_action_new_stateful (
-          show_options[i].name, NULL, g_variant_new_boolean ((show & show_options[i].flag) != 0));
-
-      g_signal_connect (action, "change-state", G_CALLBACK (change_show), self);
-      g_action_map_add_action (G_ACTION_MAP (self->options), G_ACTION (action));
-    }
-  g_signal_connect (overlay, "change-state", G_CALLBACK (change_overlay), self);
-  g_action_map_add_action (G_ACTION_MAP (self->options), G_ACTION (overlay));
-  g_object_unref (overlay);
-  gtk_widget_insert_action_group (GTK_WIDGET (self), "graph", G_ACTION_GROUP (self->options));
-}
-
-static GMenuModel *
-options_menu (void)
-{
-  GMenu *menu = g_menu_new ();
-  g_autoptr (GMenu) shown = g_menu_new ();
-  g_autoptr (GMenu) tints = g_menu_new ();
-  guint n;
-  const IrOverlay *overlays = ir_overlays (&n);
-
-  g_menu_append (shown, "Types Beside Lines", "graph.shapes");
-  g_menu_append (shown, "Names of Nodes", "graph.names");
-  g_menu_append (shown, "Frames of Scopes", "graph.scopes");
-  g_menu_append (shown, "Constants as Boxes", "graph.constants");
-  g_menu_append (shown, "Left to Right", "graph.sideways");
-  g_menu_append (shown, "Long Graphs in Columns", "graph.columns");
-  g_menu_append (tints, "By Kind of Operator", "graph.overlay::");
-  for (guint i = 0; i < n; i++)
-    {
-      g_autofree char *title = g_strdup_printf ("By %s", overlays[i].title);
-      g_autofree char *action = g_strdup_printf ("graph.overlay::%s", overlays[i].id);
-
-      g_menu_append (tints, title, action);
-    }
-  g_menu_append_section (menu, "Show", G_MENU_MODEL (shown));
-  g_menu_append_section (menu, "Colour", G_MENU_MODEL (tints));
-  return G_MENU_MODEL (menu);
 }
 
 /* -- building -- */
@@ -704,8 +626,6 @@ build_zoom (IrGraphView *self)
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
   GtkWidget *label = gtk_label_new ("100 %");
   GtkWidget *normal = gtk_button_new ();
-  GtkWidget *options = gtk_menu_button_new ();
-  g_autoptr (GMenuModel) menu = options_menu ();
 
   gtk_label_set_width_chars (GTK_LABEL (label), 5);
   gtk_widget_add_css_class (label, "caption");
@@ -715,12 +635,6 @@ build_zoom (IrGraphView *self)
   gtk_actionable_set_action_name (GTK_ACTIONABLE (normal), "view.zoom-normal");
   gtk_accessible_update_property (GTK_ACCESSIBLE (normal), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Actual size", -1);
-  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (options), "view-more-symbolic");
-  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (options), menu);
-  gtk_menu_button_set_direction (GTK_MENU_BUTTON (options), GTK_ARROW_UP);
-  gtk_widget_set_tooltip_text (options, "What the picture shows");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (options), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "What the picture shows", -1);
   gtk_box_append (GTK_BOX (box),
                   icon_button ("zoom-out-symbolic", "Zoom out (Ctrl+−)", "view.zoom-out"));
   gtk_box_append (GTK_BOX (box), normal);
@@ -728,7 +642,7 @@ build_zoom (IrGraphView *self)
                   icon_button ("zoom-in-symbolic", "Zoom in (Ctrl++)", "view.zoom-in"));
   gtk_box_append (GTK_BOX (box),
                   icon_button ("zoom-fit-best-symbolic", "Fit the graph (F)", "view.fit"));
-  gtk_box_append (GTK_BOX (box), options);
+  gtk_box_append (GTK_BOX (box), ir_options_button_new (IR_VIEW (self)));
   gtk_widget_add_css_class (box, "canvas-controls");
   gtk_widget_add_css_class (box, "linked");
   gtk_widget_set_halign (box, GTK_ALIGN_END);
@@ -759,9 +673,25 @@ build_legend (IrGraphView *self)
     }
   gtk_widget_add_css_class (box, "canvas-note");
   gtk_widget_set_halign (box, GTK_ALIGN_START);
+  self->legend = box;
+  return box;
+}
+
+/* What colours mean: of the overlay, and below it of the difference. */
+static GtkWidget *
+build_notes (IrGraphView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+  self->tints = IR_LEGEND (ir_legend_new ());
+  gtk_widget_add_css_class (GTK_WIDGET (self->tints), "canvas-note");
+  gtk_widget_set_halign (GTK_WIDGET (self->tints), GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->tints));
+  gtk_box_append (GTK_BOX (box), build_legend (self));
+  gtk_widget_set_halign (box, GTK_ALIGN_START);
   gtk_widget_set_valign (box, GTK_ALIGN_END);
   gtk_widget_set_can_target (box, FALSE);
-  self->legend = box;
+  self->notes = box;
   return box;
 }
 
@@ -864,7 +794,7 @@ place_note (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer da
   const int width = gtk_widget_get_width (GTK_WIDGET (overlay));
   GtkRequisition size, zoom;
 
-  if (child != self->legend)
+  if (child != self->notes)
     return FALSE;
   gtk_widget_get_preferred_size (child, NULL, &size);
   gtk_widget_get_preferred_size (self->zoom_bar, NULL, &zoom);
@@ -883,13 +813,12 @@ ir_graph_view_constructed (GObject *object)
   GtkWidget *column = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
   G_OBJECT_CLASS (ir_graph_view_parent_class)->constructed (object);
-  add_options (self);
   self->canvas = IR_CANVAS (ir_canvas_new (session (self)));
   self->building = ir_building_new (IR_VIEW (self), self->canvas);
   self->sides = IR_TWO_SIDES (ir_two_sides_new (self->canvas));
   gtk_overlay_set_child (GTK_OVERLAY (overlay), GTK_WIDGET (self->sides));
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_caption (self));
-  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_legend (self));
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_notes (self));
   self->zoom_bar = build_zoom (self);
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), self->zoom_bar);
   self->minimap = IR_MINIMAP (ir_minimap_new (self->canvas));
@@ -903,11 +832,14 @@ ir_graph_view_constructed (GObject *object)
   g_signal_connect_object (self->search, "stopped", G_CALLBACK (on_search_stopped), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect (overlay, "get-child-position", G_CALLBACK (place_note), self);
+  self->part_bar = IR_PART_BAR (ir_part_bar_new (session (self)));
+  gtk_box_append (GTK_BOX (column), GTK_WIDGET (self->part_bar));
   gtk_box_append (GTK_BOX (column), overlay);
   self->stack = GTK_STACK (gtk_stack_new ());
   gtk_stack_add_named (self->stack, build_empty_page (), "empty");
   gtk_stack_add_named (self->stack, column, "canvas");
   ir_building_add_keys (GTK_WIDGET (self->stack));
+  ir_parts_add_keys (GTK_WIDGET (self->stack));
   gtk_widget_set_parent (build_menu (self), GTK_WIDGET (self));
   adw_bin_set_child (ADW_BIN (self), GTK_WIDGET (self->stack));
   g_signal_connect_object (self->canvas, "zoomed", G_CALLBACK (on_zoomed), self, G_CONNECT_SWAPPED);
@@ -920,11 +852,6 @@ ir_graph_view_dispose (GObject *object)
 {
   IrGraphView *self = IR_GRAPH_VIEW (object);
 
-  if (self->options != NULL)
-    for (guint i = 0; i < G_N_ELEMENTS (show_options); i++)
-      g_signal_handlers_disconnect_by_data (
-          g_action_map_lookup_action (G_ACTION_MAP (self->options), show_options[i].name), self);
-  g_clear_object (&self->options);
   g_clear_pointer (&self->building, ir_building_free);
   if (self->menu != NULL)
     gtk_widget_unparent (GTK_WIDGET (self->menu));
@@ -976,6 +903,7 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
     gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), actions[i].name, NULL,
                                      actions[i].activate);
   ir_building_install_actions (GTK_WIDGET_CLASS (klass));
+  ir_parts_install_actions (GTK_WIDGET_CLASS (klass));
 }
 
 static void

@@ -11,7 +11,6 @@
 #define MAX_DETAIL_BOXES 2000 /* more boxes in sight are painted flat, in one cairo node */
 #define MAX_TEXT_NODES   20000
 #define BADGE_RADIUS     7.0 /* px at 1:1 */
-#define FADED            0.6 /* how far removed things go towards the background */
 #define ARROW_LENGTH     8.0 /* px at 1:1 */
 #define ARROW_HALF_WIDTH 4.0
 
@@ -27,7 +26,7 @@ struct _IrPainter
 {
   IrScene *scene; /* (nullable) */
   gboolean dark;
-  gboolean heat; /* colours by cost, in the frame that is painted */
+  double zoom; /* of the frame that is painted */
   IrSceneSides sides;
   IrLetters *letters;
   GHashTable *texts;  /* text index + 1 -> GskRenderNode */
@@ -81,23 +80,10 @@ palette (const IrNodePainter *self)
   return ir_palette (self->dark);
 }
 
-/* What is not there: it was, or it would have to be. */
-static gboolean
-is_faded (const IrSceneBox *box)
-{
-  return box->state == IR_SCENE_REMOVED || box->state == IR_SCENE_MISSING;
-}
-
-/* The same as in core/render/paint.c, which decides what a picture looks like. */
 static guint32
-header_colour (const IrNodePainter *self, const IrSceneBox *box)
+header_colour (const IrNodePainter *self, const IrSceneBox *box, guint32 *text)
 {
-  const IrPalette *p = palette (self);
-  const guint32 colour = box->has_tint ? ir_palette_ramp (p, box->tint)
-                         : self->heat  ? ir_palette_ramp (p, box->heat)
-                                       : p->header[box->colour % IR_N_SCENE_COLOURS];
-
-  return is_faded (box) ? ir_colour_mix (colour, p->background, FADED) : colour;
+  return ir_box_header (palette (self), self->scene, box, self->zoom, text);
 }
 
 /* -- life -- */
@@ -163,13 +149,14 @@ text_colour (const IrNodePainter *self, const IrSceneText *text)
   guint n;
   const IrSceneBox *box = text->box >= 0 ? &ir_scene_boxes (self->scene, &n)[text->box] : NULL;
 
+  guint32 colour = ir_scene_text_look (text->style)->muted ? p->muted : p->text, on_header;
+
   if (box != NULL && box->kind == IR_SCENE_CLUSTER)
     return rgba (p->muted, 1);
-  if (box != NULL && text->on_header)
-    return rgba (is_faded (box) || box->has_tint ? ir_palette_on (p, header_colour (self, box))
-                                                 : p->on_header,
-                 1);
-  return rgba (ir_scene_text_look (text->style)->muted ? p->muted : p->text, 1);
+  if (box == NULL)
+    return rgba (colour, 1);
+  header_colour (self, box, &on_header);
+  return rgba (text->on_header ? on_header : ir_box_ink (p, box, colour), 1);
 }
 
 /* The text at 1:1 with its baseline start at the origin. */
@@ -458,14 +445,7 @@ draw_line (IrNodePainter *self,
 static GdkRGBA
 line_colour (const IrNodePainter *self, const IrSceneLine *line)
 {
-  const IrPalette *p = palette (self);
-  guint32 colour = line->kind == IR_SCENE_LINE_CONTROL ? p->control : p->line;
-
-  if (line->state != IR_SCENE_SAME)
-    return rgba (p->state[line->state], 1);
-  if (ir_scene_is_diff (self->scene))
-    colour = ir_colour_mix (colour, p->background, 0.35);
-  return rgba (colour, 1);
+  return rgba (ir_line_ink (palette (self), self->scene, line), 1);
 }
 
 static double
@@ -524,10 +504,7 @@ draw_border (IrNodePainter *self,
              double zoom)
 {
   const gboolean differs = box->state != IR_SCENE_SAME;
-  const GdkRGBA colour = rgba (differs                         ? palette (self)->state[box->state]
-                               : box->kind == IR_SCENE_CLUSTER ? palette (self)->frame_border
-                                                               : palette (self)->border,
-                               1);
+  const GdkRGBA colour = rgba (ir_box_border (palette (self), box), 1);
   const float width = differs && zoom >= 0.3 ? 2 : 1;
   guint n_dash;
 
@@ -543,15 +520,7 @@ draw_border (IrNodePainter *self,
 static guint32
 body_colour (const IrNodePainter *self, const IrSceneBox *box)
 {
-  const IrPalette *p = palette (self);
-  guint n, depth = 0;
-  const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
-
-  if (box->kind != IR_SCENE_CLUSTER)
-    return is_faded (box) ? ir_colour_mix (p->box, p->background, FADED) : p->box;
-  for (gint32 g = box->parent; g >= 0 && depth < 64; g = boxes[g].parent)
-    depth++;
-  return depth % 2 == 0 ? p->frame : p->frame_deep;
+  return ir_box_body (palette (self), self->scene, box);
 }
 
 /* Several sheets behind a closed box: there is more in it. */
@@ -584,7 +553,8 @@ draw_box (IrNodePainter *self, GtkSnapshot *snapshot, const IrCamera *camera, co
                               (box->header >= box->height ||
                                ir_scene_detail (camera->zoom) != IR_SCENE_DETAIL_ALL);
   const GdkRGBA body = rgba (body_colour (self, box), 1);
-  const GdkRGBA header = rgba (header_colour (self, box), 1);
+  guint32 on_header;
+  const GdkRGBA header = rgba (header_colour (self, box, &on_header), 1);
   const gboolean rounded = camera->zoom >= 0.3;
   graphene_rect_t strip;
   GskRoundedRect outline;
@@ -745,7 +715,9 @@ paint_name (IrNodePainter *self,
   const gint32 index = (gint32) (box - ir_scene_boxes (self->scene, &n));
   const gboolean group = box->kind == IR_SCENE_CLUSTER;
   const IrPalette *p = palette (self);
-  const guint32 fill = group ? body_colour (self, box) : header_colour (self, box);
+  guint32 on_header;
+  const guint32 header = header_colour (self, box, &on_header);
+  const guint32 fill = group ? body_colour (self, box) : header;
   GskRoundedRect outline;
   graphene_rect_t patch;
   IrSceneName name;
@@ -764,10 +736,7 @@ paint_name (IrNodePainter *self,
       gtk_snapshot_append_color (snapshot, &colour, &patch);
       gtk_snapshot_pop (snapshot);
     }
-  draw_name (self, snapshot, pango, camera, &name,
-             group                                           ? p->muted
-             : is_faded (box) || box->has_tint || self->heat ? ir_palette_on (p, fill)
-                                                             : p->on_header);
+  draw_name (self, snapshot, pango, camera, &name, group ? p->muted : on_header);
 }
 
 static void
@@ -914,9 +883,11 @@ paint_flat (IrNodePainter *self,
     {
       const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
       const graphene_rect_t r = ir_camera_rect (camera, box);
-      const GdkRGBA colour = rgba (box->state != IR_SCENE_SAME ? palette (self)->state[box->state]
-                                   : box->kind == IR_SCENE_CLUSTER ? body_colour (self, box)
-                                                                   : header_colour (self, box),
+      guint32 on_header;
+      const GdkRGBA colour = rgba (box->state != IR_SCENE_SAME ? ir_box_border (palette (self), box)
+                                   : box->kind == IR_SCENE_CLUSTER
+                                       ? body_colour (self, box)
+                                       : header_colour (self, box, &on_header),
                                    1);
 
       gdk_cairo_set_source_rgba (cr, &colour);
@@ -948,7 +919,7 @@ ir_node_painter_paint (IrNodePainter *self, PangoContext *pango, const IrCamera 
   visible.lines = g_array_new (FALSE, FALSE, sizeof (gint32));
   ir_scene_foreach_in_rect (self->scene, &grown, collect, &visible);
   leave_out_other_side (self, &visible);
-  self->heat = ir_scene_shows_heat (self->scene, camera->zoom);
+  self->zoom = camera->zoom;
   if (camera->zoom < DETAIL_MIN_ZOOM || visible.boxes->len > MAX_DETAIL_BOXES)
     paint_flat (self, snapshot, camera, &visible);
   else

@@ -4,16 +4,17 @@
 #include "views/session/frame-private.h"
 #include "views/session/selection.h"
 
+#include <string.h>
+
 typedef struct
 {
-  const char *overlay; /* interned */
-  IrShow show;
-  GHashTable *folded;    /* set of fold keys, closed by hand */
-  GHashTable *automatic; /* set of fold keys, closed because the graph is large */
-  guint serial;          /* counts changes of what the picture depends on */
-  IrSceneMarks *marks;   /* (nullable) a rule's pattern that is drawn */
-  guint marks_step;      /* where */
-  char *rule, *text;     /* (nullable) */
+  IrLook *look;
+  IrNumbers *numbers;  /* (nullable) of the file that an overlay shows */
+  GHashTable *errors;  /* (nullable) of the last check of the execution */
+  guint serial;        /* counts changes of what the picture depends on */
+  IrSceneMarks *marks; /* (nullable) a rule's pattern that is drawn */
+  guint marks_step;    /* where */
+  char *rule, *text;   /* (nullable) */
 } Display;
 
 static void
@@ -21,9 +22,7 @@ init (gpointer state)
 {
   Display *self = state;
 
-  self->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | IR_SHOW_SCOPES | IR_SHOW_COLUMNS;
-  self->folded = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  self->automatic = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->look = ir_look_new ();
 }
 
 static void
@@ -40,8 +39,9 @@ clear (gpointer state)
   Display *self = state;
 
   drop_marks (self);
-  g_hash_table_unref (self->folded);
-  g_hash_table_unref (self->automatic);
+  ir_look_free (self->look);
+  g_clear_pointer (&self->numbers, ir_numbers_unref);
+  g_clear_pointer (&self->errors, g_hash_table_unref);
 }
 
 IR_SESSION_NOUN (Display, init, clear)
@@ -66,10 +66,9 @@ IrPictureSettings *
 ir_session_picture_settings (IrSession *self, IrRun *run, GPtrArray *problems)
 {
   const Display *display = own (self);
-  IrPictureSettings *settings = ir_picture_settings_new (
-      display->serial, display->show, display->folded, display->overlay, run, problems);
+  IrPictureSettings *settings = ir_picture_settings_new (display->serial, display->look, problems);
 
-  ir_picture_settings_set_automatic (settings, display->automatic);
+  ir_picture_settings_set_facts (settings, run, display->errors, display->numbers);
   ir_picture_settings_set_marks (settings, display->marks, display->marks_step);
   ir_session_place_boxes (self, settings);
   return settings;
@@ -78,16 +77,18 @@ ir_session_picture_settings (IrSession *self, IrRun *run, GPtrArray *problems)
 const char *
 ir_session_get_overlay (IrSession *self)
 {
-  return own (self)->overlay;
+  return own (self)->look->overlay;
 }
 
 void
 ir_session_set_overlay (IrSession *self, const char *id)
 {
-  id = g_intern_string (id);
-  if (own (self)->overlay == id)
+  IrLook *look = own (self)->look;
+
+  if (g_strcmp0 (look->overlay, id) == 0)
     return;
-  own (self)->overlay = id;
+  g_free (look->overlay);
+  look->overlay = g_strdup (id);
   own (self)->serial++;
   ir_session_changed (self, IR_CHANGED_OVERLAY | IR_CHANGED_PICTURE);
 }
@@ -95,7 +96,7 @@ ir_session_set_overlay (IrSession *self, const char *id)
 IrShow
 ir_session_get_show (IrSession *self)
 {
-  return own (self)->show;
+  return own (self)->look->show;
 }
 
 /**
@@ -105,9 +106,9 @@ ir_session_get_show (IrSession *self)
 void
 ir_session_set_show (IrSession *self, IrShow show)
 {
-  if (own (self)->show == show)
+  if (own (self)->look->show == show)
     return;
-  own (self)->show = show;
+  own (self)->look->show = show;
   ir_session_picture_changed (self);
 }
 
@@ -141,12 +142,17 @@ is_drawn_open (IrSession *self, const char *fold)
 void
 ir_session_toggle_fold (IrSession *self, const char *fold)
 {
-  const gboolean was_closed = g_hash_table_remove (own (self)->folded, fold);
-  const gboolean was_automatic = g_hash_table_remove (own (self)->automatic, fold);
+  if (g_str_has_prefix (fold, IR_SCENE_BESIDE_FOLD))
+    {
+      ir_session_set_beside (self, fold + strlen (IR_SCENE_BESIDE_FOLD), FALSE);
+      return;
+    }
+  const gboolean was_closed = g_hash_table_remove (own (self)->look->folded, fold);
+  const gboolean was_automatic = g_hash_table_remove (own (self)->look->automatic, fold);
 
   /* the picture may show one open that is closed elsewhere, because of what it holds */
   if (is_drawn_open (self, fold) || (!was_closed && !was_automatic))
-    g_hash_table_add (own (self)->folded, g_strdup (fold));
+    g_hash_table_add (own (self)->look->folded, g_strdup (fold));
   ir_session_picture_changed (self);
 }
 
@@ -191,13 +197,44 @@ ir_session_set_folds (IrSession *self, gboolean closed)
 
   if (!closed)
     {
-      g_hash_table_remove_all (own (self)->folded);
-      g_hash_table_remove_all (own (self)->automatic);
+      g_hash_table_remove_all (own (self)->look->folded);
+      g_hash_table_remove_all (own (self)->look->automatic);
     }
   for (guint i = 0; closed && i < n; i++)
     if (boxes[i].fold != NULL)
-      g_hash_table_add (own (self)->folded, g_strdup (boxes[i].fold));
+      g_hash_table_add (own (self)->look->folded, g_strdup (boxes[i].fold));
   ir_session_picture_changed (self);
+}
+
+/* The graph that was entered is left where @node does not lie in it; what was filtered away comes
+ * back. */
+static gboolean
+leave_part_without (IrSession *self, const IrNode *node)
+{
+  IrLook *look = own (self)->look;
+  const IrGraph *root = ir_scene_find_root (node->graph->model, look->root);
+  const IrGraph *graph = node->graph;
+  gboolean any = FALSE;
+
+  while (graph != NULL && graph != root)
+    {
+      const IrNode *owner = graph->kind == IR_GRAPH_SUBGRAPH
+                                ? ir_model_live_node (graph->model, graph->owner)
+                                : NULL;
+
+      if (owner == NULL)
+        break;
+      graph = owner->graph;
+    }
+  if ((root != NULL || (graph != NULL && graph->kind == IR_GRAPH_FUNCTION)) && graph != root)
+    {
+      g_free (look->root);
+      look->root = graph != NULL ? ir_scene_graph_root (graph) : NULL;
+      any = TRUE;
+    }
+  if (look->nodes != NULL && g_hash_table_add (look->nodes, GUINT_TO_POINTER (node->id)))
+    any = TRUE;
+  return any;
 }
 
 /**
@@ -215,29 +252,216 @@ ir_session_show_node (IrSession *self, IrNodeId node)
 
   if (found == NULL)
     return;
-  any = ir_picture_reveal (own (self)->folded, frame->diff, found);
-  any |= ir_picture_reveal (own (self)->automatic, frame->diff, found);
+  any = leave_part_without (self, found);
+  any |= ir_look_reveal (own (self)->look->folded, frame->diff, found);
+  any |= ir_look_reveal (own (self)->look->automatic, frame->diff, found);
   ir_session_select_node (self, node);
   if (any)
     ir_session_picture_changed (self);
 }
 
+/* Of another file nothing is filtered, entered or beside. */
+static void
+forget_parts (IrLook *look)
+{
+  g_hash_table_remove_all (look->beside);
+  g_clear_pointer (&look->nodes, g_hash_table_unref);
+  g_clear_pointer (&look->root, g_free);
+  g_array_set_size (look->rules, 0);
+}
+
 void
 ir_session_reset_folds (IrSession *self, GHashTable *automatic)
 {
-  g_hash_table_remove_all (own (self)->folded);
-  g_hash_table_remove_all (own (self)->automatic);
+  g_hash_table_remove_all (own (self)->look->folded);
+  g_hash_table_remove_all (own (self)->look->automatic);
+  forget_parts (own (self)->look);
   if (automatic == NULL)
     return;
-  g_hash_table_unref (own (self)->automatic);
-  own (self)->automatic = automatic;
+  g_hash_table_unref (own (self)->look->automatic);
+  own (self)->look->automatic = automatic;
 }
 
 /* Opens what was closed by itself around @node. */
 gboolean
 ir_session_reveal (IrSession *self, const IrDiff *diff, const IrNode *node)
 {
-  return ir_picture_reveal (own (self)->automatic, diff, node);
+  return ir_look_reveal (own (self)->look->automatic, diff, node);
+}
+
+/* -- parts, filters, styles -- */
+
+/**
+ * ir_session_get_look:
+ *
+ * Returns: (transfer none): how the graph is drawn
+ */
+const IrLook *
+ir_session_get_look (IrSession *self)
+{
+  return own (self)->look;
+}
+
+/**
+ * ir_session_set_look:
+ * @look: copied
+ *
+ * Draws the graph as @look says, with all that it opens, closes, hides and colours.
+ */
+void
+ir_session_set_look (IrSession *self, const IrLook *look)
+{
+  ir_look_free (own (self)->look);
+  own (self)->look = ir_look_copy (look);
+  own (self)->serial++;
+  ir_session_changed (self, IR_CHANGED_OVERLAY | IR_CHANGED_PICTURE);
+}
+
+/**
+ * ir_session_enter:
+ * @root: (nullable): a graph as ir_scene_graph_root() calls it; %NULL: the main graph
+ *
+ * Draws that graph alone.
+ */
+void
+ir_session_enter (IrSession *self, const char *root)
+{
+  IrLook *look = own (self)->look;
+
+  if (g_strcmp0 (look->root, root) == 0)
+    return;
+  g_free (look->root);
+  look->root = g_strdup (root);
+  ir_session_picture_changed (self);
+}
+
+/**
+ * ir_session_set_beside:
+ * @fold: the fold key of a node with graphs
+ *
+ * Puts its graphs beside the picture, or back.
+ */
+void
+ir_session_set_beside (IrSession *self, const char *fold, gboolean beside)
+{
+  IrLook *look = own (self)->look;
+  const gboolean changed = beside ? g_hash_table_add (look->beside, g_strdup (fold))
+                                  : g_hash_table_remove (look->beside, fold);
+
+  if (changed)
+    ir_session_picture_changed (self);
+}
+
+/**
+ * ir_session_show_only:
+ * @nodes: (nullable): set of node ids, copied; %NULL: all nodes
+ *
+ * Draws these nodes alone.
+ */
+void
+ir_session_show_only (IrSession *self, GHashTable *nodes)
+{
+  IrLook *look = own (self)->look;
+  GHashTableIter iter;
+  gpointer id;
+
+  if (nodes == NULL && look->nodes == NULL)
+    return;
+  g_clear_pointer (&look->nodes, g_hash_table_unref);
+  if (nodes != NULL)
+    {
+      look->nodes = g_hash_table_new (NULL, NULL);
+      g_hash_table_iter_init (&iter, nodes);
+      while (g_hash_table_iter_next (&iter, &id, NULL))
+        g_hash_table_add (look->nodes, id);
+    }
+  ir_session_picture_changed (self);
+}
+
+/**
+ * ir_session_add_rule:
+ * @query: that ir_query_new() reads
+ *
+ * Filters or colours the picture by a query, from now on.
+ */
+void
+ir_session_add_rule (IrSession *self, const char *query, IrRuleEffect effect, guint colour)
+{
+  ir_look_add_rule (own (self)->look, query, effect, colour);
+  ir_session_picture_changed (self);
+}
+
+void
+ir_session_remove_rule (IrSession *self, guint index)
+{
+  if (ir_look_remove_rule (own (self)->look, index))
+    ir_session_picture_changed (self);
+}
+
+/**
+ * ir_session_set_numbers:
+ * @numbers: (nullable): a number per node, which the overlay "file" shows
+ */
+void
+ir_session_set_numbers (IrSession *self, IrNumbers *numbers)
+{
+  g_clear_pointer (&own (self)->numbers, ir_numbers_unref);
+  own (self)->numbers = numbers != NULL ? ir_numbers_ref (numbers) : NULL;
+  ir_session_picture_changed (self);
+}
+
+/**
+ * ir_session_open_numbers:
+ * @path: a JSON file
+ *
+ * Colours the graph by its numbers, or says why not.
+ *
+ * Returns: whether it has some
+ */
+gboolean
+ir_session_open_numbers (IrSession *self, const char *path)
+{
+  const IrFrame *frame = ir_session_get_frame (self);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *note = NULL;
+  g_autoptr (IrNumbers) numbers = frame != NULL ? ir_numbers_load (path, &error) : NULL;
+
+  if (numbers != NULL && !ir_numbers_check (numbers, frame->model, &note, &error))
+    g_clear_pointer (&numbers, ir_numbers_unref);
+  if (error != NULL)
+    ir_session_failed (self, "The numbers cannot be shown", error);
+  if (numbers == NULL)
+    return FALSE;
+  ir_session_set_numbers (self, numbers);
+  ir_session_set_overlay (self, "file");
+  if (note != NULL)
+    ir_session_message (self, "%s", note);
+  return TRUE;
+}
+
+/* @errors: (nullable): as ir_overlay_errors() gives them, of the graph on screen; tells nobody */
+void
+ir_session_place_errors (IrSession *self, GHashTable *errors)
+{
+  g_clear_pointer (&own (self)->errors, g_hash_table_unref);
+  own (self)->errors = errors != NULL ? g_hash_table_ref (errors) : NULL;
+  if (g_strcmp0 (own (self)->look->overlay, "error") == 0)
+    own (self)->serial++;
+}
+
+const IrNumbers *
+ir_session_get_numbers (IrSession *self)
+{
+  return own (self)->numbers;
+}
+
+void
+ir_session_set_scale (IrSession *self, IrScaleKind kind)
+{
+  if (own (self)->look->scale == kind)
+    return;
+  own (self)->look->scale = kind;
+  ir_session_picture_changed (self);
 }
 
 /* -- a rule's pattern -- */

@@ -94,6 +94,7 @@ ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **erro
 {
   IrFrame *frame = g_new0 (IrFrame, 1);
   IrPictureSettings *settings = spec->settings;
+  g_autoptr (IrOverlayFacts) facts = NULL;
 
   g_atomic_ref_count_init (&frame->ref_count);
   frame->from = spec->from;
@@ -110,8 +111,12 @@ ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **erro
   if (!frame->foreign && frame->from != frame->to)
     ir_diff_add_fates (frame->diff, ir_timeline_model (spec->timeline), frame->from, frame->to);
   frame->serial = settings->serial;
-  frame->shape = ir_picture_shape (settings);
-  frame->scene = ir_picture_new (frame, settings, spec->previous, cancellable, error);
+  frame->shape = ir_look_shape (settings->look);
+  facts = ir_picture_facts (settings);
+  if (settings->look->overlay != NULL)
+    ir_timeline_add_steps (spec->timeline, facts, spec->to);
+  frame->scene = ir_picture_new (frame, settings, spec->previous, facts, &frame->scale, cancellable,
+                                 error);
   add_rewrite (frame, spec->timeline, cancellable);
   return frame;
 }
@@ -210,7 +215,7 @@ ir_session_request_frame (IrSession *self)
                                                    ir_session_problems_at (self, cursor));
   if (own (self)->seen->len == 0)
     remember_frame (self, ir_session_get_frame (self));
-  seen = find_seen (self, frame, from, cursor, ir_picture_shape (request->settings));
+  seen = find_seen (self, frame, from, cursor, ir_look_shape (request->settings->look));
   if (seen != NULL)
     {
       ir_frame_unref (request->base.frame);

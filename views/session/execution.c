@@ -30,6 +30,7 @@ void
 ir_execution_report_free (IrExecutionReport *report)
 {
   g_ptr_array_unref (report->findings);
+  g_hash_table_unref (report->errors);
   g_free (report->summary);
   g_free (report->counts);
   g_free (report->error);
@@ -167,6 +168,7 @@ report_new (const IrModel *model, guint step, const IrRun *run, const IrExecutio
   report->step = step;
   report->findings = g_ptr_array_new_with_free_func (finding_free);
   report->counts = ir_execution_check_summary (check);
+  report->errors = ir_overlay_errors (check);
   report->error = check->error != NULL ? g_strdup (check->error->message) : NULL;
   add_checked (report, model, check, TRUE);
   if (run != NULL)
@@ -266,6 +268,7 @@ void
 ir_session_forget_execution (IrSession *self)
 {
   clear (own (self));
+  ir_session_place_errors (self, NULL);
   ir_session_forget_faults (self);
 }
 
@@ -274,6 +277,7 @@ ir_session_take_execution (IrSession *self, IrExecutionReport *report)
 {
   clear (own (self));
   own (self)->report = report;
+  ir_session_place_errors (self, report->errors);
   ir_session_set_faults (self, IR_FAULTS_OF_CHECK, report->step,
                          faults_of (report, ir_session_get_history (self)));
   ir_session_faults_changed (self);

@@ -17,12 +17,14 @@ typedef struct
 
 typedef struct
 {
-  guint step;          /* whose graph was checked */
-  guint n_faults;      /* nodes that are wrong */
-  guint n_judged;      /* nodes that were held against another kernel */
-  char *summary;       /* a sentence: what was found, first what is wrong */
-  char *counts;        /* how many nodes got which verdict */
-  char *error;         /* (nullable) why the run did not come to its end */
+  guint step;     /* whose graph was checked */
+  guint n_faults; /* nodes that are wrong */
+  guint n_judged; /* nodes that were held against another kernel */
+  char *summary;  /* a sentence: what was found, first what is wrong */
+  char *counts;   /* how many nodes got which verdict */
+  char *error;    /* (nullable) why the run did not come to its end */
+  GHashTable
+      *errors; /* node id -> double *: difference of each node as a part of what is allowed */
   GPtrArray *findings; /* of IrExecutionFinding: faults in the order of execution, then what was not
                         * judged */
 } IrExecutionReport;

@@ -108,14 +108,14 @@ fold_large (IrSuccessor *opened, const IrPictureSettings *settings, GCancellable
   g_autoptr (GError) error = NULL;
   IrScene *scene;
 
-  if (frame->scene == NULL || (settings->show & IR_SHOW_SCOPES) == 0)
+  if (frame->scene == NULL || (settings->look->show & IR_SHOW_SCOPES) == 0)
     return;
-  opened->folds = ir_picture_choose_folds (frame->scene);
+  opened->folds = ir_look_choose_folds (frame->scene);
   if (opened->folds == NULL)
     return;
   folded = ir_picture_settings_with_problems (settings, settings->problems);
   ir_picture_settings_set_automatic (folded, opened->folds);
-  scene = ir_picture_new (frame, folded, NULL, cancellable, &error);
+  scene = ir_picture_new (frame, folded, NULL, NULL, NULL, cancellable, &error);
   if (scene == NULL)
     return;
   ir_scene_unref (frame->scene);

@@ -19,6 +19,7 @@ ir_frame_unref (IrFrame *frame)
   g_clear_pointer (&frame->rewrite, ir_rewrite_free);
   g_clear_pointer (&frame->rewrite_across, ir_scene_unref);
   g_clear_pointer (&frame->rewrite_down, ir_scene_unref);
+  g_clear_pointer (&frame->scale, ir_scale_unref);
   g_clear_pointer (&frame->diff, ir_diff_free);
   g_clear_pointer (&frame->marks, ir_scene_marks_unref);
   g_clear_pointer (&frame->before, ir_model_unref);

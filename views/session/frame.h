@@ -3,7 +3,7 @@
 
 #include "core/diff/diff.h"
 #include "core/ir/model.h"
-#include "core/layout/scene.h"
+#include "core/look/look.h"
 #include "passes/debug/rewrite.h"
 #include "views/session/session.h"
 
@@ -21,6 +21,7 @@ typedef struct
   gboolean foreign;    /* @before is another file or result; from = to */
   IrSceneMarks *marks; /* (nullable) a rule's pattern is drawn on @model; from = to */
   IrDiff *diff;        /* @before to @model */
+  IrScale *scale;      /* (nullable) what the colours mean */
   IrScene *scene;      /* (nullable) laid out union of both; NULL if the layout failed */
   IrRewrite *rewrite;  /* (nullable) the step @to by itself; NULL at the original, and elsewhere */
   IrScene *rewrite_across, *rewrite_down; /* (nullable) its picture, in two forms */
@@ -65,24 +66,25 @@ const char *ir_session_get_other_path (IrSession *self); /* (nullable) */
 char *ir_session_other_title (IrSession *self);          /* (transfer full) "old.onnx" */
 
 /* -- how it is drawn -- */
-typedef enum
-{
-  IR_SHOW_CONSTANTS = 1 << 0, /* initializers as boxes of their own */
-  IR_SHOW_SHAPES = 1 << 1,    /* types beside the lines */
-  IR_SHOW_NAMES = 1 << 2,     /* names of nodes */
-  IR_SHOW_SCOPES = 1 << 3,    /* frames around scopes */
-  IR_SHOW_SIDEWAYS = 1 << 4,  /* from left to right */
-  IR_SHOW_COLUMNS = 1 << 5    /* what would be a hairline stands in columns */
-} IrShow;
-
 IrShow ir_session_get_show (IrSession *self);
 void ir_session_set_show (IrSession *self, IrShow show);
-const char *ir_session_get_overlay (IrSession *self); /* (nullable) id of a row of overlay.h */
+const char *ir_session_get_overlay (IrSession *self); /* (nullable) id of a row of core/look/overlay.h */
 void ir_session_set_overlay (IrSession *self, const char *id);
 void ir_session_toggle_fold (IrSession *self, const char *fold);  /* key of a box of the scene */
 void ir_session_set_folds (IrSession *self, gboolean closed);     /* all that are on screen */
 gboolean ir_session_has_folds (IrSession *self, gboolean closed); /* some of them are so */
 void ir_session_show_node (IrSession *self, IrNodeId node); /* opens what is around, selects */
+const IrLook *ir_session_get_look (IrSession *self);
+void ir_session_set_look (IrSession *self, const IrLook *look); /* copied */
+void ir_session_enter (IrSession *self, const char *root);      /* (nullable) the main graph */
+void ir_session_set_beside (IrSession *self, const char *fold, gboolean beside);
+void ir_session_show_only (IrSession *self, GHashTable *nodes); /* (nullable) all */
+void ir_session_add_rule (IrSession *self, const char *query, IrRuleEffect effect, guint colour);
+void ir_session_remove_rule (IrSession *self, guint index);
+void ir_session_set_numbers (IrSession *self, IrNumbers *numbers); /* (nullable) */
+gboolean ir_session_open_numbers (IrSession *self, const char *path);
+const IrNumbers *ir_session_get_numbers (IrSession *self);         /* (nullable) */
+void ir_session_set_scale (IrSession *self, IrScaleKind kind);
 guint ir_session_get_picture_serial (IrSession *self);  /* that IrFrame.serial is going to have */
 const char *ir_session_get_shown_why (IrSession *self); /* (nullable) the rule that is drawn */
 const char *ir_session_get_shown_why_text (IrSession *self); /* (nullable) the reason */

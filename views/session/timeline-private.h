@@ -1,6 +1,7 @@
 /* The timeline, for the folder alone. */
 #pragma once
 
+#include "core/look/overlay.h"
 #include "views/session/hub.h"
 #include "views/session/timeline.h"
 
@@ -20,6 +21,7 @@ IrModel *ir_timeline_original (IrTimeline *timeline);  /* frozen, step 0 */
 guint ir_timeline_n_steps (IrTimeline *timeline);
 guint ir_timeline_last_edit (IrTimeline *timeline); /* the last step that is the user's; 0: none */
 IrModel *ir_timeline_snapshot (IrTimeline *timeline, guint step); /* (transfer full) */
+void ir_timeline_add_steps (IrTimeline *timeline, IrOverlayFacts *facts, guint step);
 /* An editable copy of the model as it is at @step; what is edited there follows that step. */
 IrModel *ir_timeline_fork (IrTimeline *timeline, guint step);
 IrModel *ir_timeline_copy (IrTimeline *timeline); /* a fork at the last step */

@@ -86,6 +86,15 @@ ir_timeline_snapshot (IrTimeline *timeline, guint step)
   return ir_history_snapshot (timeline->model, step);
 }
 
+/* To facts that nobody else reads yet: which step touched each node last. */
+void
+ir_timeline_add_steps (IrTimeline *timeline, IrOverlayFacts *facts, guint step)
+{
+  g_autoptr (GMutexLocker) locker = ir_timeline_lock (timeline);
+
+  ir_overlay_facts_add_history (facts, timeline->model, step);
+}
+
 IrModel *
 ir_timeline_fork (IrTimeline *timeline, guint step)
 {

@@ -1,0 +1,95 @@
+#pragma once
+
+/* Overlays: a number per node that colours the graph. Each is a row of data, so that what draws
+ * knows nothing of what it shows. */
+
+#include "core/exec/check/check.h"
+#include "core/exec/run/run.h"
+#include "core/ir/history.h"
+
+G_BEGIN_DECLS
+
+typedef struct _IrNumbers IrNumbers;
+
+/* What is known of the nodes from elsewhere; rows say what they need. Immutable once it is shared. */
+typedef struct
+{
+  gatomicrefcount refs;
+  GHashTable *time_ns; /* (nullable) node id -> gint64 *, of a run */
+  GHashTable *devices; /* (nullable) node id -> interned name, where a run put it */
+  GHashTable *zeros;   /* (nullable) node id -> double *: part of its elements, of a run */
+  GHashTable *errors;  /* (nullable) node id -> double *: part of what is allowed, of a check */
+  guint step;          /* at which the graph is drawn */
+  GArray *touched;     /* (nullable) of guint, by node id: the step that touched it last, 0 none */
+  GArray *verdicts;    /* (nullable) of IrVerdict, by step - 1 */
+  IrNumbers *numbers;  /* (nullable) of a file */
+} IrOverlayFacts;
+
+typedef enum
+{
+  IR_OVERLAY_AMOUNT, /* adds up over the nodes of a group */
+  IR_OVERLAY_MOST,   /* of a group the largest counts */
+  IR_OVERLAY_CLASS,  /* names, not sizes */
+} IrOverlayKind;
+
+typedef enum
+{
+  IR_OVERLAY_NEEDS_RUN = 1 << 0,
+  IR_OVERLAY_NEEDS_VALUES = 1 << 1, /* a run that keeps them */
+  IR_OVERLAY_NEEDS_CHECK = 1 << 2,  /* an execution check */
+  IR_OVERLAY_NEEDS_FILE = 1 << 3,
+} IrOverlayNeeds;
+
+typedef struct
+{
+  const char *id, *title;
+  const char *unit; /* "s", "B", "FLOP", "" */
+  const char *doc;
+  const char *lacks; /* what to do where nothing is known */
+  IrOverlayKind kind;
+  IrOverlayNeeds needs;
+  double (*value) (const IrOverlayFacts *facts, const IrNode *node);     /* NAN: nothing to say */
+  const char *(*name) (const IrOverlayFacts *facts, const IrNode *node); /* of a class */
+} IrOverlay;
+
+const IrOverlay *ir_overlays (guint *n);
+const IrOverlay *ir_overlay_find (const char *id);
+char *ir_overlay_ids (void);
+
+/* -- what is known from elsewhere (facts.c) -- */
+IrOverlayFacts *ir_overlay_facts_new (void);
+IrOverlayFacts *ir_overlay_facts_ref (IrOverlayFacts *facts);
+void ir_overlay_facts_unref (IrOverlayFacts *facts);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrOverlayFacts, ir_overlay_facts_unref)
+void ir_overlay_facts_add_run (IrOverlayFacts *facts, const IrRun *run);
+void ir_overlay_facts_add_zeros (IrOverlayFacts *facts, const IrRun *run);
+GHashTable *ir_overlay_errors (const IrExecutionCheck *check);
+void ir_overlay_facts_add_errors (IrOverlayFacts *facts, GHashTable *errors);
+void ir_overlay_facts_add_history (IrOverlayFacts *facts, IrModel *history, guint step);
+void ir_overlay_facts_add_numbers (IrOverlayFacts *facts, IrNumbers *numbers);
+
+/* -- a file of numbers (numbers.c) -- */
+#define IR_NUMBERS_ERROR (ir_numbers_error_quark ())
+
+typedef enum
+{
+  IR_NUMBERS_ERROR_SYNTAX, /* no JSON, or no object of numbers */
+  IR_NUMBERS_ERROR_EMPTY,  /* none of its names is a node of the model */
+} IrNumbersError;
+
+GQuark ir_numbers_error_quark (void);
+IrNumbers *ir_numbers_load (const char *path, GError **error);
+IrNumbers *ir_numbers_parse (const char *text, gssize length, const char *name, GError **error);
+IrNumbers *ir_numbers_ref (IrNumbers *numbers);
+void ir_numbers_unref (IrNumbers *numbers);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrNumbers, ir_numbers_unref)
+gboolean ir_numbers_check (const IrNumbers *numbers,
+                           const IrModel *model,
+                           char **note,
+                           GError **error);
+double ir_numbers_of (const IrNumbers *numbers, const IrNode *node);
+const char *ir_numbers_title (const IrNumbers *numbers);
+const char *ir_numbers_unit (const IrNumbers *numbers);
+const char *ir_numbers_path (const IrNumbers *numbers);
+
+G_END_DECLS

@@ -1,0 +1,11 @@
+/* Which part of the graph is drawn, by menus and keys: a branch or body that is entered or stands
+ * beside, the selection alone and what it grows by, views that are kept. */
+#pragma once
+
+#include "views/graph/canvas.h"
+#include "views/view.h"
+
+void ir_parts_install_actions (GtkWidgetClass *klass);
+void ir_parts_add_keys (GtkWidget *widget);
+void ir_parts_append_menu (IrView *view, GMenu *menu);
+void ir_parts_update_actions (IrView *view);

@@ -11,6 +11,7 @@
 #include "core/io/io.h"
 #include "core/diff/diff.h"
 #include "core/layout/charts.h"
+#include "core/look/kept.h"
 #include "core/look/legend.h"
 #include "core/look/look.h"
 #include "core/query/query.h"
@@ -35,6 +36,7 @@ typedef struct
   double scale;
   char **fold, **beside, **only, **highlight, **colour;
   char *enter, *overlay, *overlay_file, *overlay_scale;
+  gint kept;
 } Options;
 
 static const CliOption render_options[] = {
@@ -80,6 +82,10 @@ static const CliOption render_options[] = {
     "Draw this scope as one box; or all scopes, repeats (copies of one block), shapes (arithmetic on "
     "shapes) or branches; or auto, as the window opens FILE",
     "SCOPE" },
+  { "kept", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, kept),
+    "The view of FILE that is kept as N in the window (Ctrl and N keep it): what it draws, and the "
+    "part that it looks at",
+    "N" },
   { "enter", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, enter),
     "Only the branch or body of NODE (its first; NODE/then_branch: that one), or of the function that "
     "it calls",
@@ -378,6 +384,7 @@ typedef struct
   IrLook *look;
   IrOverlayFacts *facts; /* (nullable) */
   IrScale *scale;        /* (out) (nullable) */
+  IrKeptView *kept;      /* (nullable) */
   char *note;            /* (out) (nullable) */
 } Picture;
 
@@ -387,6 +394,7 @@ picture_clear (Picture *picture)
   g_clear_pointer (&picture->look, ir_look_free);
   g_clear_pointer (&picture->facts, ir_overlay_facts_unref);
   g_clear_pointer (&picture->scale, ir_scale_unref);
+  g_clear_pointer (&picture->kept, ir_kept_view_free);
   g_free (picture->note);
 }
 
@@ -578,7 +586,16 @@ graph_scene (Picture *picture, GError **error)
   if (!check_sides (options, error) ||
       (of_steps && !parse_range (options->diff, ir_history_n_steps (model), &from, &to, error)))
     return NULL;
-  picture->look = look_of (options, model, error);
+  if (options->kept != 0)
+    {
+      g_autofree char *file = ir_kept_file ();
+
+      picture->kept = ir_kept_find (file, model, picture->opened->path,
+                                    (guint) MAX (options->kept, 0), error);
+      picture->look = picture->kept != NULL ? ir_look_copy (picture->kept->look) : NULL;
+    }
+  else
+    picture->look = look_of (options, model, error);
   if (picture->look == NULL)
     return NULL;
   picture->facts = facts_of (picture->cli, options, picture->look, picture->opened, to,
@@ -764,6 +781,19 @@ make_scene (Picture *picture, GError **error)
   return NULL;
 }
 
+/* The part that was seen, at the zoom at which it was. */
+static void
+look_where_it_did (IrRenderOptions *render, const IrKeptView *kept, IrLayoutRect *bounds)
+{
+  if (render->zoom <= 0)
+    render->zoom = kept->zoom;
+  if (kept->width <= 0 || kept->height <= 0)
+    return;
+  *bounds = (IrLayoutRect){ kept->x - kept->width / 2, kept->y - kept->height / 2, kept->width,
+                            kept->height };
+  render->clip = bounds;
+}
+
 static gboolean
 keep_cycle (CliModel *opened, GError **error)
 {
@@ -814,6 +844,7 @@ write_picture (Cli *cli,
                CliModel *opened,
                IrLayoutRect *bounds,
                char **note,
+               IrScale **scale,
                GError **error)
 {
   g_autoptr (IrTextMeasure) measure = NULL;
@@ -830,12 +861,37 @@ write_picture (Cli *cli,
   if (scene == NULL)
     return FALSE;
   *bounds = ir_scene_bounds (scene);
+  if (picture.kept != NULL)
+    look_where_it_did (&render, picture.kept, bounds);
   if (picture.scale != NULL)
     render.legend = legend = ir_legend_draw (picture.scale, ir_text_measure_width, measure);
   if (!ir_render_file (scene, options->output, &render, error))
     return FALSE;
+  *scale = g_steal_pointer (&picture.scale);
   *note = render.note != NULL ? render.note : g_steal_pointer (&picture.note);
   return TRUE;
+}
+
+/* What the colours mean. */
+static cJSON *
+scale_json (const IrScale *scale)
+{
+  cJSON *json = cJSON_CreateObject (), *classes;
+
+  cJSON_AddStringToObject (json, "title", scale->title);
+  cJSON_AddNumberToObject (json, "boxes", scale->n);
+  if (!scale->is_class)
+    {
+      cJSON_AddStringToObject (json, "unit", scale->unit);
+      cJSON_AddNumberToObject (json, "low", scale->low);
+      cJSON_AddNumberToObject (json, "high", scale->high);
+      cJSON_AddBoolToObject (json, "logarithmic", scale->is_log);
+      return json;
+    }
+  classes = cJSON_AddObjectToObject (json, "classes");
+  for (guint i = 0; i < scale->n_classes; i++)
+    cJSON_AddNumberToObject (classes, scale->classes[i], scale->n_in_class[i]);
+  return json;
 }
 
 static CliStatus
@@ -847,6 +903,7 @@ run (Cli *cli)
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GError) error = NULL;
   g_autofree char *note = NULL;
+  g_autoptr (IrScale) scale = NULL;
   IrLayoutRect bounds = { 0 };
   CliStatus status;
   cJSON *json;
@@ -864,7 +921,7 @@ run (Cli *cli)
     return status;
   if (options->cycle && !keep_cycle (&opened, &error))
     return cli_fail (CLI_BAD, error);
-  if (!write_picture (cli, options, &opened, &bounds, &note, &error))
+  if (!write_picture (cli, options, &opened, &bounds, &note, &scale, &error))
     return cli_fail (cli_status_of (error), error);
   if (note != NULL)
     cli_printerr ("irscope render: %s\n", note);
@@ -876,6 +933,8 @@ run (Cli *cli)
       cJSON_AddNumberToObject (json, "height", bounds.height);
       if (note != NULL)
         cJSON_AddStringToObject (json, "note", note);
+      if (scale != NULL)
+        cJSON_AddItemToObject (json, "overlay", scale_json (scale));
       cli_json_print (json);
     }
   return CLI_OK;

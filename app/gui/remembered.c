@@ -1,4 +1,4 @@
-/* sizes.ini in the user's data, with what inputs are given: a group per model, called by a checksum of its path, as the names of
+/* Sizes, what inputs are given, and views of models. sizes.ini in the user's data: a group per model, called by a checksum of its path, as the names of
  * groups and keys are not free. The models that changed longest ago go first. */
 #include "config.h"
 
@@ -8,6 +8,7 @@
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
+#include "views/session/kept.h"
 #include "views/session/timeline.h"
 
 #include <string.h>
@@ -263,4 +264,43 @@ ir_remember_sizes (IrSession *session)
 
   g_object_set_data_full (G_OBJECT (session), "remembered-sizes", self, remembered_free);
   g_signal_connect (session, "changed", G_CALLBACK (on_changed), self);
+}
+
+/* -- views -- */
+
+static void
+restore_views (IrSession *session, const char *path)
+{
+  const IrFrame *frame = ir_session_get_frame (session);
+  g_autofree char *file = ir_kept_file ();
+  g_autoptr (GError) error = NULL;
+  GPtrArray *views = frame != NULL ? ir_kept_load (file, frame->model, path, &error) : NULL;
+
+  if (error != NULL)
+    g_warning ("%s", error->message);
+  if (views != NULL)
+    ir_session_take_kept (session, views);
+}
+
+/* All has changed where a file was opened. */
+static void
+on_views_changed (IrSession *session, guint flags)
+{
+  const char *path = ir_session_is_empty (session) ? NULL : ir_session_get_path (session);
+  g_autofree char *file = ir_kept_file ();
+  g_autoptr (GError) error = NULL;
+
+  if (path == NULL)
+    return;
+  if (flags == IR_CHANGED_ALL)
+    restore_views (session, path);
+  else if (flags == IR_CHANGED_KEPT && !ir_kept_save (file, ir_session_get_frame (session)->model,
+                                                      path, ir_session_get_kept (session), &error))
+    g_warning ("%s", error->message);
+}
+
+void
+ir_remember_views (IrSession *session)
+{
+  g_signal_connect (session, "changed", G_CALLBACK (on_views_changed), NULL);
 }

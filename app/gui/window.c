@@ -553,6 +553,7 @@ connect_session (IrWindow *self)
 {
   self->session = ir_session_new ();
   ir_remember_sizes (self->session);
+  ir_remember_views (self->session);
   g_signal_connect_object (self->session, "changed", G_CALLBACK (on_session_changed), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (self->session, "message", G_CALLBACK (on_message), self,

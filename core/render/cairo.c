@@ -313,7 +313,7 @@ draw_page (const IrScene *scene,
   const IrPalette *palette = ir_palette (options != NULL && options->dark);
   const IrScene *legend = options != NULL ? options->legend : NULL;
   IrLayoutPoint at;
-  const IrLayoutRect r = ir_render_page (scene, legend, zoom_of (options), &at);
+  const IrLayoutRect r = ir_render_page (scene, options, &at);
   cairo_t *cr = cairo_create (surface);
 
   if (options == NULL || !options->transparent)
@@ -323,7 +323,14 @@ draw_page (const IrScene *scene,
     }
   cairo_scale (cr, scale, scale);
   cairo_translate (cr, -r.x, -r.y);
-  ir_render_cairo (scene, palette, NULL, zoom_of (options), cr);
+  cairo_save (cr);
+  if (options != NULL && options->clip != NULL)
+    {
+      cairo_rectangle (cr, r.x, r.y, options->clip->width, options->clip->height);
+      cairo_clip (cr);
+    }
+  ir_render_cairo (scene, palette, options != NULL ? options->clip : NULL, zoom_of (options), cr);
+  cairo_restore (cr);
   if (legend != NULL)
     {
       const IrLayoutRect bounds = ir_scene_bounds (legend);
@@ -370,8 +377,7 @@ GBytes *
 ir_render_pdf (const IrScene *scene, IrRenderOptions *options, GError **error)
 {
   IrLayoutPoint at;
-  const IrLayoutRect r = ir_render_page (scene, options != NULL ? options->legend : NULL,
-                                         zoom_of (options), &at);
+  const IrLayoutRect r = ir_render_page (scene, options, &at);
   const double asked = 0.75 * zoom_of (options);
   double side = MAX (MAX (r.width, r.height), 1), scale = MIN (asked, IR_RENDER_MAX_POINTS / side);
   g_autoptr (GByteArray) data = g_byte_array_new ();
@@ -403,8 +409,7 @@ GBytes *
 ir_render_png (const IrScene *scene, IrRenderOptions *options, GError **error)
 {
   IrLayoutPoint at;
-  const IrLayoutRect r = ir_render_page (scene, options != NULL ? options->legend : NULL,
-                                         zoom_of (options), &at);
+  const IrLayoutRect r = ir_render_page (scene, options, &at);
   double asked = (options && options->scale > 0 ? options->scale : 1) * zoom_of (options);
   double scale = asked;
   double width = MAX (1, r.width), height = MAX (1, r.height);

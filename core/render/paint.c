@@ -434,15 +434,17 @@ ir_scene_paint (const IrScene *scene,
 
 /* The legend stands at the left, and is as large as it is at 1:1 whatever the zoom. */
 IrLayoutRect
-ir_render_page (const IrScene *scene, const IrScene *legend, double zoom, IrLayoutPoint *at)
+ir_render_page (const IrScene *scene, const IrRenderOptions *options, IrLayoutPoint *at)
 {
-  IrLayoutRect page = ir_scene_bounds (scene);
+  const double zoom = options != NULL && options->zoom > 0 ? options->zoom : 1;
+  IrLayoutRect page = options != NULL && options->clip != NULL ? *options->clip
+                                                               : ir_scene_bounds (scene);
   IrLayoutRect below;
 
   *at = (IrLayoutPoint){ page.x, page.y + page.height };
-  if (legend == NULL)
+  if (options == NULL || options->legend == NULL)
     return page;
-  below = ir_scene_bounds (legend);
+  below = ir_scene_bounds (options->legend);
   page.width = MAX (page.width, below.width / zoom);
   page.height += below.height / zoom;
   return page;

@@ -3,7 +3,7 @@
 /* What a picture is made of, free of any format. paint.c walks the scene once
  * and calls these; SVG and cairo are two sets of them, so they cannot differ. */
 
-#include "core/render/palette.h"
+#include "core/render/render.h"
 
 G_BEGIN_DECLS
 
@@ -47,8 +47,7 @@ void ir_scene_paint (const IrScene *scene,
 
 /* The page: the picture, and the legend below it. @at: (out): where that begins, in px of the picture */
 IrLayoutRect ir_render_page (const IrScene *scene,
-                             const IrScene *legend,
-                             double zoom,
+                             const IrRenderOptions *options, /* (nullable) */
                              IrLayoutPoint *at);
 
 #define IR_RENDER_FONTS "Inter, Cantarell, Noto Sans, DejaVu Sans, sans-serif"

@@ -29,6 +29,7 @@ typedef struct
   double scale;         /* px of a PNG per px of the scene; 0 = 1 */
   double zoom; /* the picture as it is seen at this scale: smaller, and with the names that can
                          * be read then; 0 = 1 */
+  const IrLayoutRect *clip; /* (nullable) px: the part that is drawn; NULL = all */
   const IrScene *legend; /* (nullable) what colours mean: below the picture, always at 1:1 */
   char *note;            /* (out) (nullable) (transfer full): what could not be done as asked */
 } IrRenderOptions;

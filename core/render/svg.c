@@ -247,7 +247,7 @@ ir_render_svg (const IrScene *scene, IrRenderOptions *options, GError **error)
   const double zoom = options != NULL && options->zoom > 0 ? options->zoom : 1;
   const IrScene *legend = options != NULL ? options->legend : NULL;
   IrLayoutPoint at;
-  const IrLayoutRect r = ir_render_page (scene, legend, zoom, &at);
+  const IrLayoutRect r = ir_render_page (scene, options, &at);
   SvgPainter painter = {
     .base = { 0, svg_begin, svg_end, svg_rect, svg_path, svg_text },
     .out = g_string_new ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"),
@@ -263,7 +263,7 @@ ir_render_svg (const IrScene *scene, IrRenderOptions *options, GError **error)
   if (options == NULL || !options->transparent)
     svg_rect (&painter.base, r, 0, &background);
   g_string_append_c (painter.out, '\n');
-  ir_scene_paint (scene, palette, NULL, zoom, &painter.base);
+  ir_scene_paint (scene, palette, options != NULL ? options->clip : NULL, zoom, &painter.base);
   if (legend != NULL)
     {
       const IrLayoutRect bounds = ir_scene_bounds (legend);

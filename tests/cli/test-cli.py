@@ -776,13 +776,6 @@ def _():
     json_of('render', DIGITS, '-o', path('j.svg'))
 
 
-@test('rendering twice gives the same bytes')
-def _():
-    for name in ('one.svg', 'two.svg'):
-        irscope('render', DIGITS, '-o', path(name))
-    assert open(path('one.svg')).read() == open(path('two.svg')).read()
-
-
 @test('convert keeps the meaning through text and JSON')
 def _():
     for name in ('c.onnxtxt', 'c.json', 'c.onnx'):

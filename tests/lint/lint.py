@@ -83,7 +83,7 @@ UPWARD = {
 SESSION = [
     ['hub'],
     ['position', 'selection', 'problems', 'compare', 'display', 'places', 'frame', 'timeline'],
-    ['sizes'],
+    ['sizes', 'kept'],
     ['inputs'],
     ['request'],
     ['originals', 'bodies', 'records', 'runs', 'run-text'],

@@ -477,3 +477,106 @@ ir_canvas_follow (IrCanvas *self, IrCanvas *other)
   self->moved = TRUE;
   canvas_set_camera (self, there.zoom, there.x, there.y);
 }
+
+/* -- another frame -- */
+
+static gboolean
+is_shown (IrCanvas *self, const IrSceneBox *box)
+{
+  const IrCamera now = ir_canvas_get_camera (self);
+  const graphene_rect_t r = ir_camera_rect (&now, box);
+
+  return r.origin.x < now.width && r.origin.y < now.height && r.origin.x + r.size.width > 0 &&
+         r.origin.y + r.size.height > 0;
+}
+
+/* Where a group was opened or closed its upper left corner stays where it was on the screen. */
+static void
+keep_toggled_place (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
+{
+  const IrCamera now = ir_canvas_get_camera (self);
+  guint n_old, n;
+  const IrSceneBox *before = ir_scene_boxes (old->scene, &n_old), *after;
+
+  after = ir_scene_boxes (frame->scene, &n);
+  for (guint i = 0; i < n_old; i++)
+    {
+      gint32 found;
+
+      if (before[i].fold == NULL || !is_shown (self, &before[i]))
+        continue;
+      found = canvas_box_of_fold (self, frame, before[i].fold);
+      if (found < 0 || after[found].kind == before[i].kind)
+        continue;
+      canvas_set_camera (self, now.zoom, now.x + (after[found].x - before[i].x) * now.zoom,
+                         now.y + (after[found].y - before[i].y) * now.zoom);
+      return;
+    }
+}
+
+/* Where one was in a graph that was left, one is when it is entered again. */
+static void
+change_graph (IrCanvas *self, const char *old, const char *root)
+{
+  const IrCamera now = ir_canvas_get_camera (self);
+  const IrCamera *known = g_hash_table_lookup (self->places,
+                                               g_intern_string (root != NULL ? root : ""));
+
+  g_hash_table_replace (self->places, (gpointer) g_intern_string (old != NULL ? old : ""),
+                        g_memdup2 (&now, sizeof now));
+  if (self->animation != NULL)
+    adw_animation_pause (self->animation);
+  if (known != NULL)
+    canvas_set_camera (self, known->zoom, known->x, known->y);
+  self->moved = known != NULL; /* else it is placed as one that was opened */
+  canvas_queue_allocate (self);
+}
+
+static gboolean
+shows_something (IrCanvas *self, const IrScene *scene)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].kind != IR_SCENE_CLUSTER && is_shown (self, &boxes[i]))
+      return TRUE;
+  return n == 0;
+}
+
+/* @frame has taken the place of @old: groups were opened, nodes filtered, a graph was entered. */
+void
+canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
+{
+  if (old->root != frame->root)
+    {
+      change_graph (self, old->root, frame->root);
+      return;
+    }
+  if (!self->moved)
+    return;
+  keep_toggled_place (self, old, frame);
+  if (!shows_something (self, frame->scene))
+    {
+      self->moved = FALSE;
+      canvas_queue_allocate (self);
+    }
+}
+
+void
+canvas_go_to_next (IrCanvas *self)
+{
+  const IrCamera next = self->next, now = ir_canvas_get_camera (self);
+
+  if (next.zoom <= 0 || canvas_scene (self) == NULL)
+    return;
+  self->next.zoom = 0;
+  fly_to (self, next.zoom, next.x * next.zoom - now.width / 2,
+          next.y * next.zoom - free_height (self) / 2);
+}
+
+void
+ir_canvas_go_with_next_frame (IrCanvas *self, double zoom, double x, double y)
+{
+  self->next = (IrCamera){ .zoom = zoom, .x = x, .y = y };
+}

@@ -30,6 +30,8 @@ struct _IrCanvas
   int allocated_width;
   double inset; /* px at the bottom that something floats over */
   gboolean configuring, allocating, zoom_to_tell;
+  GHashTable *places; /* root or "" -> IrCamera *: where one was in graphs that were left */
+  IrCamera next;      /* where the next frame is looked at; zoom 0: as it comes */
   gboolean moved; /* by hand or by a flight; until then the first place follows the size */
 
   /* camera flight */
@@ -91,6 +93,8 @@ void canvas_configure (IrCanvas *self, double x, double y);
 void canvas_set_camera (IrCanvas *self, double zoom, double x, double y);
 void canvas_zoom_at (IrCanvas *self, double zoom, double x, double y);
 void canvas_place_first (IrCanvas *self);
+void canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
+void canvas_go_to_next (IrCanvas *self);
 gboolean canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin);
 
 /* -- selected.c -- */

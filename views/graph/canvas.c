@@ -167,54 +167,24 @@ on_dark_changed (IrCanvas *self)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-static gboolean
-is_shown (IrCanvas *self, const IrSceneBox *box)
-{
-  const IrCamera now = ir_canvas_get_camera (self);
-  const graphene_rect_t r = ir_camera_rect (&now, box);
-
-  return r.origin.x < now.width && r.origin.y < now.height && r.origin.x + r.size.width > 0 &&
-         r.origin.y + r.size.height > 0;
-}
-
-/* Where a group was opened or closed its upper left corner stays where it was on the screen. */
-static void
-keep_toggled_place (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
-{
-  const IrCamera now = ir_canvas_get_camera (self);
-  guint n_old, n;
-  const IrSceneBox *before = ir_scene_boxes (old->scene, &n_old), *after;
-
-  after = ir_scene_boxes (frame->scene, &n);
-  for (guint i = 0; i < n_old; i++)
-    {
-      gint32 found;
-
-      if (before[i].fold == NULL || !is_shown (self, &before[i]))
-        continue;
-      found = canvas_box_of_fold (self, frame, before[i].fold);
-      if (found < 0 || after[found].kind == before[i].kind)
-        continue;
-      canvas_set_camera (self, now.zoom, now.x + (after[found].x - before[i].x) * now.zoom,
-                         now.y + (after[found].y - before[i].y) * now.zoom);
-      return;
-    }
-}
-
 /* Follows the session's frame. The camera stays where it is unless another graph was opened. */
 void
 ir_canvas_frame_changed (IrCanvas *self)
 {
   IrFrame *frame = ir_session_get_frame (self->session);
-  const IrModel *old = self->frame != NULL ? self->frame->model : NULL;
+  IrFrame *before = self->frame;
+  const IrModel *old = before != NULL ? before->model : NULL;
 
   if (frame == NULL || old == NULL || old->context != frame->model->context)
-    self->moved = FALSE;
-  if (self->moved && frame != NULL && frame->scene != NULL && self->frame != NULL &&
-      self->frame->scene != NULL && frame->shape != self->frame->shape)
-    keep_toggled_place (self, self->frame, frame);
-  ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
+    {
+      self->moved = FALSE;
+      g_hash_table_remove_all (self->places);
+    }
   self->frame = frame != NULL ? ir_frame_ref (frame) : NULL;
+  if (frame != NULL && frame->scene != NULL && before != NULL && before->scene != NULL &&
+      old->context == frame->model->context && frame->shape != before->shape)
+    canvas_follow_frame (self, before, frame);
+  ir_job_free_later (before, (GDestroyNotify) ir_frame_unref);
   self->hover_box = -1;
   self->selected_box = -1;
   self->clicked_line = -1;
@@ -223,6 +193,7 @@ ir_canvas_frame_changed (IrCanvas *self)
   ir_node_painter_set_scene (self->painter, (IrScene *) canvas_scene (self));
   g_clear_pointer (&self->content, gsk_render_node_unref);
   ir_canvas_selection_changed (self);
+  canvas_go_to_next (self);
   canvas_sync_proxies (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
@@ -360,6 +331,7 @@ ir_canvas_finalize (GObject *object)
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->selected_lines, g_array_unref);
   g_clear_pointer (&self->relatives, g_array_unref);
+  g_clear_pointer (&self->places, g_hash_table_unref);
   g_clear_pointer (&self->proxies, g_ptr_array_unref);
   g_clear_object (&self->session);
   G_OBJECT_CLASS (ir_canvas_parent_class)->finalize (object);
@@ -416,6 +388,7 @@ ir_canvas_init (IrCanvas *self)
   self->selected_lines = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->relatives = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->proxies = g_ptr_array_new ();
+  self->places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->painter = ir_node_painter_new ();
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);

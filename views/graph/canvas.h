@@ -24,6 +24,8 @@ void ir_canvas_follow (IrCanvas *self, IrCanvas *other);    /* looks at the same
 /* One side of the difference, or both; what only the other has is not there. */
 void ir_canvas_set_sides (IrCanvas *self, IrSceneSides sides);
 void ir_canvas_blink (IrCanvas *self, gboolean on);     /* the graph before, as long as it is on */
+/* The same, at a zoom, as soon as the frame that is on its way is there. */
+void ir_canvas_go_with_next_frame (IrCanvas *self, double zoom, double x, double y);
 void ir_canvas_zoom_by (IrCanvas *self, double factor); /* around the middle */
 void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);

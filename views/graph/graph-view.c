@@ -839,7 +839,7 @@ ir_graph_view_constructed (GObject *object)
   gtk_stack_add_named (self->stack, build_empty_page (), "empty");
   gtk_stack_add_named (self->stack, column, "canvas");
   ir_building_add_keys (GTK_WIDGET (self->stack));
-  ir_parts_add_keys (GTK_WIDGET (self->stack));
+  ir_parts_attach (IR_VIEW (self), self->canvas, GTK_WIDGET (self->stack));
   gtk_widget_set_parent (build_menu (self), GTK_WIDGET (self));
   adw_bin_set_child (ADW_BIN (self), GTK_WIDGET (self->stack));
   g_signal_connect_object (self->canvas, "zoomed", G_CALLBACK (on_zoomed), self, G_CONNECT_SWAPPED);
@@ -916,13 +916,16 @@ const IrViewInfo ir_view_graph = {
   .title = "Graph",
   .icon_name = "network-workgroup-symbolic",
   .doc = "The graph at the cursor, with what the step changed.",
-  .help = "A box is a node: its operator, name, attributes, and in rows the weights that "
-          "it reads. Lines carry values, types stand beside them; dashed lines come from "
-          "outside a branch. Stacked boxes are closed groups: ▸ opens, ▾ closes.\n\nAfter "
-          "a step, + is new, − removed, ~ changed, and a bracket says what became what. Z zooms "
-          "to the change, S shows before and after side by side, and as long as Space is held "
-          "the graph is the one before. Far out, boxes have the colour of their "
-          "arithmetic: the darker, the more.",
+  .help =
+      "A box is a node: its operator, name, attributes, and in rows the weights that "
+      "it reads. Lines carry values, types stand beside them; dashed lines come from "
+      "outside a branch. Stacked boxes are closed groups: ▸ opens, ▾ closes.\n\nAfter "
+      "a step, + is new, − removed, ~ changed, and a bracket says what became what. Z zooms "
+      "to the change, D shows before and after side by side, and as long as Space is held "
+      "the graph is the one before. Far out, boxes have the colour of their "
+      "arithmetic: the darker, the more.\n\nE enters the branch or body of a node, Alt+Up leaves "
+      "it, G puts it beside. S shows the selection alone, [ and ] grow it. Ctrl and a number keep "
+      "the view, the number alone shows it again.",
   .place = IR_VIEW_CENTRE,
   .get_type = ir_graph_view_get_type,
 };

@@ -25,20 +25,25 @@ on_crumb (IrPartBar *self, GtkWidget *button)
 static void
 add_crumb (IrPartBar *self, const char *title, const char *root, gboolean is_last)
 {
-  GtkWidget *button = gtk_button_new_with_label (title);
-  GtkWidget *label = gtk_button_get_child (GTK_BUTTON (button));
+  GtkWidget *label = gtk_label_new (title), *button;
 
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 28);
+  if (is_last)
+    {
+      gtk_widget_add_css_class (label, "heading");
+      gtk_box_append (GTK_BOX (self), label);
+      return;
+    }
+  button = gtk_button_new ();
+  gtk_button_set_child (GTK_BUTTON (button), label);
   gtk_widget_add_css_class (button, "flat");
   gtk_widget_add_css_class (button, "crumb");
-  gtk_widget_set_sensitive (button, !is_last);
-  gtk_widget_set_tooltip_text (button, is_last ? "The graph that is shown" : "Back to this graph");
+  gtk_widget_set_tooltip_text (button, "Back to this graph (Alt+Up: one up)");
   g_object_set_data_full (G_OBJECT (button), "root", g_strdup (root), g_free);
   g_signal_connect_object (button, "clicked", G_CALLBACK (on_crumb), self, G_CONNECT_SWAPPED);
   gtk_box_append (GTK_BOX (self), button);
-  if (!is_last)
-    gtk_box_append (GTK_BOX (self), gtk_label_new ("›"));
+  gtk_box_append (GTK_BOX (self), gtk_label_new ("›"));
 }
 
 /* "If_3 · then_branch" */

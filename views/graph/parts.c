@@ -5,6 +5,7 @@
 #include "core/query/query.h"
 #include "views/graph/reach.h"
 #include "views/session/frame.h"
+#include "views/session/kept.h"
 #include "views/session/selection.h"
 
 /* -- what is selected -- */
@@ -173,6 +174,71 @@ activate_show_outputs (GtkWidget *widget, const char *name, GVariant *parameter)
   grow (widget, IR_REACH_OUTPUTS);
 }
 
+/* -- views that are kept -- */
+
+#define KEY "graph-parts" /* of the view's data: its canvas */
+
+static void
+activate_keep (GtkWidget *widget, const char *name, GVariant *number)
+{
+  IrCanvas *canvas = g_object_get_data (G_OBJECT (widget), KEY);
+  const IrLayoutRect sight = ir_canvas_get_sight (canvas);
+  const IrKeptView place = { .zoom = ir_canvas_get_zoom (canvas),
+                             .x = sight.x + sight.width / 2,
+                             .y = sight.y + sight.height / 2,
+                             .width = sight.width,
+                             .height = sight.height };
+
+  if (ir_session_get_frame (session (widget)) != NULL)
+    ir_session_keep_view (session (widget), (guint) g_variant_get_int32 (number), &place);
+}
+
+static void
+activate_show_kept (GtkWidget *widget, const char *name, GVariant *number)
+{
+  IrCanvas *canvas = g_object_get_data (G_OBJECT (widget), KEY);
+  const IrKeptView *view;
+
+  if (ir_session_get_frame (session (widget)) == NULL)
+    return;
+  view = ir_session_show_kept (session (widget), (guint) g_variant_get_int32 (number));
+  if (view != NULL)
+    ir_canvas_go_with_next_frame (canvas, view->zoom, view->x, view->y);
+}
+
+static void
+add_number_keys (GtkEventController *controller)
+{
+  for (gint i = 1; i <= IR_N_KEPT; i++)
+    for (guint keep = 0; keep < 2; keep++)
+      {
+        g_autofree char *trigger = g_strdup_printf ("%s%d", keep ? "<Control>" : "", i);
+        GtkShortcut *shortcut = gtk_shortcut_new (
+            gtk_shortcut_trigger_parse_string (trigger),
+            gtk_named_action_new (keep ? "view.keep" : "view.show-kept"));
+
+        gtk_shortcut_set_arguments (shortcut, g_variant_new_int32 (i));
+        gtk_shortcut_controller_add_shortcut (GTK_SHORTCUT_CONTROLLER (controller), shortcut);
+      }
+}
+
+static void
+append_numbers (GMenu *menu, const char *title, const char *action, GPtrArray *kept)
+{
+  g_autoptr (GMenu) numbers = g_menu_new ();
+
+  for (gint i = 1; i <= IR_N_KEPT; i++)
+    {
+      g_autofree char *text = g_strdup_printf ("View %d", i);
+      g_autofree char *detailed = g_strdup_printf ("%s(%d)", action, i);
+
+      if (kept == NULL || kept->pdata[i - 1] != NULL)
+        g_menu_append (numbers, text, detailed);
+    }
+  if (g_menu_model_get_n_items (G_MENU_MODEL (numbers)) > 0)
+    g_menu_append_submenu (menu, title, G_MENU_MODEL (numbers));
+}
+
 /* -- one row each -- */
 
 static gboolean
@@ -221,6 +287,8 @@ can_grow (gpointer view)
   return has_selection (view) || shows_part (view);
 }
 
+#define N_OF_GRAPHS 4 /* rows that are about graphs of nodes, first */
+
 static const struct
 {
   const char *name, *title, *keys[2];
@@ -254,12 +322,18 @@ ir_parts_install_actions (GtkWidgetClass *klass)
 {
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     gtk_widget_class_install_action (klass, rows[i].name, NULL, rows[i].activate);
+  gtk_widget_class_install_action (klass, "view.keep", "i", activate_keep);
+  gtk_widget_class_install_action (klass, "view.show-kept", "i", activate_show_kept);
 }
 
+/* Keys work in @widget; places are those of @canvas. */
 void
-ir_parts_add_keys (GtkWidget *widget)
+ir_parts_attach (IrView *view, IrCanvas *canvas, GtkWidget *widget)
 {
   GtkEventController *controller = gtk_shortcut_controller_new ();
+
+  g_object_set_data (G_OBJECT (view), KEY, canvas);
+  add_number_keys (controller);
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     for (guint k = 0; k < G_N_ELEMENTS (rows[i].keys) && rows[i].keys[k] != NULL; k++)
@@ -270,9 +344,12 @@ ir_parts_add_keys (GtkWidget *widget)
   gtk_widget_add_controller (widget, controller);
 }
 
+/* Graphs of the node stand in the menu itself; the rest is one row of it. */
 void
 ir_parts_append_menu (IrView *view, GMenu *menu)
 {
+  g_autoptr (GMenu) show = g_menu_new ();
+
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     {
       g_autoptr (GMenuItem) item = NULL;
@@ -281,8 +358,11 @@ ir_parts_append_menu (IrView *view, GMenu *menu)
         continue;
       item = g_menu_item_new (rows[i].title, rows[i].name);
       g_menu_item_set_attribute (item, "accel", "s", rows[i].keys[0]);
-      g_menu_append_item (menu, item);
+      g_menu_append_item (i < N_OF_GRAPHS ? menu : show, item);
     }
+  append_numbers (show, "Keep This View", "view.keep", NULL);
+  append_numbers (show, "Show Kept View", "view.show-kept", ir_session_get_kept (session (view)));
+  g_menu_append_submenu (menu, "Show", G_MENU_MODEL (show));
 }
 
 void

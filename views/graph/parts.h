@@ -6,6 +6,6 @@
 #include "views/view.h"
 
 void ir_parts_install_actions (GtkWidgetClass *klass);
-void ir_parts_add_keys (GtkWidget *widget);
+void ir_parts_attach (IrView *view, IrCanvas *canvas, GtkWidget *widget);
 void ir_parts_append_menu (IrView *view, GMenu *menu);
 void ir_parts_update_actions (IrView *view);

@@ -320,6 +320,67 @@ help_button (void)
   return button;
 }
 
+/* -- what is found, as a filter or a colour -- */
+
+static void
+use_query (IrSearchPanel *self, IrRuleEffect effect, guint colour)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrQuery) query = ir_query_new (entry_text (self), &error);
+
+  if (query == NULL)
+    update_label (self, error->message);
+  else if (!ir_query_is_empty (query))
+    ir_session_add_rule (self->session, entry_text (self), effect, colour);
+}
+
+static void
+activate_filter (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  use_query (user_data,
+             g_strcmp0 (g_action_get_name (G_ACTION (action)), "only") == 0 ? IR_RULE_ONLY
+                                                                            : IR_RULE_DIM,
+             0);
+}
+
+static void
+activate_colour (GSimpleAction *action, GVariant *name, gpointer user_data)
+{
+  use_query (user_data, IR_RULE_COLOUR, ir_rule_colour_find (g_variant_get_string (name, NULL)));
+}
+
+static GtkWidget *
+use_button (IrSearchPanel *self)
+{
+  static const GActionEntry entries[] = { { "only", activate_filter },
+                                          { "highlight", activate_filter },
+                                          { "colour", activate_colour, "s" } };
+  GtkWidget *button = gtk_menu_button_new ();
+  g_autoptr (GMenu) menu = g_menu_new (), colours = g_menu_new ();
+  g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
+
+  g_action_map_add_action_entries (G_ACTION_MAP (group), entries, G_N_ELEMENTS (entries), self);
+  gtk_widget_insert_action_group (GTK_WIDGET (self), "found", G_ACTION_GROUP (group));
+  g_menu_append (menu, "Show Only What Is Found", "found.only");
+  g_menu_append (menu, "Highlight What Is Found", "found.highlight");
+  for (guint i = 1; i <= IR_SCALE_CLASSES; i++)
+    {
+      g_autofree char *title = g_strdup (ir_rule_colour_name (i));
+      g_autofree char *action = g_strdup_printf ("found.colour::%s", title);
+
+      title[0] = g_ascii_toupper (title[0]);
+      g_menu_append (colours, title, action);
+    }
+  g_menu_append_submenu (menu, "Colour What Is Found", G_MENU_MODEL (colours));
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
+  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "view-more-symbolic");
+  gtk_widget_add_css_class (button, "flat");
+  gtk_widget_set_tooltip_text (button, "Filter or colour the picture by what is found");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Filter or colour the picture", -1);
+  return button;
+}
+
 static GtkWidget *
 icon_button (IrSearchPanel *self, const char *icon, const char *tip, GCallback clicked)
 {
@@ -377,6 +438,7 @@ build_bar (IrSearchPanel *self)
                                               G_CALLBACK (on_previous)));
   gtk_box_append (GTK_BOX (bar), icon_button (self, "go-down-symbolic", "Next hit (Ctrl+G)",
                                               G_CALLBACK (on_next)));
+  gtk_box_append (GTK_BOX (bar), use_button (self));
   gtk_box_append (GTK_BOX (bar), help_button ());
   gtk_box_append (GTK_BOX (bar),
                   icon_button (self, "window-close-symbolic", "Close (Escape)", G_CALLBACK (stop)));

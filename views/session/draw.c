@@ -111,6 +111,7 @@ ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **erro
   if (!frame->foreign && frame->from != frame->to)
     ir_diff_add_fates (frame->diff, ir_timeline_model (spec->timeline), frame->from, frame->to);
   frame->serial = settings->serial;
+  frame->root = g_intern_string (settings->look->root);
   frame->shape = ir_look_shape (settings->look);
   facts = ir_picture_facts (settings);
   if (settings->look->overlay != NULL)

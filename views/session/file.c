@@ -6,6 +6,7 @@
 #include "core/op/verify.h"
 #include "views/session/debug-private.h"
 #include "views/session/file.h"
+#include "views/session/kept.h"
 #include "views/session/problems-private.h"
 #include "views/session/replace.h"
 #include "views/session/runs-private.h"
@@ -167,6 +168,7 @@ take_opened (
   ir_session_forget_data_set (self);
   ir_session_forget_selection (self);
   ir_session_forget_places (self);
+  ir_session_forget_kept (self);
   ir_session_place_pin (self, 0);
   ir_session_forget_what_if (self);
   ir_session_forget_other (self);

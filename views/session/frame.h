@@ -25,8 +25,9 @@ typedef struct
   IrScene *scene;      /* (nullable) laid out union of both; NULL if the layout failed */
   IrRewrite *rewrite;  /* (nullable) the step @to by itself; NULL at the original, and elsewhere */
   IrScene *rewrite_across, *rewrite_down; /* (nullable) its picture, in two forms */
-  guint serial;                           /* of the picture's settings that it was made with */
-  guint64 shape; /* of what decides the places in it beside the graph: folds, direction ... */
+  guint serial;        /* of the picture's settings that it was made with */
+  const char *root;    /* (nullable) interned: the graph that was entered */
+  guint64 shape;       /* of what decides the places in it beside the graph: folds, direction ... */
 } IrFrame;
 
 IrFrame *ir_frame_ref (IrFrame *frame);

@@ -39,7 +39,8 @@ typedef enum
   IR_CHANGED_BISECTION = 1 << 20,
   IR_CHANGED_WHY = 1 << 21,
   IR_CHANGED_UNDO = 1 << 22, /* what can be undone and redone, and the branches */
-  IR_CHANGED_ALL = (1 << 23) - 1
+  IR_CHANGED_KEPT = 1 << 23, /* the views that are kept */
+  IR_CHANGED_ALL = (1 << 24) - 1
 } IrSessionChanges;
 
 /* Signals:

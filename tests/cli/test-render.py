@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""irscope render: the same bytes every time, overlays with legends, parts of a graph; prints TAP.
+
+    test-render.py IRSCOPE SOURCE_ROOT"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
+DIGITS = os.path.join(ROOT, 'data', 'examples', 'digits.onnx')
+WORK = tempfile.mkdtemp(prefix='irscope-render-')
+ENVIRONMENT = dict(os.environ, XDG_DATA_HOME=WORK)
+tests = []
+
+
+def test(title):
+    def add(function):
+        tests.append((title, function))
+        return function
+    return add
+
+
+def render(*args):
+    result = subprocess.run([PROGRAM, 'render', *args], capture_output=True, text=True, env=ENVIRONMENT)
+    return result.returncode, result.stdout, result.stderr
+
+
+def overlay_of(out, *args):
+    code, answer, error = render(DIGITS, '-o', out, *args, '--json')
+    assert code == 0, error
+    return json.loads(answer)['overlay']
+
+
+def place(name):
+    return os.path.join(WORK, name)
+
+
+@test('rendering twice gives the same bytes')
+def _():
+    with open(place('numbers.json'), 'w') as file:
+        json.dump({'title': 'Latency', 'unit': 's', 'nodes': {'/conv1/Conv': 2e-6, '/fc/Gemm': 0.5}}, file)
+    for arguments in ([], ['--overlay', 'flops'], ['--overlay-file', place('numbers.json'), '--zoom', '0.3'],
+                      ['--highlight', 'op:conv', '--colour', 'orange=op:relu'], ['--only', 'op:conv'],
+                      ['--pipeline', 'default', '--overlay', 'verdict'], ['--fold', 'auto', '--overlay', 'dtype']):
+        for ending in ('svg', 'png', 'pdf'):
+            names = [place(f'{which}.{ending}') for which in ('one', 'two')]
+            for name in names:
+                code, _, err = render(DIGITS, '-o', name, *arguments)
+                assert code == 0, f'{arguments}: {err}'
+            one, two = (open(name, 'rb').read() for name in names)
+            if ending == 'pdf':  # cairo states when it was written
+                one, two = (re.sub(rb'/CreationDate \([^)]*\)', b'', data) for data in (one, two))
+            assert one == two, f'{ending} of {arguments}'
+
+
+@test('render colours by overlays and says how')
+def _():
+    overlay = lambda *arguments: overlay_of(place('o.svg'), *arguments)
+    flops = overlay('--overlay', 'flops')
+    assert flops['title'] == 'Arithmetic' and flops['logarithmic'] and flops['high'] > 1000, flops
+    assert not overlay('--overlay', 'flops', '--overlay-scale', 'linear')['logarithmic']
+    assert overlay('--overlay', 'time')['boxes'] > 10 and overlay('--overlay', 'time')['unit'] == 's'
+    assert overlay('--overlay', 'error')['boxes'] > 10
+    zeros = overlay('--overlay', 'sparsity')
+    assert 0 < zeros['high'] <= 100, zeros
+    assert set(overlay('--overlay', 'dtype')['classes']) == {'float', 'int64'}
+    assert set(overlay('--overlay', 'device')['classes']) <= {'cpu', 'ref'}
+    assert overlay('--pipeline', 'default', '--overlay', 'verdict')['classes'] == {'not proved': 8}
+    age = overlay('--pipeline', 'default', '--overlay', 'age')
+    assert age['high'] < 40 and age['boxes'] == 8, age
+    numbers = overlay('--overlay-file', place('numbers.json'))
+    assert numbers == {'title': 'Latency', 'boxes': 2, 'unit': 's', 'low': 2e-6, 'high': 0.5, 'logarithmic': True}
+    assert 'class="legend"' in open(place('o.svg')).read() and '500 ms' in open(place('o.svg')).read()
+
+
+@test('render draws parts of a graph, and says what it cannot')
+def _():
+    source = os.path.join(ROOT, 'data/examples/if-branch.onnx')
+    def text(*arguments):
+        code, _, err = render(source, '-o', place('p.svg'), *arguments)
+        assert code == 0, err
+        return open(place('p.svg')).read()
+    branch = text('--enter', '/If/then_branch')
+    assert 'Relu' in branch and 'Tanh' not in branch and 'hidden' in branch
+    assert 'Neg' in text('--enter', '/If')
+    beside = text('--beside', '/If')
+    assert '/If · then_branch' in beside and '/If · else_branch' in beside
+    only = text('--only', 'op:tanh')
+    assert 'Tanh' in only and 'Relu' not in only
+    for arguments, needle in ((['--enter', '/Mul'], 'has no graph'), (['--enter', '/If/loop'], 'has no loop'),
+                              (['--enter', 'nowhere'], 'nowhere'), (['--beside', '/Mul'], 'branches or a body'),
+                              (['--only', 'cost>lots'], 'needs a number'), (['--colour', 'mauve=op:relu'], 'needs COLOUR=QUERY'),
+                              (['--overlay', 'speed'], 'time, flops'), (['--overlay', 'file'], '--overlay-file'),
+                              (['--overlay-scale', 'cubic'], 'linear or log'), (['--overlay-file', source], 'is no JSON'),
+                              (['--overlay-file', place('numbers.json')], 'is a node of the graph'),
+                              (['--overlay', 'time', '--view', 'memory'], 'needs --view graph'),
+                              (['--kept', '3'], 'none is kept')):
+        code, _, err = render(source, '-o', place('refused.svg'), *arguments)
+        assert code == 2 and needle in err, f'{arguments}: {code} {err}'
+
+
+print(f'1..{len(tests)}')
+failed = 0
+for number, (title, function) in enumerate(tests, 1):
+    try:
+        function()
+        print(f'ok {number} - {title}')
+    except Exception as error:  # noqa: BLE001, it is the result
+        failed += 1
+        print(f'not ok {number} - {title}: {type(error).__name__} {error}')
+sys.exit(failed > 0)

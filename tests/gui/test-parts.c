@@ -1,0 +1,310 @@
+/* Parts of the graph: entered, beside, filtered, kept; and that what the window draws is what
+ * irscope render draws. */
+#include "config.h"
+
+#include "app/gui/window.h"
+#include "core/layout/scene.h"
+#include "core/render/render.h"
+#include "tests/gui/driving.h"
+#include "tests/gui/waiting.h"
+#include "views/graph/canvas.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/kept.h"
+#include "views/session/selection.h"
+#include "views/session/timeline.h"
+
+#include <glib/gstdio.h>
+
+static gboolean
+is_current (gpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (data);
+
+  return !ir_session_get_busy (data) && frame != NULL && frame->scene != NULL &&
+         frame->to == ir_session_get_cursor (data) &&
+         frame->serial == ir_session_get_picture_serial (data);
+}
+
+static GtkWidget *
+find_widget (GtkWidget *root, GType type)
+{
+  GtkWidget *found = G_TYPE_CHECK_INSTANCE_TYPE (root, type) ? root : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (root); found == NULL && child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_widget (child, type);
+  return found;
+}
+
+static IrWindow *
+open_window (const char *name, IrSession **session, IrCanvas **canvas)
+{
+  g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", name, NULL);
+  IrWindow *window = g_object_new (IR_TYPE_WINDOW, NULL);
+
+  gtk_window_present (GTK_WINDOW (window));
+  *session = ir_window_get_session (window);
+  ir_session_open (*session, path);
+  wait_for ("the model", is_current, *session);
+  *canvas = IR_CANVAS (find_widget (GTK_WIDGET (window), IR_TYPE_CANVAS));
+  return window;
+}
+
+static IrNodeId
+find_op (IrSession *session, const char *op)
+{
+  const IrModel *model = ir_session_get_frame (session)->model;
+
+  for (guint id = 1; id < model->nodes->len; id++)
+    if (ir_model_live_node (model, id) != NULL &&
+        g_strcmp0 (ir_model_live_node (model, id)->op_type, op) == 0)
+      return id;
+  g_error ("there is no %s", op);
+}
+
+static gboolean
+is_drawn (IrSession *session, const char *op)
+{
+  return ir_frame_find_box (ir_session_get_frame (session), find_op (session, op)) >= 0;
+}
+
+static char *
+scene_text (IrSession *session)
+{
+  return ir_scene_to_text (ir_session_get_frame (session)->scene);
+}
+
+static void
+act (IrCanvas *canvas, IrSession *session, const char *action)
+{
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (canvas), action, NULL));
+  wait_for (action, is_current, session);
+}
+
+/* Until sizes are given and boxes told of. */
+static void
+settle (guint ms)
+{
+  const gint64 until = g_get_monotonic_time () + ms * 1000;
+
+  while (g_get_monotonic_time () < until)
+    g_main_context_iteration (NULL, FALSE);
+}
+
+/* A branch is entered, searched and left; the picture and the camera are what they were. */
+static void
+test_enter (void)
+{
+  IrSession *session;
+  IrCanvas *canvas;
+  IrWindow *window = open_window ("if-branch.onnx", &session, &canvas);
+  g_autofree char *before = scene_text (session), *after = NULL;
+  IrCamera camera;
+
+  ir_session_select_node (session, find_op (session, "If"));
+  ir_canvas_zoom_to (canvas, 0.8);
+  settle (100);
+  camera = ir_canvas_get_camera (canvas);
+  act (canvas, session, "view.enter");
+  g_assert_true (is_drawn (session, "Neg"));
+  g_assert_false (is_drawn (session, "Tanh"));
+  settle (100);
+  g_assert_cmpfloat (ir_canvas_get_camera (canvas).zoom, !=, camera.zoom);
+  act (canvas, session, "view.leave");
+  after = scene_text (session);
+  g_assert_cmpstr (after, ==, before);
+  settle (100);
+  g_assert_cmpfloat (ir_canvas_get_camera (canvas).zoom, ==, camera.zoom);
+  g_assert_cmpfloat (ir_canvas_get_camera (canvas).y, ==, camera.y);
+  g_assert_cmpuint (ir_session_get_selected_node (session), ==, find_op (session, "If"));
+  act (canvas, session, "view.enter");
+  ir_session_show_node (session, find_op (session, "Tanh")); /* outside: it is left for that */
+  wait_for ("the node", is_current, session);
+  g_assert_true (is_drawn (session, "Tanh"));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* Branches beside, and back. */
+static void
+test_beside (void)
+{
+  IrSession *session;
+  IrCanvas *canvas;
+  IrWindow *window = open_window ("if-branch.onnx", &session, &canvas);
+  g_autofree char *before = scene_text (session), *beside = NULL, *after = NULL;
+
+  ir_session_select_node (session, find_op (session, "If"));
+  act (canvas, session, "view.beside");
+  beside = scene_text (session);
+  g_assert_cmpstr (beside, !=, before);
+  g_assert_true (is_drawn (session, "Neg"));
+  act (canvas, session, "view.beside");
+  after = scene_text (session);
+  g_assert_cmpstr (after, ==, before);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* The selection alone, grown both ways; then all. */
+static void
+test_frontier (void)
+{
+  IrSession *session;
+  IrCanvas *canvas;
+  IrWindow *window = open_window ("if-branch.onnx", &session, &canvas);
+
+  ir_session_select_node (session, find_op (session, "Greater"));
+  act (canvas, session, "view.show-only");
+  g_assert_true (is_drawn (session, "Greater"));
+  g_assert_false (is_drawn (session, "ReduceMean"));
+  act (canvas, session, "view.show-inputs");
+  g_assert_true (is_drawn (session, "ReduceMean"));
+  g_assert_false (is_drawn (session, "If"));
+  act (canvas, session, "view.show-outputs");
+  g_assert_true (is_drawn (session, "If"));
+  g_assert_false (is_drawn (session, "Tanh"));
+  ir_session_show_node (session, find_op (session, "Tanh")); /* what is searched for is shown */
+  wait_for ("the node", is_current, session);
+  g_assert_true (is_drawn (session, "Tanh"));
+  act (canvas, session, "view.show-all");
+  g_assert_true (is_drawn (session, "Neg"));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* What is kept is shown again, and kept where the next window finds it. */
+static void
+test_kept (void)
+{
+  IrSession *session;
+  IrCanvas *canvas;
+  IrWindow *window = open_window ("if-branch.onnx", &session, &canvas);
+  g_autofree char *kept = NULL, *shown = NULL, *again = NULL;
+
+  ir_session_select_node (session, find_op (session, "If"));
+  act (canvas, session, "view.beside");
+  ir_session_add_rule (session, "op:neg", IR_RULE_COLOUR, 3);
+  ir_session_set_overlay (session, "flops");
+  wait_for ("the colours", is_current, session);
+  kept = scene_text (session);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (canvas), "view.keep", "i", 4));
+  act (canvas, session, "view.beside");
+  ir_session_remove_rule (session, 0);
+  ir_session_set_overlay (session, NULL);
+  ir_session_select_node (session, 0);
+  wait_for ("the plain graph", is_current, session);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (canvas), "view.show-kept", "i", 4));
+  wait_for ("the kept view", is_current, session);
+  shown = scene_text (session);
+  g_assert_cmpstr (shown, ==, kept);
+  g_assert_cmpuint (ir_session_get_selected_node (session), ==, find_op (session, "If"));
+  gtk_window_destroy (GTK_WINDOW (window));
+  window = open_window ("if-branch.onnx", &session, &canvas);
+  g_assert_null (ir_session_get_kept (session)->pdata[0]);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (canvas), "view.show-kept", "i", 4));
+  wait_for ("the kept view", is_current, session);
+  again = scene_text (session);
+  g_assert_cmpstr (again, ==, kept);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* -- the same picture everywhere -- */
+
+static void
+compare_scenes (const IrScene *a, const IrScene *b)
+{
+  guint n, n_other;
+  const IrSceneBox *x = ir_scene_boxes (a, &n), *y = ir_scene_boxes (b, &n_other);
+
+  g_assert_cmpuint (n, ==, n_other);
+  for (guint i = 0; i < n; i++)
+    {
+      IrSceneName p = { 0 }, q = { 0 };
+
+      g_assert_cmpint (x[i].kind, ==, y[i].kind);
+      g_assert_cmpint (x[i].state, ==, y[i].state);
+      g_assert_cmpint (x[i].colour, ==, y[i].colour);
+      g_assert_cmpint (x[i].accent, ==, y[i].accent);
+      g_assert_cmpint (x[i].dimmed, ==, y[i].dimmed);
+      g_assert_cmpint (x[i].has_tint, ==, y[i].has_tint);
+      g_assert_cmpfloat (x[i].tint, ==, y[i].tint);
+      g_assert_cmpfloat (x[i].heat, ==, y[i].heat);
+      g_assert_cmpfloat (x[i].x, ==, y[i].x);
+      g_assert_cmpfloat (x[i].width, ==, y[i].width);
+      g_assert_cmpstr (x[i].fold, ==, y[i].fold);
+      g_assert_cmpstr (x[i].tip, ==, y[i].tip);
+      for (double zoom = 0.05; zoom < 0.6; zoom += 0.1) /* what is written far out */
+        {
+          g_assert_cmpint (ir_scene_name (a, (gint32) i, zoom, &p), ==,
+                           ir_scene_name (b, (gint32) i, zoom, &q));
+          g_assert_cmpstr (p.text, ==, q.text);
+          g_assert_cmpfloat (p.x, ==, q.x);
+          g_assert_cmpfloat (p.size, ==, q.size);
+        }
+    }
+}
+
+/* As irscope render draws: by the look alone, of the model alone. */
+static void
+compare_with_render (IrSession *session)
+{
+  const IrFrame *frame = ir_session_get_frame (session);
+  g_autoptr (IrTextMeasure) measure = ir_text_measure_new ();
+  const IrLookSubject subject = { .model = frame->model,
+                                  .diff = frame->from != frame->to ? frame->diff : NULL,
+                                  .measure = ir_text_measure_width,
+                                  .measure_data = measure };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrScene)
+      scene = ir_look_draw (ir_session_get_look (session), &subject, NULL, NULL, &error);
+  g_autofree char *mine = ir_scene_to_text (frame->scene), *rendered = NULL;
+
+  g_assert_no_error (error);
+  rendered = ir_scene_to_text (scene);
+  g_assert_cmpstr (mine, ==, rendered);
+  compare_scenes (frame->scene, scene);
+}
+
+static void
+test_same_picture (void)
+{
+  static const char *const files[] = { "digits.onnx", "if-branch.onnx", "transformer-block.onnx" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", files[i], NULL);
+      g_autoptr (IrSession) session = ir_session_new ();
+
+      ir_session_open (session, path);
+      wait_for ("the model", is_current, session);
+      compare_with_render (session);
+      ir_session_set_overlay (session, "bytes");
+      ir_session_add_rule (session, "op:relu", IR_RULE_DIM, 0);
+      wait_for ("the overlay", is_current, session);
+      compare_with_render (session);
+    }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_autofree char *data = g_dir_make_tmp ("irscope-parts-XXXXXX", NULL);
+  g_autofree char *folder = g_build_filename (data, "irscope", NULL);
+  g_autofree char *views = g_build_filename (folder, "views.json", NULL);
+  int status;
+
+  g_setenv ("XDG_DATA_HOME", data, TRUE);
+  g_setenv ("XDG_CONFIG_HOME", data, TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  g_test_add_func ("/parts/a branch is entered and left", test_enter);
+  g_test_add_func ("/parts/branches stand beside", test_beside);
+  g_test_add_func ("/parts/the selection alone and what it grows by", test_frontier);
+  g_test_add_func ("/parts/views are kept under numbers", test_kept);
+  g_test_add_func ("/parts/the window draws what render draws", test_same_picture);
+  status = g_test_run ();
+  g_remove (views);
+  g_rmdir (folder);
+  g_rmdir (data);
+  return status;
+}

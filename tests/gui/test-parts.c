@@ -8,6 +8,7 @@
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/graph/canvas.h"
+#include "views/graph/tween.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/kept.h"
@@ -207,6 +208,73 @@ test_kept (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+/* -- boxes on their way -- */
+
+static void
+test_tween (void)
+{
+  g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", "if-branch.onnx", NULL);
+  g_autoptr (IrSession) session = ir_session_new ();
+  g_autoptr (IrScene) before = NULL, after = NULL;
+  IrTween *tween;
+  guint n, n_new = 0, n_moving = 0;
+  const IrSceneBox *boxes;
+
+  ir_session_open (session, path);
+  wait_for ("the model", is_current, session);
+  ir_session_set_folds (session, TRUE);
+  wait_for ("closed groups", is_current, session);
+  before = ir_scene_ref (ir_session_get_frame (session)->scene);
+  ir_session_set_folds (session, FALSE);
+  wait_for ("open groups", is_current, session);
+  after = ir_scene_ref (ir_session_get_frame (session)->scene);
+  g_assert_null (ir_tween_new (before, before, 0, 0));
+  tween = ir_tween_new (before, after, 10, -5);
+  boxes = ir_scene_boxes (after, &n);
+  for (guint i = 0; i < n; i++)
+    {
+      gboolean is_new;
+      const IrLayoutRect start = ir_tween_rect (tween, (gint32) i, 0, &is_new);
+      const IrLayoutRect end = ir_tween_rect (tween, (gint32) i, 1, &is_new);
+      const gint32 old = boxes[i].node != 0 ? ir_scene_find_node (before, boxes[i].node) : -1;
+      guint n_before;
+
+      n_new += is_new;
+      g_assert_cmpfloat (end.x, ==, boxes[i].x);
+      g_assert_cmpfloat (end.height, ==, boxes[i].height);
+      if (is_new || old < 0)
+        continue;
+      g_assert_cmpfloat (start.x, ==, ir_scene_boxes (before, &n_before)[old].x + 10);
+      g_assert_cmpfloat (start.y, ==, ir_scene_boxes (before, &n_before)[old].y - 5);
+      n_moving++;
+    }
+  g_assert_cmpuint (n_new, >, 3); /* what the branches hold */
+  g_assert_cmpuint (n_moving, >, 3);
+  ir_tween_free (tween);
+}
+
+/* With motion the boxes arrive; without it they are there at once. */
+static void
+test_motion (void)
+{
+  IrSession *session;
+  IrCanvas *canvas;
+  IrWindow *window;
+
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", TRUE, NULL);
+  window = open_window ("if-branch.onnx", &session, &canvas);
+  for (guint i = 0; i < 4; i++)
+    {
+      ir_session_set_folds (session, i % 2 == 0);
+      wait_for ("the groups", is_current, session);
+      settle (i == 1 ? 50 : 400); /* once in the middle of it */
+    }
+  ir_session_set_folds (session, TRUE);
+  wait_for ("the groups", is_current, session);
+  gtk_window_destroy (GTK_WINDOW (window)); /* under way */
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+}
+
 /* -- the same picture everywhere -- */
 
 static void
@@ -301,6 +369,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/parts/branches stand beside", test_beside);
   g_test_add_func ("/parts/the selection alone and what it grows by", test_frontier);
   g_test_add_func ("/parts/views are kept under numbers", test_kept);
+  g_test_add_func ("/parts/boxes go from where they were", test_tween);
+  g_test_add_func ("/parts/boxes on their way when the window goes", test_motion);
   g_test_add_func ("/parts/the window draws what render draws", test_same_picture);
   status = g_test_run ();
   g_remove (views);

@@ -5,6 +5,7 @@
 #include "views/graph/canvas.h"
 #include "views/graph/drag.h"
 #include "views/graph/paint.h"
+#include "views/graph/tween.h"
 
 #include <adwaita.h>
 
@@ -32,11 +33,15 @@ struct _IrCanvas
   gboolean configuring, allocating, zoom_to_tell;
   GHashTable *places; /* root or "" -> IrCamera *: where one was in graphs that were left */
   IrCamera next;      /* where the next frame is looked at; zoom 0: as it comes */
-  gboolean moved; /* by hand or by a flight; until then the first place follows the size */
+  gboolean moved;     /* by hand or by a flight; until then the first place follows the size */
 
   /* camera flight */
   AdwAnimation *animation;
   IrCamera from, target;
+
+  /* boxes on their way from the picture before */
+  AdwAnimation *tweening; /* (nullable) */
+  IrTween *tween;         /* (nullable) */
 
   /* what was chosen elsewhere is lit up for a moment */
   AdwAnimation *flashing;
@@ -96,6 +101,9 @@ void canvas_place_first (IrCanvas *self);
 void canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
 void canvas_go_to_next (IrCanvas *self);
 gboolean canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin);
+
+void canvas_tween_from (IrCanvas *self, const IrFrame *old, const IrCamera *was);
+void canvas_end_tween (IrCanvas *self);
 
 /* -- selected.c -- */
 gint32 canvas_box_of_node (IrCanvas *self, IrNodeId node);

@@ -173,6 +173,7 @@ ir_canvas_frame_changed (IrCanvas *self)
 {
   IrFrame *frame = ir_session_get_frame (self->session);
   IrFrame *before = self->frame;
+  const IrCamera was = ir_canvas_get_camera (self);
   const IrModel *old = before != NULL ? before->model : NULL;
 
   if (frame == NULL || old == NULL || old->context != frame->model->context)
@@ -184,15 +185,19 @@ ir_canvas_frame_changed (IrCanvas *self)
   if (frame != NULL && frame->scene != NULL && before != NULL && before->scene != NULL &&
       old->context == frame->model->context && frame->shape != before->shape)
     canvas_follow_frame (self, before, frame);
-  ir_job_free_later (before, (GDestroyNotify) ir_frame_unref);
   self->hover_box = -1;
   self->selected_box = -1;
   self->clicked_line = -1;
   g_array_set_size (self->selected_lines, 0);
   g_array_set_size (self->relatives, 0);
+  canvas_end_tween (self);
   ir_node_painter_set_scene (self->painter, (IrScene *) canvas_scene (self));
   g_clear_pointer (&self->content, gsk_render_node_unref);
   ir_canvas_selection_changed (self);
+  if (before != NULL && before->scene != NULL && canvas_scene (self) != NULL &&
+      old->context == frame->model->context && before->scene != frame->scene)
+    canvas_tween_from (self, before, &was);
+  ir_job_free_later (before, (GDestroyNotify) ir_frame_unref);
   canvas_go_to_next (self);
   canvas_sync_proxies (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
@@ -307,6 +312,9 @@ ir_canvas_dispose (GObject *object)
   if (self->animation != NULL)
     adw_animation_pause (self->animation);
   g_clear_object (&self->animation);
+  if (self->tweening != NULL)
+    adw_animation_pause (self->tweening);
+  g_clear_object (&self->tweening);
   if (self->flashing != NULL)
     adw_animation_pause (self->flashing);
   g_clear_object (&self->flashing);
@@ -327,6 +335,7 @@ ir_canvas_finalize (GObject *object)
 
   g_clear_pointer (&self->content, gsk_render_node_unref);
   g_clear_pointer (&self->painter, ir_node_painter_free);
+  g_clear_pointer (&self->tween, ir_tween_free);
   g_clear_pointer (&self->drag, ir_drag_free);
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->selected_lines, g_array_unref);

@@ -4,6 +4,7 @@
 
 #include "core/render/palette.h"
 #include "views/graph/letters.h"
+#include "views/graph/tween.h"
 
 #include <math.h>
 
@@ -28,6 +29,8 @@ struct _IrPainter
   gboolean dark;
   double zoom; /* of the frame that is painted */
   IrSceneSides sides;
+  const IrTween *tween; /* (nullable) boxes are on their way */
+  double tween_at;      /* 0 … 1 */
   IrLetters *letters;
   GHashTable *texts;  /* text index + 1 -> GskRenderNode */
   GHashTable *arrows; /* direction and colour -> GskRenderNode */
@@ -779,6 +782,84 @@ paint_loose_text (IrNodePainter *self,
   paint_text (self, snapshot, pango, camera, index);
 }
 
+/* A box on its way, with all that is on it. */
+static void
+paint_box_at (IrNodePainter *self,
+              GtkSnapshot *snapshot,
+              PangoContext *pango,
+              const IrCamera *camera,
+              const IrSceneBox *box,
+              gboolean with_texts)
+{
+  guint n;
+  const gint32 index = (gint32) (box - ir_scene_boxes (self->scene, &n));
+  IrLayoutRect now;
+  IrSceneBox moved = *box;
+  gboolean is_new;
+
+  if (self->tween == NULL)
+    {
+      draw_box (self, snapshot, camera, box);
+      if (with_texts)
+        paint_box_texts (self, snapshot, pango, camera, box);
+      return;
+    }
+  now = ir_tween_rect (self->tween, index, self->tween_at, &is_new);
+  moved.width = now.width;
+  moved.height = now.height;
+  if (is_new)
+    gtk_snapshot_push_opacity (snapshot, self->tween_at);
+  gtk_snapshot_save (snapshot);
+  gtk_snapshot_translate (snapshot,
+                          &GRAPHENE_POINT_INIT ((float) round ((now.x - box->x) * camera->zoom),
+                                                (float) round ((now.y - box->y) * camera->zoom)));
+  draw_box (self, snapshot, camera, &moved);
+  if (with_texts)
+    paint_box_texts (self, snapshot, pango, camera, box);
+  gtk_snapshot_restore (snapshot);
+  if (is_new)
+    gtk_snapshot_pop (snapshot);
+}
+
+/* Those that stay, or those that are drawn anew because an end moves. */
+static void
+paint_lines (IrNodePainter *self,
+             GtkSnapshot *snapshot,
+             const IrCamera *camera,
+             const Visible *visible,
+             gboolean moving)
+{
+  guint n;
+  const IrSceneLine *lines = ir_scene_lines (self->scene, &n);
+
+  for (guint i = 0; i < visible->lines->len; i++)
+    {
+      const IrSceneLine *line = &lines[g_array_index (visible->lines, gint32, i)];
+      const GdkRGBA colour = line_colour (self, line);
+
+      if (self->tween == NULL || ir_tween_moves_line (self->tween, line) == moving)
+        draw_line (self, snapshot, camera, line, &colour, line_width (camera, line));
+    }
+}
+
+static void
+paint_labels (IrNodePainter *self,
+              GtkSnapshot *snapshot,
+              PangoContext *pango,
+              const IrCamera *camera)
+{
+  guint n;
+  const IrSceneText *texts = ir_scene_texts (self->scene, &n);
+  const IrLayoutRect world = ir_camera_world (camera);
+
+  for (guint t = 0; ir_scene_detail (camera->zoom) == IR_SCENE_DETAIL_ALL && t < n; t++)
+    if (texts[t].box < 0 && ir_scene_shows_text (self->sides, &texts[t]) &&
+        texts[t].x - texts[t].width < world.x + world.width &&
+        texts[t].x + texts[t].width > world.x && texts[t].y > world.y &&
+        texts[t].y < world.y + world.height + 20)
+      paint_loose_text (self, snapshot, pango, camera, t);
+}
+
 static void
 paint_detailed (IrNodePainter *self,
                 GtkSnapshot *snapshot,
@@ -786,43 +867,33 @@ paint_detailed (IrNodePainter *self,
                 const IrCamera *camera,
                 const Visible *visible)
 {
-  guint n_boxes, n_lines, n_texts;
-  const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n_boxes);
-  const IrSceneLine *lines = ir_scene_lines (self->scene, &n_lines);
-  const IrSceneText *texts = ir_scene_texts (self->scene, &n_texts);
-  const IrLayoutRect world = ir_camera_world (camera);
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
 
-  for (guint i = 0; i < visible->boxes->len; i++)
-    {
-      const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
-
-      if (box->kind != IR_SCENE_CLUSTER)
-        continue;
-      draw_box (self, snapshot, camera, box);
-      if (ir_scene_detail (camera->zoom) == IR_SCENE_DETAIL_ALL)
-        paint_box_texts (self, snapshot, pango, camera, box);
-    }
-  for (guint i = 0; i < visible->lines->len; i++)
-    {
-      const IrSceneLine *line = &lines[g_array_index (visible->lines, gint32, i)];
-      const GdkRGBA colour = line_colour (self, line);
-
-      draw_line (self, snapshot, camera, line, &colour, line_width (camera, line));
-    }
-  for (guint t = 0; ir_scene_detail (camera->zoom) == IR_SCENE_DETAIL_ALL && t < n_texts; t++)
-    if (texts[t].box < 0 && ir_scene_shows_text (self->sides, &texts[t]) &&
-        texts[t].x - texts[t].width < world.x + world.width &&
-        texts[t].x + texts[t].width > world.x && texts[t].y > world.y &&
-        texts[t].y < world.y + world.height + 20)
-      paint_loose_text (self, snapshot, pango, camera, t);
   for (guint i = 0; i < visible->boxes->len; i++)
     {
       const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
 
       if (box->kind == IR_SCENE_CLUSTER)
-        continue;
-      draw_box (self, snapshot, camera, box);
-      paint_box_texts (self, snapshot, pango, camera, box);
+        paint_box_at (self, snapshot, pango, camera, box,
+                      ir_scene_detail (camera->zoom) == IR_SCENE_DETAIL_ALL);
+    }
+  paint_lines (self, snapshot, camera, visible, FALSE);
+  if (self->tween != NULL)
+    {
+      gtk_snapshot_push_opacity (snapshot, self->tween_at * self->tween_at);
+      paint_lines (self, snapshot, camera, visible, TRUE);
+      paint_labels (self, snapshot, pango, camera);
+      gtk_snapshot_pop (snapshot);
+    }
+  else
+    paint_labels (self, snapshot, pango, camera);
+  for (guint i = 0; i < visible->boxes->len; i++)
+    {
+      const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
+
+      if (box->kind != IR_SCENE_CLUSTER)
+        paint_box_at (self, snapshot, pango, camera, box, TRUE);
     }
 }
 
@@ -929,6 +1000,14 @@ ir_node_painter_paint (IrNodePainter *self, PangoContext *pango, const IrCamera 
   g_array_unref (visible.boxes);
   g_array_unref (visible.lines);
   return gtk_snapshot_free_to_node (snapshot);
+}
+
+/* @tween: (nullable): boxes are on their way, at @t of it */
+void
+ir_node_painter_set_tween (IrNodePainter *self, const IrTween *tween, double t)
+{
+  self->tween = tween;
+  self->tween_at = t;
 }
 
 /* Draws a ring around a box that is selected or under the pointer */

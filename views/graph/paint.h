@@ -22,6 +22,8 @@ void ir_node_painter_free (IrNodePainter *painter);
 void ir_node_painter_set_scene (IrNodePainter *painter, IrScene *scene); /* (nullable) */
 void ir_node_painter_set_sides (IrNodePainter *painter, IrSceneSides sides);
 void ir_node_painter_set_dark (IrNodePainter *painter, gboolean dark);
+struct _IrTween;
+void ir_node_painter_set_tween (IrNodePainter *painter, const struct _IrTween *tween, double t);
 GskRenderNode *ir_node_painter_paint (IrNodePainter *painter,
                                       PangoContext *pango,
                                       const IrCamera *camera);

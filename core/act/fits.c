@@ -48,23 +48,62 @@ set_inputs (IrEdit *edit, GPtrArray *values)
                             inputs->len);
 }
 
-/* What the row says of elements beyond what inference asks: a function of one argument that is not exact
- * is one of real numbers, and products, windows and norms are of numbers. */
-static const char *
-wanted_elements (const IrOp *op, IrDtype dtype)
+/* The element types that the standard lets an operator read, by input: the TAKES column, a letter each.
+ * A row without one, of another domain, says nothing. */
+/* clang-format off */
+static const struct
 {
-  const gboolean computes = op->family == IR_FAMILY_ACTIVATION || op->family == IR_FAMILY_LINEAR ||
-                            op->family == IR_FAMILY_POOL || op->family == IR_FAMILY_NORM;
-  const gboolean is_real = (op->family == IR_FAMILY_ELEMENTWISE ||
-                            op->family == IR_FAMILY_ACTIVATION) &&
-                           op->in.max == 1 && op->tol.rtol > 0;
+  IrOpId op;
+  const char *takes; /* (nullable) the last one goes for all that follow */
+} rows[IR_N_OPS] = { { .op = IR_OP_NONE
+#define IR_OP(ID, NAME, ...) }, [IR_OP_##ID] = { .op = IR_OP_##ID
+#define TAKES(letters) , .takes = letters
+#include "core/op/ops.def"
+} };
 
-  if (dtype == IR_DTYPE_UNDEFINED)
-    return NULL;
-  if (is_real && !ir_dtype_is_float (dtype))
-    return "floating-point numbers";
-  if (computes && !ir_dtype_is_float (dtype) && !ir_dtype_is_integer (dtype))
-    return "numbers";
+static const struct
+{
+  char letter;
+  const char *name;
+  gboolean floats, integers, bools, strings;
+} element_classes[] = {
+  { 'F', "floating-point numbers", TRUE, FALSE, FALSE, FALSE },
+  { 'N', "numbers", TRUE, TRUE, FALSE, FALSE },
+  { 'X', "numbers or bool", TRUE, TRUE, TRUE, FALSE },
+  { 'I', "integers", FALSE, TRUE, FALSE, FALSE },
+  { 'L', "int32 or int64", FALSE, TRUE, FALSE, FALSE },
+  { 'B', "bool", FALSE, FALSE, TRUE, FALSE },
+  { 'S', "string", FALSE, FALSE, FALSE, TRUE },
+};
+/* clang-format on */
+
+static char
+letter_of (const IrOp *op, guint slot)
+{
+  const char *takes = rows[op->id].takes;
+
+  return takes == NULL ? '*' : takes[MIN (slot, strlen (takes) - 1)];
+}
+
+/* (nullable): elements of @dtype will do */
+static const char *
+wanted_elements (const IrOp *op, guint slot, IrDtype dtype)
+{
+  const char letter = letter_of (op, slot);
+
+  for (guint i = 0; dtype != IR_DTYPE_UNDEFINED && i < G_N_ELEMENTS (element_classes); i++)
+    {
+      const gboolean fits = (ir_dtype_is_float (dtype) && element_classes[i].floats) ||
+                            (ir_dtype_is_integer (dtype) && element_classes[i].integers) ||
+                            (dtype == IR_DTYPE_BOOL && element_classes[i].bools) ||
+                            (dtype == IR_DTYPE_STRING && element_classes[i].strings);
+
+      if (letter != element_classes[i].letter)
+        continue;
+      if (letter == 'L' && dtype != IR_DTYPE_INT32 && dtype != IR_DTYPE_INT64)
+        return element_classes[i].name;
+      return fits ? NULL : element_classes[i].name;
+    }
   return NULL;
 }
 
@@ -75,7 +114,7 @@ check_elements (const IrNode *node, GError **error)
     {
       const IrDtype dtype = node->inputs[i] != NULL ? ir_value_dtype (node->inputs[i])
                                                     : IR_DTYPE_UNDEFINED;
-      const char *wanted = wanted_elements (node->op, dtype);
+      const char *wanted = wanted_elements (node->op, i, dtype);
       g_autofree char *label = wanted != NULL ? ir_node_label (node) : NULL;
 
       if (wanted != NULL)

@@ -20,7 +20,7 @@
 
 /* The columns that core/op itself expands declare what they name. Others: REF (core/exec/ref/ref.h),
  * CPU (core/exec/cpu/cpu.h), CONTROL (core/exec), GRAD (core/grad/vjp.h),
- * ROLES (core/exec/run/inputs.c), AXES (passes/rewrites/push-transposes.c), HEADS
+ * TAKES (core/act/fits.c), ROLES (core/exec/run/inputs.c), AXES (passes/rewrites/push-transposes.c), HEADS
  * (passes/rewrites/heads.c). */
 #define INFER(function) gboolean function (IrCall *call, GError **error);
 #define COST(function)  guint64 function (const IrCall *call);

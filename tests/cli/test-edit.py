@@ -183,6 +183,15 @@ check('a part does not begin in a branch', status == 2 and 'main graph' in compl
 # -- what is refused, with what was found and what to do --
 
 refused('an unknown operator', worked, 'add Rleu x1', says=["'Rleu'", 'is it Relu?'])
+logic = path('logic.onnxtxt')
+with open(logic, 'w') as f:
+    f.write('<ir_version: 8, opset_import: ["" : 20]>\ng (float[3] x, bool[3] p, int64[3] i, string[3] s) => (a, n, w)\n'
+            '{ [and] a = And (p, p) [not] n = Not (p) [where] w = Where (p, x, x) }')
+for act, says in (('connect x and 1', 'input 1 is float, and needs to be bool'), ('connect i not 0', 'needs to be bool'),
+                  ('connect x where 0', 'input 0 is float, and needs to be bool'), ('add BitwiseNot x', 'needs to be integers'),
+                  ('add Gather x x', 'input 1 is float, and needs to be int32 or int64'), ('add Exp s', 'needs to be floating-point numbers'),
+                  ('add IsNaN i', 'needs to be floating-point numbers'), ('add StringConcat x s', 'needs to be string')):
+    refused(f'{act}, by the element types that the operator takes', logic, act, says=[says])
 refused('an unknown value', worked, 'add Relu x9', says=["no value 'x9'", '#N'])
 refused('an unknown act', worked, 'frobnicate x', says=["'frobnicate'", '--acts'])
 refused('too few words', worked, 'rename ln', says=['has 1 words', 'NODE NAME'])

@@ -59,9 +59,13 @@ test_operators (void)
     const char *op, *value;
     gint slot;
   } cases[] = {
-    { "Relu", "x", 0 },        { "Relu", "c", -1 },    { "Sin", "c", -1 },   { "Sin", "w", 0 },
-    { "MatMul", "c", -1 },     { "Add", "w", 0 },      { "Where", "c", 0 },  { "If", "c", 0 },
-    { "SequenceAt", "x", -1 }, { "MaxPool", "w", -1 }, { "Einsum", "x", 0 },
+    { "Relu", "x", 0 },        { "Relu", "c", -1 },   { "Sin", "c", -1 },
+    { "Sin", "w", 0 },         { "MatMul", "c", -1 }, { "Add", "w", 0 },
+    { "Where", "c", 0 },       { "If", "c", 0 },      { "SequenceAt", "x", -1 },
+    { "MaxPool", "w", -1 },    { "Einsum", "x", 0 },  { "And", "c", 0 },
+    { "And", "x", -1 },        { "Not", "w", -1 },    { "Where", "x", 1 },
+    { "BitwiseNot", "x", -1 }, { "IsNaN", "c", -1 },  { "Reshape", "x", 0 },
+    { "Gather", "c", 0 },
   };
   g_autoptr (IrModel) model = read_net ();
 

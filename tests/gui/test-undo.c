@@ -450,6 +450,44 @@ test_what_if (Fixture *fixture, gconstpointer data)
   assert_is (fixture, whole);
 }
 
+/* -- a newer opset -- */
+
+static const char old_forms[] = "<ir_version: 6, opset_import: [\"\" : 11]>\n"
+                                "g (float[1,2,1] x) => (float[2] y) { h = Identity (x) "
+                                "y = Squeeze <axes: ints = [0, 2]> (h) }";
+
+static gint64
+opset_of (Fixture *fixture)
+{
+  return ir_model_opset (ir_session_get_frame (fixture->session)->model, "");
+}
+
+/* Nodes take their new forms in steps that are one edit, and pipelines leave them. */
+static void
+test_upgrade (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *dir = g_dir_make_tmp ("irscope-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (dir, "old.onnxtxt", NULL);
+  guint n;
+
+  g_assert_true (g_file_set_contents (path, old_forms, -1, NULL));
+  ir_session_open (fixture->session, path);
+  wait_for ("the model", is_open_and_idle, fixture->session);
+  ir_session_act (fixture->session, (const char *const[]){ "opset", "13", NULL });
+  wait_for ("the upgrade", is_open_and_idle, fixture->session);
+  n = ir_session_get_n_steps (fixture->session);
+  g_assert_cmpuint (n, ==, 2); /* the axes, and the import */
+  g_assert_cmpint (opset_of (fixture), ==, 13);
+  g_assert_cmpstr (ir_session_get_undo (fixture->session), ==, "Upgrade to Opset 13");
+  run_pipeline (fixture);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture->session), >, n);
+  g_assert_cmpint (opset_of (fixture), ==, 13);
+  undo (fixture);
+  undo (fixture);
+  g_assert_cmpint (opset_of (fixture), ==, 11);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture->session), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -467,5 +505,6 @@ main (int argc, char **argv)
   ADD ("runs a pipeline over an edit of what it made", test_pipeline_over_edit);
   ADD ("runs a pipeline over an edit in the middle of it", test_pipeline_over_earlier_edit);
   ADD ("goes back to the result of a what-if", test_what_if);
+  ADD ("a newer opset is an edit", test_upgrade);
   return run_window_tests ();
 }

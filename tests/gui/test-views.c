@@ -123,7 +123,7 @@ view_text (Fixture *fixture)
   GtkTextIter start, end;
 
   gtk_text_buffer_get_bounds (text_buffer (fixture), &start, &end);
-  return gtk_text_buffer_get_text (text_buffer (fixture), &start, &end, FALSE);
+  return gtk_text_buffer_get_text (text_buffer (fixture), &start, &end, TRUE);
 }
 
 /* As typing does: gtk_text_buffer_set_text() does not count as a modification. */
@@ -240,6 +240,38 @@ test_find_in_text (void)
   after = view_text (&fixture);
   g_assert_cmpstr (after, ==, before);
   g_assert_false (gtk_text_buffer_get_modified (text_buffer (&fixture)));
+  close_view (&fixture);
+}
+
+/* Weights are out of sight until they are looked for, and are text all the same. */
+static void
+test_folded_weights (void)
+{
+  Fixture fixture;
+  g_autofree char *seen = NULL, *all = NULL, *found = NULL;
+  GtkTextIter start, end;
+  GtkWidget *entry;
+
+  open_view (&fixture, "text", "digits.onnx");
+  gtk_text_buffer_get_bounds (text_buffer (&fixture), &start, &end);
+  seen = gtk_text_buffer_get_text (text_buffer (&fixture), &start, &end, FALSE);
+  all = gtk_text_buffer_get_text (text_buffer (&fixture), &start, &end, TRUE);
+  g_assert_null (strstr (seen, "bn1.running_mean\" ="));
+  g_assert_nonnull (strstr (all, "bn1.running_mean\" ="));
+  g_assert_nonnull (strstr (seen, "/conv1/Conv"));
+  replace_text (&fixture, "\n}", "\n  unused = Neg (image)\n}"); /* what is folded is not lost */
+  apply (&fixture);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture.session), ==, 1);
+  g_assert_nonnull (ir_graph_find_value (ir_session_get_frame (fixture.session)->model->main,
+                                         "bn1.running_mean"));
+  settle (300);
+  g_assert_true (gtk_widget_activate_action (fixture.view, "view.search", NULL));
+  entry = find_widget (fixture.view, GTK_TYPE_SEARCH_ENTRY);
+  gtk_editable_set_text (GTK_EDITABLE (entry), "bn1.running_mean\" =");
+  g_signal_emit_by_name (entry, "activate");
+  gtk_text_buffer_get_bounds (text_buffer (&fixture), &start, &end);
+  found = gtk_text_buffer_get_text (text_buffer (&fixture), &start, &end, FALSE);
+  g_assert_nonnull (strstr (found, "bn1.running_mean\" ="));
   close_view (&fixture);
 }
 
@@ -853,6 +885,7 @@ main (int argc, char **argv)
   g_test_add_func ("/text/Apply makes one step and going back restores the graph", test_apply);
   g_test_add_func ("/text/a text that says the same makes no step", test_apply_same);
   g_test_add_func ("/text/its words are found", test_find_in_text);
+  g_test_add_func ("/text/weights are folded until they are found", test_folded_weights);
   g_test_add_func ("/text/a broken text is underlined and changes nothing", test_apply_broken);
   g_test_add_func ("/text/a graph written from nothing runs", test_write_new);
   g_test_add_func ("/tensor/elements have indices and values", test_elements);

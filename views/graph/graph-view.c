@@ -836,6 +836,7 @@ ir_graph_view_constructed (GObject *object)
   gtk_box_append (GTK_BOX (column), GTK_WIDGET (self->part_bar));
   gtk_box_append (GTK_BOX (column), overlay);
   self->stack = GTK_STACK (gtk_stack_new ());
+  gtk_stack_set_hhomogeneous (self->stack, FALSE); /* the page of an empty graph is wide */
   gtk_stack_add_named (self->stack, build_empty_page (), "empty");
   gtk_stack_add_named (self->stack, column, "canvas");
   ir_building_add_keys (GTK_WIDGET (self->stack));

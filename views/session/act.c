@@ -11,6 +11,8 @@
 #include "views/session/request.h"
 #include "views/session/selection.h"
 
+#include <string.h>
+
 typedef struct
 {
   GStrv words;
@@ -62,6 +64,21 @@ on_acted (IrSession *self, gpointer data)
     }
 }
 
+/* A newer version of ai.onnx may need other forms of nodes: passes write them, which acts do not know. */
+static gboolean
+upgrades (IrSession *self, const char *const *words)
+{
+  const IrFrame *frame = ir_session_get_frame (self);
+  gint64 version;
+
+  if (strcmp (words[0], "opset") != 0 || words[1] == NULL || words[2] != NULL || frame == NULL ||
+      !g_ascii_string_to_signed (words[1], 10, 1, 1000, &version, NULL) ||
+      version <= ir_model_opset (frame->model, ""))
+    return FALSE;
+  ir_session_upgrade_opset (self, version);
+  return TRUE;
+}
+
 /**
  * ir_session_act:
  * @words: (array zero-terminated=1): an act of core/act and its words; copied
@@ -75,6 +92,8 @@ ir_session_act (IrSession *self, const char *const *words)
   ActRequest *request;
 
   g_return_if_fail (act != NULL);
+  if (upgrades (self, words))
+    return;
   request = g_new0 (ActRequest, 1);
   request->words = g_strdupv ((char **) words);
   ir_session_edit_then (self, act->title, do_act, on_acted, request, act_free);

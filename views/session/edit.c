@@ -2,12 +2,15 @@
 #include "config.h"
 
 #include "core/op/verify.h"
+#include "passes/pass.h"
+#include "passes/pipeline/pipeline.h"
 #include "views/session/debug-private.h"
 #include "views/session/edit-private.h"
 #include "views/session/problems-private.h"
 #include "views/session/replace.h"
 #include "views/session/runs-private.h"
 #include "views/session/selection-private.h"
+#include "views/session/timeline-private.h"
 #include "views/session/undo-private.h"
 #include "views/session/undo.h"
 
@@ -18,6 +21,7 @@ typedef struct
   guint step;
   char *title;
   IrSessionEditFunc func;
+  IrPipeline *pipeline;   /* (nullable) makes the steps instead of @func */
   IrSessionEdited edited; /* (nullable) */
   gpointer data;
   GDestroyNotify data_free;
@@ -30,8 +34,32 @@ clear_request (gpointer data)
 
   ir_picture_settings_unref (request->settings);
   g_free (request->title);
+  g_clear_pointer (&request->pipeline, ir_pipeline_free);
   if (request->data_free != NULL)
     request->data_free (request->data);
+}
+
+static gboolean
+make_steps (EditRequest *request,
+            IrModel *model,
+            GPtrArray *problems,
+            GCancellable *cancellable,
+            GError **error)
+{
+  const IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
+                                      .backend = ir_backend_find ("cpu") };
+  IrPipelineResult result = { 0 };
+  IrEdit *edit;
+  gboolean ok;
+
+  if (request->pipeline != NULL)
+    return ir_pipeline_run (model, request->pipeline, &options, &result, cancellable, error);
+  edit = ir_edit_new (model);
+  ir_edit_begin_pass (edit, IR_EDIT_PASS);
+  ok = request->func (edit, request->data, problems, cancellable, error);
+  ir_edit_end_pass (edit);
+  ir_edit_free (edit);
+  return ok;
 }
 
 static gpointer
@@ -40,21 +68,15 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   EditRequest *request = data;
   g_autoptr (IrModel) model = ir_timeline_fork (request->base.timeline, request->step);
   g_autoptr (GPtrArray) problems = ir_problems_new ();
-  IrEdit *edit;
-  gboolean ok;
   IrSuccessor *successor;
   guint n;
 
   const IrCost before = ir_cost_model (model, NULL);
-  edit = ir_edit_new (model);
-  ir_edit_begin_pass (edit, "edit");
-  ok = request->func (edit, request->data, problems, cancellable, error);
-  ir_edit_end_pass (edit);
-  ir_edit_free (edit);
-  if (!ok || g_cancellable_set_error_if_cancelled (cancellable, error))
+  if (!make_steps (request, model, problems, cancellable, error) ||
+      g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   n = ir_history_n_steps (model);
-  if (n == request->step + 1)
+  if (request->pipeline == NULL && n == request->step + 1)
     {
       const IrCost after = ir_cost_model (model, NULL);
       ir_history_set_cost (model, n, &before, &after);
@@ -118,6 +140,20 @@ static const IrWork edit_work = {
   .result_free = ir_successor_free,
 };
 
+static EditRequest *
+new_request (IrSession *self, const char *title)
+{
+  EditRequest *request;
+
+  ir_session_clear_marks (self);
+  request = ir_session_new_request (self, &edit_work, sizeof *request);
+  request->settings = ir_session_picture_settings (self, ir_session_get_run (self, IR_SIDE_AFTER),
+                                                   ir_session_found_at (self, 0));
+  request->step = request->base.frame->to;
+  request->title = g_strdup (title);
+  return request;
+}
+
 /**
  * ir_session_edit:
  * @title: what is done, such as "Apply Text", for the progress line and the menu
@@ -136,6 +172,38 @@ ir_session_edit (IrSession *self,
   ir_session_edit_then (self, title, func, NULL, data, data_free);
 }
 
+/**
+ * ir_session_upgrade_opset:
+ * @opset: a version of ai.onnx, not older than that of the graph at the cursor
+ *
+ * Rewrites the nodes that have another form in @opset, a step each, and imports it: what
+ * `irscope convert --opset` does. It is an edit, which pipelines leave in place.
+ */
+void
+ir_session_upgrade_opset (IrSession *self, gint64 opset)
+{
+  static const char *const names[] = { IR_PASS_UPGRADE_OPSET, NULL };
+  g_autofree char *title = g_strdup_printf ("Upgrade to Opset %" G_GINT64_FORMAT, opset);
+  g_autofree char *setting = g_strdup_printf (IR_PASS_UPGRADE_OPSET ".opset=%" G_GINT64_FORMAT,
+                                              opset);
+  g_autoptr (GError) error = NULL;
+  EditRequest *request;
+
+  if (ir_session_is_empty (self))
+    return;
+  request = new_request (self, title);
+  request->pipeline = ir_pipeline_new_from_names (names, &error);
+  if (request->pipeline == NULL || !ir_pipeline_set (request->pipeline, setting, &error))
+    {
+      ir_request_free (request);
+      ir_session_failed (self, "Cannot Upgrade", error);
+      return;
+    }
+  g_free (request->pipeline->name);
+  request->pipeline->name = g_strdup (IR_EDIT_PASS);
+  ir_session_start (self, title, request);
+}
+
 /* The same; @edited (nullable) hears of it when the edit is on screen. */
 void
 ir_session_edit_then (IrSession *self,
@@ -145,7 +213,6 @@ ir_session_edit_then (IrSession *self,
                       gpointer data,
                       GDestroyNotify data_free)
 {
-  IrRun *run = ir_session_get_run (self, IR_SIDE_AFTER);
   EditRequest *request;
 
   if (ir_session_is_empty (self))
@@ -154,11 +221,7 @@ ir_session_edit_then (IrSession *self,
         data_free (data);
       return;
     }
-  ir_session_clear_marks (self);
-  request = ir_session_new_request (self, &edit_work, sizeof *request);
-  request->settings = ir_session_picture_settings (self, run, ir_session_found_at (self, 0));
-  request->step = request->base.frame->to;
-  request->title = g_strdup (title);
+  request = new_request (self, title);
   request->func = func;
   request->edited = edited;
   request->data = data;

@@ -5,6 +5,8 @@
 #include "views/session/hub.h"
 #include "views/session/timeline.h"
 
+#define IR_EDIT_PASS "edit" /* the pass of what is done by hand */
+
 /* The live model with its history. Held by the session and by every job that reads it; a lock
  * guards snapshots and lineage, which keep caches in the log. Once here a model is never edited:
  * verbs fork it and put a new timeline in its place. */

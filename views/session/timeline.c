@@ -4,6 +4,8 @@
 #include "views/session/frame.h"
 #include "views/session/timeline-private.h"
 
+#include <string.h>
+
 /* -- a timeline -- */
 
 struct _IrTimeline
@@ -68,12 +70,21 @@ ir_timeline_n_steps (IrTimeline *timeline)
   return ir_history_n_steps (timeline->model);
 }
 
+/* By hand, or by a pass that was asked for as an edit. */
+static gboolean
+is_edit (const IrModel *model, guint step)
+{
+  const IrPassRun *run = ir_history_pass_run (model, ir_history_step (model, step)->pass_run);
+
+  return strcmp (run->pass, IR_EDIT_PASS) == 0 || g_strcmp0 (run->pipeline, IR_EDIT_PASS) == 0;
+}
+
 guint
 ir_timeline_last_edit (IrTimeline *timeline)
 {
   guint step = ir_timeline_n_steps (timeline);
 
-  while (step > 0 && g_strcmp0 (ir_history_pass_of (timeline->model, step), "edit") != 0)
+  while (step > 0 && !is_edit (timeline->model, step))
     step--;
   return step;
 }

@@ -42,6 +42,7 @@ void ir_session_prove_all (IrSession *self);
  * ir_verify_model() will. FALSE + @error changes nothing. */
 typedef gboolean (*IrSessionEditFunc) (
     IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error);
+void ir_session_upgrade_opset (IrSession *self, gint64 opset);
 void ir_session_edit (IrSession *self,
                       const char *title,
                       IrSessionEditFunc func,

@@ -13,6 +13,7 @@
 #include "views/session/timeline.h"
 #include "views/text/assist.h"
 #include "views/text/find-bar.h"
+#include "views/text/folding.h"
 #include "views/view.h"
 
 #include <gtksourceview/gtksource.h>
@@ -24,7 +25,7 @@
 struct _IrTextView
 {
   IrView parent;
-  GtkWidget *stack, *view, *status, *find_bar;
+  GtkWidget *stack, *view, *status, *find_bar, *fold;
   GtkSourceBuffer *buffer;
   GtkTextTag *error_tag;
   IrModel *shown; /* (nullable) the model whose text it is */
@@ -98,6 +99,7 @@ end_loading (IrTextView *self)
   if (self->line > 0)
     gtk_text_view_scroll_mark_onscreen (GTK_TEXT_VIEW (self->view),
                                         gtk_text_buffer_get_insert (buffer));
+  ir_text_fold_update (self->fold);
   ir_text_mark_changes (GTK_TEXT_BUFFER (self->buffer), frame);
   select_node (self);
   set_status (self,
@@ -292,6 +294,7 @@ mark_problem (IrTextView *self, const IrProblem *problem)
       gtk_text_iter_forward_char (&end);
     }
   gtk_text_buffer_apply_tag (buffer, self->error_tag, &start, &end);
+  ir_text_fold_open_at (self->fold, &start);
 }
 
 /* What is wrong with a node has no place of its own: where its first output is made. */
@@ -561,7 +564,7 @@ check_now (gpointer data)
   gtk_text_buffer_get_bounds (GTK_TEXT_BUFFER (self->buffer), &start, &end);
   request = g_new0 (CheckRequest, 1);
   request->parse.text = gtk_text_buffer_get_text (GTK_TEXT_BUFFER (self->buffer), &start, &end,
-                                                  FALSE);
+                                                  TRUE);
   request->parse.base = ir_model_ref (self->shown);
   request->n_changes = self->n_changes;
   ir_job_unref (ir_job_start (self, &(IrJobSpec){ .run = check_text,
@@ -591,7 +594,7 @@ apply_text (IrTextView *self)
   g_clear_handle_id (&self->check_source, g_source_remove);
   gtk_text_buffer_get_bounds (buffer, &start, &end);
   request = g_new0 (ParseRequest, 1);
-  request->text = gtk_text_buffer_get_text (buffer, &start, &end, FALSE);
+  request->text = gtk_text_buffer_get_text (buffer, &start, &end, TRUE);
   request->base = ir_model_ref (self->shown);
   self->parsing = TRUE;
   gtk_text_view_set_editable (GTK_TEXT_VIEW (self->view), FALSE);
@@ -626,6 +629,17 @@ on_changed (GtkTextBuffer *buffer, IrTextView *self)
   self->n_changes++;
   g_clear_handle_id (&self->check_source, g_source_remove);
   self->check_source = g_timeout_add (PAUSE_MS, check_now, self);
+}
+
+/* Where the cursor is, by a search or by keys, is to be seen. */
+static void
+on_cursor (GtkTextBuffer *buffer, GParamSpec *pspec, IrTextView *self)
+{
+  GtkTextIter place;
+
+  gtk_text_buffer_get_iter_at_mark (buffer, &place, gtk_text_buffer_get_insert (buffer));
+  if (!self->loading)
+    ir_text_fold_open_at (self->fold, &place);
 }
 
 static void
@@ -736,7 +750,9 @@ make_bar (IrTextView *self)
   revert = text_button ("Revert", "Show the graph as it is", "text.revert", NULL);
   apply = text_button ("Apply", "Make the graph what the text says, as one step (Ctrl+Enter)",
                        "text.apply", "suggested-action");
+  self->fold = ir_text_fold_new (GTK_TEXT_BUFFER (self->buffer));
   gtk_box_append (GTK_BOX (box), self->status);
+  gtk_box_append (GTK_BOX (box), self->fold);
   gtk_box_append (GTK_BOX (box), revert);
   gtk_box_append (GTK_BOX (box), apply);
   gtk_widget_add_css_class (box, "view-toolbar");
@@ -807,7 +823,7 @@ make_editor (IrTextView *self)
                                                 "underline", PANGO_UNDERLINE_ERROR, NULL);
   self->view = gtk_source_view_new_with_buffer (self->buffer);
   g_object_unref (self->buffer);
-  gtk_source_view_set_show_line_numbers (GTK_SOURCE_VIEW (self->view), TRUE);
+  ir_text_number_lines (GTK_SOURCE_VIEW (self->view));
   gtk_source_view_set_highlight_current_line (GTK_SOURCE_VIEW (self->view), TRUE);
   gtk_source_view_set_tab_width (GTK_SOURCE_VIEW (self->view), 2);
   gtk_source_view_set_insert_spaces_instead_of_tabs (GTK_SOURCE_VIEW (self->view), TRUE);
@@ -833,8 +849,8 @@ ir_text_view_init (IrTextView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *editor;
 
-  gtk_box_append (GTK_BOX (box), make_bar (self));
   editor = make_editor (self);
+  gtk_box_append (GTK_BOX (box), make_bar (self));
   self->find_bar = ir_find_bar_new (GTK_SOURCE_VIEW (self->view));
   gtk_box_append (GTK_BOX (box), self->find_bar);
   gtk_box_append (GTK_BOX (box), editor);
@@ -847,6 +863,8 @@ ir_text_view_init (IrTextView *self)
       "closed");
   gtk_stack_add_named (GTK_STACK (self->stack), box, "text");
   adw_bin_set_child (ADW_BIN (self), self->stack);
+  g_signal_connect_object (self->buffer, "notify::cursor-position", G_CALLBACK (on_cursor), self,
+                           0);
   g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
                            G_CALLBACK (follow_theme), self, G_CONNECT_SWAPPED);
   follow_theme (self);

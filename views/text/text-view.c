@@ -657,6 +657,8 @@ action_revert (GtkWidget *widget, const char *name, GVariant *parameter)
 static void
 action_search (GtkWidget *widget, const char *name, GVariant *parameter)
 {
+  /* hidden text is not searched */
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (IR_TEXT_VIEW (widget)->fold), TRUE);
   ir_find_bar_open (IR_TEXT_VIEW (widget)->find_bar);
 }
 

@@ -6,6 +6,7 @@
 
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
+#include "views/session/timeline.h"
 
 #include <adwaita.h>
 
@@ -14,6 +15,7 @@ typedef struct
   IrSession *session; /* referenced */
   GtkWidget *row, *spin, *reset;
   char *name;
+  gboolean updating;
 } SizeRow;
 
 static void
@@ -26,13 +28,25 @@ size_row_free (gpointer data)
   g_free (self);
 }
 
+/* What contents of an input fix. (transfer full): name -> gint64 * */
+static GHashTable *
+given_sizes (IrSession *session)
+{
+  GHashTable *sizes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+
+  ir_bind_given (ir_session_get_original (session), ir_session_get_inputs (session), sizes);
+  return sizes;
+}
+
 static char *
-dim_text (IrSession *session, const IrFreeDim *dim)
+dim_text (IrSession *session, const IrFreeDim *dim, const gint64 *fixed)
 {
   const IrFrame *frame = ir_session_get_frame (session);
   const IrNode *node = frame != NULL && dim->node != 0 ? ir_model_node (frame->before, dim->node)
                                                        : NULL;
 
+  if (fixed != NULL && !(dim->given && dim->size == *fixed))
+    return g_strdup_printf ("%" G_GINT64_FORMAT ", of what an input is given", *fixed);
   if (dim->given)
     return g_strdup_printf ("As irscope run --dim %s=%" G_GINT64_FORMAT, dim->name, dim->size);
   if (node == NULL)
@@ -44,13 +58,20 @@ dim_text (IrSession *session, const IrFreeDim *dim)
 static void
 update_row (SizeRow *self, const IrFreeDim *dim)
 {
-  g_autofree char *text = dim_text (self->session, dim);
+  g_autoptr (GHashTable) given = given_sizes (self->session);
+  const gint64 *fixed = g_hash_table_lookup (given, dim->name);
+  const gint64 size = fixed != NULL ? *fixed : dim->size;
+  g_autofree char *text = dim_text (self->session, dim, fixed);
 
   adw_action_row_set_subtitle (ADW_ACTION_ROW (self->row), text);
   gtk_widget_set_tooltip_text (self->row, dim->node != 0 ? text : NULL); /* names may be long */
   gtk_widget_set_sensitive (self->reset, dim->given);
-  if ((gint64) gtk_spin_button_get_value (GTK_SPIN_BUTTON (self->spin)) != dim->size)
-    gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->spin), (double) dim->size);
+  if ((gint64) gtk_spin_button_get_value (GTK_SPIN_BUTTON (self->spin)) != size)
+    {
+      self->updating = TRUE;
+      gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->spin), (double) size);
+      self->updating = FALSE;
+    }
 }
 
 static void
@@ -59,11 +80,11 @@ on_size (GtkSpinButton *spin, SizeRow *self)
   g_autoptr (GArray) dims = ir_session_free_dims (self->session);
   const gint64 size = (gint64) gtk_spin_button_get_value (spin);
 
-  for (guint i = 0; i < dims->len; i++)
+  for (guint i = 0; i < dims->len && !self->updating; i++)
     {
       const IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
 
-      if (strcmp (dim->name, self->name) == 0 && dim->size != size)
+      if (strcmp (dim->name, self->name) == 0 && (dim->size != size || !dim->given))
         ir_session_set_size (self->session, self->name, size);
     }
 }
@@ -188,7 +209,7 @@ ir_sizes_group_new (IrSession *session)
   adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (group), "Sizes");
   adw_preferences_group_set_description (
       ADW_PREFERENCES_GROUP (group),
-      "Of the dimensions that the graph leaves open, for random inputs. A file has its own.");
+      "Of the dimensions that the graph leaves open. Pictures and numbers follow; a file has its own.");
   for (guint i = 0; i < dims->len; i++)
     {
       SizeRow *row = size_row_new (session, &g_array_index (dims, IrFreeDim, i));

@@ -347,7 +347,9 @@ test_pictures (Fixture *fixture, gconstpointer data)
   /* its own size, until another is asked for */
   say (dialog, "open", PICTURE, path);
   expect_subtitle (dialog, "open", "uint8[1,1,2,3] · [[[[10");
+  g_assert_cmpstr (subtitle (dialog, "w"), ==, "2, of what an input is given");
   ir_session_set_size (fixture->session, "w", 4);
+  g_assert_cmpstr (subtitle (dialog, "w"), ==, "As irscope run --dim w=4");
   g_assert_cmpint (ir_tensor_dims (contents (fixture, "open"))[2], ==, 4);
   ir_session_run_graph (fixture->session);
   wait_for ("the run", has_run, fixture->session);

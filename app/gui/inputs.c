@@ -7,6 +7,8 @@
 #include "app/gui/sizes.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
+#include "views/session/runs.h"
+#include "views/session/timeline.h"
 
 #include <adwaita.h>
 
@@ -31,6 +33,48 @@ seed_row (IrSession *session)
   g_signal_connect_object (spin, "value-changed", G_CALLBACK (on_seed), session, 0);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), spin);
   return row;
+}
+
+static void
+on_run (GtkWidget *window, GtkButton *button)
+{
+  IrSession *session = g_object_ref (g_object_get_data (G_OBJECT (window), "session"));
+
+  gtk_window_destroy (GTK_WINDOW (window));
+  ir_session_run_graph (session);
+  g_object_unref (session);
+}
+
+static GtkWidget *
+run_button (GtkWidget *window)
+{
+  GtkWidget *button = gtk_button_new_with_label ("Run");
+
+  gtk_widget_add_css_class (button, "suggested-action");
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_widget_set_tooltip_text (button, "Run the graph so");
+  g_signal_connect_object (button, "clicked", G_CALLBACK (on_run), window, G_CONNECT_SWAPPED);
+  gtk_window_set_default_widget (GTK_WINDOW (window), button);
+  return button;
+}
+
+/* Whether a run would choose a size that nobody asked for and no node needs. A batch is no choice. */
+gboolean
+ir_inputs_leave_choice (IrSession *session)
+{
+  g_autoptr (GArray) dims = ir_session_free_dims (session);
+  g_autoptr (GHashTable) given = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+
+  ir_bind_given (ir_session_get_original (session), ir_session_get_inputs (session), given);
+  for (guint i = 0; i < dims->len; i++)
+    {
+      const IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
+
+      if (!dim->given && dim->node == 0 && dim->size != 1 &&
+          !g_hash_table_contains (given, dim->name))
+        return TRUE;
+    }
+  return FALSE;
 }
 
 /* Shows the inputs of the open graph; changes take effect with the next run. */
@@ -63,6 +107,8 @@ ir_inputs_dialog_present (GtkWindow *parent, IrSession *session)
                                    ir_input_row_new (session, GTK_WINDOW (window), value));
     }
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (random), seed_row (session));
+  adw_preferences_group_set_header_suffix (ADW_PREFERENCES_GROUP (sizes != NULL ? sizes : inputs),
+                                           run_button (window));
   if (sizes != NULL)
     adw_preferences_page_add (ADW_PREFERENCES_PAGE (page), ADW_PREFERENCES_GROUP (sizes));
   if (sets != NULL)
@@ -71,6 +117,7 @@ ir_inputs_dialog_present (GtkWindow *parent, IrSession *session)
   adw_preferences_page_add (ADW_PREFERENCES_PAGE (page), ADW_PREFERENCES_GROUP (random));
   adw_preferences_window_add (ADW_PREFERENCES_WINDOW (window), ADW_PREFERENCES_PAGE (page));
   adw_preferences_window_set_search_enabled (ADW_PREFERENCES_WINDOW (window), FALSE);
+  g_object_set_data_full (G_OBJECT (window), "session", g_object_ref (session), g_object_unref);
   gtk_window_set_title (GTK_WINDOW (window), "Inputs");
   gtk_window_set_default_size (GTK_WINDOW (window), 580, 640);
   gtk_window_set_transient_for (GTK_WINDOW (window), parent);

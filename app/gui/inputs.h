@@ -5,4 +5,5 @@
 
 #include <gtk/gtk.h>
 
+gboolean ir_inputs_leave_choice (IrSession *session);
 void ir_inputs_dialog_present (GtkWindow *parent, IrSession *session);

@@ -497,6 +497,7 @@ ir_window_dispose (GObject *object)
   g_clear_object (&self->session);
   g_clear_pointer (&self->views, g_ptr_array_unref);
   g_clear_pointer (&self->pipeline_names, g_strfreev);
+  g_clear_pointer (&self->sizes_asked, g_free);
   G_OBJECT_CLASS (ir_window_parent_class)->dispose (object);
 }
 

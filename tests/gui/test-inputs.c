@@ -145,6 +145,29 @@ test_proposed_sizes (Fixture *fixture, gconstpointer data)
   wait_for ("the run", has_run, fixture->session);
 }
 
+/* A run that would choose sizes shows them before, once; a batch of one is no choice. */
+static const char open_sizes[] = HEAD
+    "g (float[batch,seq] x) => (float[batch,seq] y) { y = Neg (x) }";
+
+static void
+test_asks (Fixture *fixture, gconstpointer data)
+{
+  GtkWidget *dialog;
+
+  gtk_widget_activate_action (GTK_WIDGET (fixture->window), "win.run", NULL);
+  dialog = dialog_over (fixture->window);
+  g_assert_nonnull (dialog);
+  gtk_test_widget_wait_for_draw (dialog);
+  g_assert_cmpstr (subtitle (dialog, "seq"), ==, "8, chosen by default");
+  set_spin (dialog, "seq", 5);
+  g_signal_emit_by_name (gtk_window_get_default_widget (GTK_WINDOW (dialog)), "clicked");
+  wait_for ("the run", has_run, fixture->session);
+  g_assert_null (dialog_over (fixture->window));
+  gtk_widget_activate_action (GTK_WIDGET (fixture->window), "win.run", NULL);
+  g_assert_null (dialog_over (fixture->window));
+  wait_for ("another run", has_run, fixture->session);
+}
+
 static gint64
 asked_for (Fixture *fixture, const char *name)
 {
@@ -417,6 +440,7 @@ main (int argc, char **argv)
 {
   start_window_tests (&argc, &argv);
   g_test_add ("/inputs/proposed-sizes", Fixture, fixed, set_up, test_proposed_sizes, tear_down);
+  g_test_add ("/inputs/asks", Fixture, open_sizes, set_up, test_asks, tear_down);
   g_test_add ("/inputs/remembered-sizes", Fixture, fixed, set_up, test_remembered_sizes, tear_down);
   g_test_add ("/inputs/pictures", Fixture, three, set_up, test_pictures, tear_down);
   g_test_add ("/inputs/numbers", Fixture, three, set_up, test_numbers, tear_down);

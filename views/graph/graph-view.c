@@ -922,7 +922,7 @@ const IrViewInfo ir_view_graph = {
       "it reads. Lines carry values, types stand beside them; dashed lines come from "
       "outside a branch. Stacked boxes are closed groups: ▸ opens, ▾ closes.\n\nAfter "
       "a step, + is new, − removed, ~ changed, and a bracket says what became what. Z zooms "
-      "to the change, D shows before and after side by side, and as long as Space is held "
+      "to the change, V shows before and after side by side, and as long as Space is held "
       "the graph is the one before. Far out, boxes have the colour of their "
       "arithmetic: the darker, the more.\n\nE enters the branch or body of a node, Alt+Up leaves "
       "it, G puts it beside. S shows the selection alone, [ and ] grow it. Ctrl and a number keep "

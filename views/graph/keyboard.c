@@ -184,7 +184,7 @@ on_key (GtkEventControllerKey *controller,
     ir_canvas_blink (self, TRUE);
   else if (keyval == GDK_KEY_z)
     ir_canvas_zoom_to_changes (self);
-  else if (keyval == GDK_KEY_s)
+  else if (keyval == GDK_KEY_v)
     gtk_widget_activate_action (GTK_WIDGET (self), "view.side-by-side", NULL);
   else
     return GDK_EVENT_PROPAGATE;

@@ -390,38 +390,6 @@ report (Cli *cli,
   return sound ? CLI_OK : CLI_NO;
 }
 
-/* Where a kernel fails, again without its node, so that the other outputs are there; if there is no
- * other, @partial is what was computed before. */
-static IrRun *
-run_what_can (
-    Cli *cli, IrExecutable *executable, GHashTable *inputs, IrRun **partial, GError **error)
-{
-  g_autoptr (GError) failure = NULL;
-  g_autoptr (IrRun) before = NULL, run = NULL;
-
-  while (run == NULL)
-    {
-      g_autoptr (GError) local = NULL;
-      g_autoptr (IrRun) part = NULL;
-
-      run = ir_executable_run (executable, inputs, cli->cancellable, &part, &local);
-      if (run != NULL)
-        break;
-      if (failure == NULL)
-        {
-          failure = g_error_copy (local);
-          before = part != NULL ? ir_run_ref (part) : NULL;
-        }
-      if (part == NULL || !ir_executable_leave_out (executable, part, NULL))
-        break;
-    }
-  if (run != NULL && (failure == NULL || ir_graph_n_outputs (run->model->main) > 0))
-    return g_steal_pointer (&run);
-  *partial = g_steal_pointer (&before);
-  g_propagate_error (error, g_steal_pointer (&failure));
-  return NULL;
-}
-
 static IrRun *
 run_often (Cli *cli,
            const CliRun *options,
@@ -442,7 +410,7 @@ run_often (Cli *cli,
       double elapsed;
 
       g_clear_pointer (&run, ir_run_unref);
-      run = run_what_can (cli, executable, inputs, partial, error);
+      run = ir_executable_run_what_can (executable, inputs, cli->cancellable, partial, error);
       cli_progress_end (cli);
       if (run == NULL)
         return NULL;

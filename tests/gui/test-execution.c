@@ -98,6 +98,15 @@ tear_down (Fixture *fixture, gconstpointer text)
     ;
 }
 
+/* It is asked for when the window is idle. */
+static void
+wait_for_picture (Fixture *fixture)
+{
+  for (guint i = 0; i < 50; i++)
+    g_main_context_iteration (NULL, FALSE);
+  wait_for ("the picture", is_open_and_idle, fixture->session);
+}
+
 static GtkWidget *
 row_called (GtkWidget *root, const char *title)
 {
@@ -211,9 +220,7 @@ test_proof (Fixture *fixture, gconstpointer text)
   ir_session_run_pipeline (fixture->session, NULL);
   wait_for ("the pipeline again", is_open_and_idle, fixture->session);
   g_assert_nonnull (strstr (fixture->message, "· execution is wrong at"));
-  for (guint i = 0; i < 50; i++)
-    g_main_context_iteration (NULL, FALSE);
-  wait_for ("the picture", is_open_and_idle, fixture->session);
+  wait_for_picture (fixture);
   g_assert_cmpuint (badge_of (fixture->session, "MatMul"), ==, 1 + IR_SEVERITY_ERROR);
   ir_session_goto (fixture->session, 0);
   wait_for ("the original", is_open_and_idle, fixture->session);
@@ -251,6 +258,39 @@ test_run_in_part (Fixture *fixture, gconstpointer text)
   g_assert_nonnull (dialog_over (fixture->window));
   g_assert_nonnull (row_called (dialog_over (fixture->window), "odd (Frobnicate)"));
   g_assert_nonnull (row_called (dialog_over (fixture->window), "brk (Gemm)"));
+}
+
+/* A kernel that fails stops what waits for it alone. */
+static void
+test_failed_kernel (Fixture *fixture, gconstpointer text)
+{
+  const IrModel *model = ir_session_get_frame (fixture->session)->model;
+  g_autoptr (IrTensor) good = NULL;
+
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", is_open_and_idle, fixture->session);
+  g_assert_nonnull (fixture->message);
+  g_assert_true (g_str_has_prefix (fixture->message, "bad was not computed: far (Gather): "));
+  good = ir_session_dup_tensor (fixture->session, ir_graph_find_value (model->main, "good")->id,
+                                IR_SIDE_AFTER, NULL);
+  g_assert_nonnull (good);
+  wait_for_picture (fixture);
+  g_assert_cmpuint (badge_of (fixture->session, "Gather"), ==, 1 + IR_SEVERITY_ERROR);
+  g_assert_cmpuint (badge_of (fixture->session, "Relu"), ==, 0);
+}
+
+/* A type that the file declares and that is another one is a warning at its node. */
+static void
+test_wrong_claim (Fixture *fixture, gconstpointer text)
+{
+  g_assert_cmpuint (badge_of (fixture->session, "NonZero"), ==, 0);
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", is_open_and_idle, fixture->session);
+  g_assert_cmpstr (fixture->message, ==,
+                   "places (NonZero): output z is int64[1,4], the file declares int64[1,7]");
+  wait_for_picture (fixture);
+  g_assert_cmpuint (badge_of (fixture->session, "NonZero"), ==, 1 + IR_SEVERITY_WARNING);
+  g_assert_nonnull (ir_session_get_run (fixture->session, IR_SIDE_AFTER));
 }
 
 static GtkWidget *
@@ -361,6 +401,12 @@ main (int argc, char **argv)
             "y = Neg (b) }\n",
        test_proof);
   ADD ("does not stop outputs that can be had", PART, test_run_in_part);
+  ADD ("goes on behind a kernel that fails",
+       HEAD "g (float[4,4] x) => (float[4,4] good, bad) <int64[1] i = {9}> { a = Exp (x) "
+            "good = Relu (a) [far] b = Gather (a, i) bad = Neg (b) }\n",
+       test_failed_kernel);
+  ADD ("shows declared types that are wrong",
+       HEAD "g (float[4] x) => (int64[1,7] z) { [places] z = NonZero (x) }\n", test_wrong_claim);
   ADD ("leads from sizes that fail to the sizes",
        HEAD "g (float[seq,2] x, float[?] z) => (float[seq,2] y, float[k] v) <float[5,2] c = "
             "{0.0,1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0}> { y = Add (x, c) v = Neg (z) }\n",

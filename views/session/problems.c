@@ -180,7 +180,8 @@ has_problem (const GPtrArray *problems, IrNodeId node)
   return FALSE;
 }
 
-/* That a node stopped the run says nothing more where it is known to be wrong. */
+/* That a node stopped the run says nothing more where it is known to be wrong. Types that the file
+ * declares, and that the run contradicts, are warnings beside. */
 static GPtrArray *
 all_problems (IrSession *self, guint step)
 {
@@ -197,7 +198,7 @@ all_problems (IrSession *self, guint step)
     {
       const IrProblem *stop = stops->problems->pdata[i];
 
-      if (!has_problem (problems, stop->node))
+      if (stop->severity < IR_SEVERITY_ERROR || !has_problem (problems, stop->node))
         add_problem (problems, stop);
     }
   return problems;

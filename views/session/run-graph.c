@@ -376,13 +376,24 @@ add_stop (GPtrArray *problems, const IrModel *model, IrNodeId id, const char *wh
     ir_problems_add (problems, IR_SEVERITY_ERROR, IR_PROBLEM_EXECUTION, node, NULL, "%s", why);
 }
 
-/* (transfer full) (nullable): nodes that could not run */
+/* A type that the file declares and that was another. */
+static void
+add_claim (GPtrArray *problems, const IrModel *model, const IrWrongClaim *wrong)
+{
+  const IrNode *node = wrong->node != 0 ? ir_model_live_node (model, wrong->node) : NULL;
+  const IrValue *value = ir_model_live_value (model, wrong->value);
+
+  ir_problems_add (problems, IR_SEVERITY_WARNING, IR_PROBLEM_TYPE_MISMATCH, node, value, "%s",
+                   wrong->text);
+}
+
+/* (transfer full) (nullable): nodes that could not run, and what the file declares wrongly */
 static GPtrArray *
 stops_of (const IrRun *run, const IrModel *model)
 {
   GPtrArray *problems;
 
-  if (run->missing == NULL && run->error == NULL)
+  if (run->missing == NULL && run->error == NULL && run->claims == NULL)
     return NULL;
   problems = ir_problems_new ();
   for (guint i = 0; run->missing != NULL && i < run->missing->len; i++)
@@ -393,7 +404,41 @@ stops_of (const IrRun *run, const IrModel *model)
     }
   if (run->error != NULL)
     add_stop (problems, model, run->failed_node, run->error->message);
+  for (guint i = 0; run->claims != NULL && i < run->claims->len; i++)
+    add_claim (problems, model, &g_array_index (run->claims, IrWrongClaim, i));
   return problems;
+}
+
+/* The first; the list of problems has all of them. */
+static void
+say_claims (IrSession *self, const IrRun *run)
+{
+  const IrWrongClaim *first = &g_array_index (run->claims, IrWrongClaim, 0);
+
+  if (run->claims->len == 1)
+    ir_session_message (self, "%s", first->text);
+  else
+    ir_session_message (self, "%u declared types are wrong. %s", run->claims->len, first->text);
+}
+
+/* A kernel that fails may do so at these sizes alone, which somebody may choose. */
+static void
+say_missing (IrSession *self, const IrRun *run)
+{
+  g_autofree char *text = ir_session_missing_text (self, run);
+  g_autoptr (GArray) dims = ir_session_free_dims (self);
+  gboolean failed = FALSE;
+
+  for (guint i = 0; i < run->missing->len; i++)
+    failed |= g_array_index (run->missing, IrMissing, i).failed;
+  ir_session_select_node (self, g_array_index (run->missing, IrMissing, 0).node);
+  if (failed && dims->len > 0)
+    {
+      g_autoptr (GError) error = g_error_new_literal (IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL, text);
+      ir_session_run_failed (self, "The graph ran only in part", error);
+    }
+  else
+    ir_session_message (self, "%s", text);
 }
 
 /* What is to be said of the run, which is the session's now. */
@@ -410,12 +455,9 @@ say_outcome (IrSession *self, const IrRun *run)
       ir_session_run_failed (self, "The graph ran only in part", run->error);
     }
   else if (run->missing != NULL)
-    {
-      g_autofree char *text = ir_session_missing_text (self, run);
-
-      ir_session_select_node (self, g_array_index (run->missing, IrMissing, 0).node);
-      ir_session_message (self, "%s", text);
-    }
+    say_missing (self, run);
+  else if (run->claims != NULL)
+    say_claims (self, run);
   else if (compared != NULL)
     ir_session_message (self, "%s", compared);
   else if (divergence != NULL && divergence->first != 0)

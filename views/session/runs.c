@@ -186,7 +186,7 @@ ir_run_once (IrExecutable *executable,
   g_autoptr (GError) local = NULL;
   IrRun *partial = NULL, *run;
 
-  run = ir_executable_run (executable, known, cancellable, &partial, &local);
+  run = ir_executable_run_what_can (executable, known, cancellable, &partial, &local);
   if (run == NULL && partial != NULL && partial->error == NULL && local != NULL)
     partial->error = g_error_copy (local);
   if (run == NULL && partial == NULL)

@@ -22,7 +22,8 @@ gboolean ir_exec_inline_node (IrEdit *edit, IrNode *node, gpointer data, GError 
 typedef struct
 {
   IrValueId output;
-  IrNodeId node; /* that cannot run; 0: nothing computes it */
+  IrNodeId node;   /* that cannot run; 0: nothing computes it */
+  gboolean failed; /* its kernel has failed in a run; else it has none, or the node is malformed */
   char *why;
 } IrMissing;
 GArray *ir_exec_omit (IrModel *model, const IrBackend *backend, GHashTable *failed);

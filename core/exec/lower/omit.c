@@ -101,8 +101,10 @@ add_missing (GArray *list, const Omitter *omitter, const IrValue *output)
 {
   IrNodeId cause = cause_of_value (omitter, output);
   const char *why = g_hash_table_lookup (omitter->reasons, GUINT_TO_POINTER (cause));
-  IrMissing missing = { output->id, cause, NULL };
+  IrMissing missing = { .output = output->id, .node = cause };
 
+  missing.failed = omitter->failed != NULL &&
+                   g_hash_table_contains (omitter->failed, GUINT_TO_POINTER (cause));
   missing.why = cause != 0 ? g_strdup (why)
                            : g_strdup_printf ("%s has no contents: no node computes it, and no "
                                               "data of an initializer could be read",

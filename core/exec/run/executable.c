@@ -830,3 +830,53 @@ ir_model_run (IrModel *model,
   return executable != NULL ? ir_executable_run (executable, inputs, cancellable, NULL, error)
                             : NULL;
 }
+
+/**
+ * ir_executable_run_what_can:
+ * @executable: an executable; where its options said partial, failing kernels stop only what waits
+ *   for them
+ * @inputs: (element-type IrValueId IrTensor): as of ir_executable_run()
+ * @cancellable: (nullable): stops the run
+ * @partial: (out) (transfer full) (nullable): where nothing is returned, what was computed before the
+ *   first failure
+ * @error: return location for an error
+ *
+ * Runs, and where a kernel fails again without its node, until the outputs that can be had are there;
+ * IrRun.missing names the others, with the node that stops each.
+ *
+ * Fails with the first failure if there is no other output.
+ *
+ * Returns: (transfer full) (nullable): the run
+ */
+IrRun *
+ir_executable_run_what_can (IrExecutable *executable,
+                            GHashTable *inputs,
+                            GCancellable *cancellable,
+                            IrRun **partial,
+                            GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+  g_autoptr (IrRun) before = NULL, run = NULL;
+
+  while (run == NULL)
+    {
+      g_autoptr (GError) local = NULL;
+      g_autoptr (IrRun) part = NULL;
+
+      run = ir_executable_run (executable, inputs, cancellable, &part, &local);
+      if (run != NULL)
+        break;
+      if (failure == NULL)
+        {
+          failure = g_error_copy (local);
+          before = part != NULL ? ir_run_ref (part) : NULL;
+        }
+      if (part == NULL || !ir_executable_leave_out (executable, part, NULL))
+        break;
+    }
+  if (run != NULL && (failure == NULL || ir_graph_n_outputs (run->model->main) > 0))
+    return g_steal_pointer (&run);
+  *partial = g_steal_pointer (&before);
+  g_propagate_error (error, g_steal_pointer (&failure));
+  return NULL;
+}

@@ -83,6 +83,11 @@ IrRun *ir_executable_run (IrExecutable *executable,
                           GCancellable *cancellable,
                           IrRun **partial,
                           GError **error);
+IrRun *ir_executable_run_what_can (IrExecutable *executable,
+                                   GHashTable *inputs,
+                                   GCancellable *cancellable,
+                                   IrRun **partial,
+                                   GError **error);
 IrRun *ir_run_ref (IrRun *run);
 void ir_run_unref (IrRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRun, ir_run_unref)

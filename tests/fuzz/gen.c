@@ -76,6 +76,14 @@ gen_infer (Gen *gen, IrNode *node)
   return ir_problems_count (problems, IR_SEVERITY_ERROR) == 0;
 }
 
+static gboolean
+is_wanted (const Gen *gen, const IrTensor *tensor)
+{
+  if (ir_tensor_is_container (tensor))
+    return gen->containers;
+  return ir_tensor_rank (tensor) <= 6 && (gen->accepts == NULL || gen->accepts (tensor));
+}
+
 /* Adds a node and what it computes; NULL if it cannot be computed. */
 IrNode *
 gen_emit (Gen *gen,
@@ -106,11 +114,13 @@ gen_emit (Gen *gen,
          ir_eval_node (node, inputs, outputs, ir_backend_find ("ref"), gen->output_limit, NULL) &&
          gen_infer (gen, node);
   for (guint i = 0; i < n_out; i++)
-    if (outputs[i] == NULL || ir_tensor_is_container (outputs[i]) ||
-        ir_tensor_rank (outputs[i]) > 6 || (gen->accepts != NULL && !gen->accepts (outputs[i])))
+    if (outputs[i] == NULL || !is_wanted (gen, outputs[i]))
       fits = FALSE;
   for (guint i = 0; i < n_out && fits; i++)
-    gen_offer (gen, node->outputs[i], outputs[i]);
+    if (ir_tensor_is_container (outputs[i]))
+      g_hash_table_insert (gen->tensors, node->outputs[i], ir_tensor_ref (outputs[i]));
+    else
+      gen_offer (gen, node->outputs[i], outputs[i]);
   for (guint i = 0; i < GEN_MAX_IN; i++)
     g_clear_pointer (&outputs[i], ir_tensor_unref);
   if (!fits)

@@ -26,8 +26,9 @@ typedef struct _Gen
   gboolean (*accepts) (const IrTensor *tensor);
   gboolean smooth;
   guint free; /* symbols among the sizes of inputs: 0 none, 1 of the first axes, 2 of others too */
-  gboolean edge; /* sizes of inputs are 0 and 1 more often than not */
-  gboolean wild; /* an idiom is changed while it is planted */
+  gboolean containers; /* nodes may give sequences and optional values, which are not offered */
+  gboolean edge;       /* sizes of inputs are 0 and 1 more often than not */
+  gboolean wild;       /* an idiom is changed while it is planted */
   guint depth, n_names;
 } Gen;
 

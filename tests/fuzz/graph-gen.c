@@ -34,6 +34,8 @@ static const GraphFamily families[] = {
   { "double", "convolutions and products in double", 2, graph_double },
   { "edge", "sizes of 0 and 1", 3, graph_edge },
   { "mixed", "several families in one graph", 4, graph_mixed },
+  { "sequences", "sequences and optional values", 0, graph_sequences },
+  { "strings", "strings", 0, graph_strings },
 };
 
 const GraphFamily *
@@ -52,14 +54,32 @@ graph_family_find (const char *name)
   return NULL;
 }
 
+#define LATER                                                                                      \
+  16 /* one of so many seeds is of a family that came later; others stay what they were */
+
 static const GraphFamily *
-choose_family (GRand *rand)
+later_family (guint32 seed)
+{
+  guint n = 0, at;
+
+  for (guint i = 0; i < G_N_ELEMENTS (families); i++)
+    n += families[i].weight == 0;
+  at = seed / LATER % n;
+  for (guint i = 0;; i++)
+    if (families[i].weight == 0 && at-- == 0)
+      return &families[i];
+}
+
+static const GraphFamily *
+choose_family (GRand *rand, guint32 seed)
 {
   guint all = 0, at;
 
   for (guint i = 0; i < G_N_ELEMENTS (families); i++)
     all += families[i].weight;
   at = (guint) g_rand_int_range (rand, 0, (gint) all);
+  if (seed % LATER == 0)
+    return later_family (seed);
   for (guint i = 0;; i++)
     {
       if (at < families[i].weight)
@@ -121,6 +141,28 @@ element (GRand *rand, const char *name, IrDtype dtype)
 }
 
 IrTensor *
+graph_words (GRand *rand, guint rank, const gint64 *dims)
+{
+  static const char *const words[] = { "",     "a",      "b",  "irscope", "one two", "A B c",
+                                       "über", "a-b--c", "12", "-0.5",    " x ",     "日本 語" };
+  GBytes *strings[1024];
+  guint64 n = 1;
+
+  for (guint i = 0; i < rank; i++)
+    n *= (guint64) dims[i];
+  g_assert_cmpuint (n, <=, G_N_ELEMENTS (strings));
+  for (guint64 i = 0; i < n; i++)
+    {
+      const char *word = words[g_rand_int_range (rand, 0, G_N_ELEMENTS (words))];
+      strings[i] = g_bytes_new_static (word, strlen (word));
+    }
+  IrTensor *tensor = ir_tensor_new_strings (rank, dims, strings);
+  for (guint64 i = 0; i < n; i++)
+    g_bytes_unref (strings[i]);
+  return tensor;
+}
+
+IrTensor *
 graph_input_contents (const IrValue *value, guint32 seed, gint64 more)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed ^ g_str_hash (value->name));
@@ -129,6 +171,8 @@ graph_input_contents (const IrValue *value, guint32 seed, gint64 more)
 
   for (guint i = 0; i < rank; i++)
     dims[i] = size_of (value, i, more);
+  if (value->type->dtype == IR_DTYPE_STRING)
+    return graph_words (rand, rank, dims);
   IrTensor *tensor = ir_tensor_new_alloc (value->type->dtype, rank, dims, NULL);
   for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
     ir_dtype_set_double (value->type->dtype, ir_tensor_data_writable (tensor), i,
@@ -259,7 +303,7 @@ void
 graph_init (Graph *graph, guint32 seed, const GraphFamily *family)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-  const GraphFamily *drawn = choose_family (rand);
+  const GraphFamily *drawn = choose_family (rand, seed);
   IrModel *model = ir_model_new ();
   g_autoptr (IrEdit) edit = ir_edit_new_import (model);
   g_autoptr (GPtrArray) pool = g_ptr_array_new (), seen = g_ptr_array_new ();

@@ -11,7 +11,7 @@ typedef struct _Gen Gen;
 typedef struct
 {
   const char *name, *title;
-  guint weight; /* how often it comes up beside the others */
+  guint weight; /* how often it comes up beside the others; 0: it came later, see choose_family() */
   void (*make) (Gen *gen);
 } GraphFamily;
 
@@ -33,5 +33,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Graph, graph_clear)
 /* What an input holds, by its name and @seed. @more: what to add to the sizes that symbols stand
  * for */
 IrTensor *graph_input_contents (const IrValue *value, guint32 seed, gint64 more);
+IrTensor *graph_words (GRand *rand, guint rank, const gint64 *dims); /* strings */
 GHashTable *graph_inputs (IrModel *model, guint32 seed, gint64 more);
 gboolean graph_has_symbols (const IrModel *model);

@@ -123,6 +123,13 @@ part_number (Gen *gen, IrDtype dtype, double number)
 }
 
 IrValue *
+part_words (Gen *gen, guint rank, const gint64 *dims)
+{
+  g_autoptr (IrTensor) tensor = graph_words (gen->rand, rank, dims);
+  return gen_tensor (gen, tensor);
+}
+
+IrValue *
 part_ints (Gen *gen, const gint64 *values, gint n)
 {
   g_autoptr (IrTensor) tensor = ir_tensor_new_int64s (values, n);

@@ -8,13 +8,15 @@
 #include <string.h>
 
 /* -- values -- */
-/* What an input holds follows from its name: x -1 to 1, p 0.5 to 1.5, kN_ 0 to N - 1, lN_ 1 to N,
+/* What an input holds follows from its name: s strings, x -1 to 1, p 0.5 to 1.5, kN_ 0 to N - 1, lN_ 1 to N,
  * q all of its type. */
 IrValue *part_input (Gen *gen, const char *name, IrDtype dtype, guint rank, const gint64 *dims);
 /* Numbers from -scale to scale; one there was before, now and then. */
 IrValue *part_weight (Gen *gen, IrDtype dtype, guint rank, const gint64 *dims, double scale);
 IrValue *part_positive (Gen *gen, IrDtype dtype, guint rank, const gint64 *dims);
 IrValue *part_number (Gen *gen, IrDtype dtype, double number);
+/* Constant strings. */
+IrValue *part_words (Gen *gen, guint rank, const gint64 *dims);
 /* @n < 0: a scalar */
 IrValue *part_ints (Gen *gen, const gint64 *values, gint n);
 /* What was computed or given, the newest most often; of any rank if @rank is negative. NULL: none.
@@ -80,5 +82,7 @@ void graph_indices (Gen *gen);
 void graph_float16 (Gen *gen);
 void graph_bfloat16 (Gen *gen);
 void graph_double (Gen *gen);
+void graph_sequences (Gen *gen);
+void graph_strings (Gen *gen);
 void graph_mixed (Gen *gen);
 void graph_edge (Gen *gen);

@@ -10,6 +10,7 @@
  * change logs of the ONNX operators; onnx.version_converter. */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/pass.h"
 #include "passes/rule/rule.h"
 #include "passes/rewrites/upgrade.h"
@@ -103,11 +104,27 @@ must_exist (const IrUpgrade *upgrade, const IrNode *node, GError **error)
 }
 
 static gboolean
-applies (const IrUpgrade *upgrade, const IrFormChange *change, const IrNode *node)
+concerns (const IrUpgrade *upgrade, const IrFormChange *change, const IrNode *node)
 {
-  return change->version > ir_node_opset (node) && change->version <= upgrade->target &&
-         (change->ops == NULL || g_strv_contains (change->ops, node->op_type)) &&
-         change->needed (change, node);
+  return is_standard (node) && change->version > ir_node_opset (node) &&
+         change->version <= upgrade->target &&
+         (change->ops == NULL || g_strv_contains (change->ops, node->op_type));
+}
+
+/* A node that does not fit its row has no meaning that another form could have. */
+static gboolean
+must_fit (const IrFormChange *change, const IrNode *node, GError **error)
+{
+  g_autoptr (GError) why = NULL;
+  g_autofree char *label = NULL;
+
+  if (change->ops == NULL || node->op == NULL || ir_node_check (node, &why))
+    return TRUE;
+  label = ir_node_label (node);
+  g_set_error (error, IR_OP_ERROR, IR_OP_ERROR_UNSUPPORTED,
+               "%s: cannot be upgraded to opset %" G_GINT64_FORMAT ": %s", label, change->version,
+               why->message);
+  return FALSE;
 }
 
 /* -- steps -- */
@@ -157,9 +174,12 @@ upgrade_node (IrUpgrade *upgrade, IrNode *node, gboolean late, GError **error)
     return FALSE;
   for (guint i = 0; i < n && node->state == IR_STATE_LIVE && !upgrade->context->stopped; i++)
     {
-      if (!is_standard (node) || changes[i].late != late || !applies (upgrade, &changes[i], node))
+      if (changes[i].late != late || !concerns (upgrade, &changes[i], node))
         continue;
-      if (!(late ? rewrite : run_change) (upgrade, &changes[i], node, error))
+      if (!must_fit (&changes[i], node, error))
+        return FALSE;
+      if (changes[i].needed (&changes[i], node) &&
+          !(late ? rewrite : run_change) (upgrade, &changes[i], node, error))
         return FALSE;
     }
   return !late || node->state != IR_STATE_LIVE || must_exist (upgrade, node, error);

@@ -304,6 +304,8 @@ test_refusals (void)
       0, "norm (GroupNormalization): cannot be upgraded to opset 21: *whether its scale is for*" },
     { OLD ("11", "(float[n,k,4] x) => (float[n,k,4] y) { [top] y = Softmax <axis: int = 1> (x) }"),
       13, "top (Softmax): cannot be upgraded to opset 13: *upgrade to 14 or later*" },
+    { OLD ("11", "(float[2] x) => (float[2] y) { [bare] y = Softmax () }"), 0,
+      "bare (Softmax): cannot be upgraded to opset 13: *0 inputs, 1 are needed*" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)

@@ -134,7 +134,8 @@ change_node (IrModel *model, IrEdit *edit, guint index, GString *said)
   enum
   {
     ATTRS = 6,
-    EACH = 2 + 3 * ATTRS + 3
+    INPUTS = 4,
+    EACH = 2 + 3 * ATTRS + 3 + INPUTS
   };
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (model->main);
   guint change = index % EACH;
@@ -165,7 +166,9 @@ change_node (IrModel *model, IrEdit *edit, guint index, GString *said)
       else if ((change - 2) % 3 == 2 && attr->kind != IR_ATTR_GRAPH)
         ir_edit_unset_attr (edit, node, attr->name);
     }
-  else if (change >= 2 + 3 * ATTRS && ir_node_is_constant (node))
+  else if (change >= EACH - INPUTS && change + INPUTS - EACH < node->n_inputs)
+    ir_edit_set_input (edit, node, change + INPUTS - EACH, NULL);
+  else if (change >= 2 + 3 * ATTRS && change < EACH - INPUTS && ir_node_is_constant (node))
     {
       g_autoptr (IrTensor)
           other = other_tensor (ir_value_constant (node->outputs[0]), change - 2 - 3 * ATTRS);

@@ -256,10 +256,24 @@ test_ties (void)
                  "int64[1]", "2");
 }
 
+/* Both sides of each band, as ONNX Runtime has them. */
+static void
+test_mel_weights (void)
+{
+  assert_values (
+      17,
+      "b = Constant <value_int = 3> ()\n l = Constant <value_int = 32> ()\n"
+      "r = Constant <value_int = 8192> ()\n f = Constant <value_float = 100.0> ()\n"
+      "t = Constant <value_float = 4000.0> ()\n y = MelWeightMatrix (b, l, r, f, t)",
+      "float[17,3]",
+      "0 0 0 1 0 0 0.5 0.5 0 0 1 0 0 0.666666687 0.333333343 0 0.333333343 0.666666687 0 0 1 0 0 0.75 0 0 0.5 0 0 0.25 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/values/bands of mel weights rise and fall", test_mel_weights);
 #define TEST(SENTENCE, FUNCTION) g_test_add_func ("/values/" SENTENCE, FUNCTION)
   TEST ("NaN goes through", test_nan);
   TEST ("one window of a pooling may hang over the data", test_windows_that_hang_over);

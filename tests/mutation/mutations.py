@@ -43,7 +43,7 @@ HERE = "tests/mutation"
 SLOTS = 20000
 SUITES = {"unit", "table", "golden", "models", "fuzz-smoke"}
 MEMORY = 16 << 30
-LONG = 1.0  # a case above this many seconds runs by itself
+LONG = 1.0  # seconds of cases that run together
 WRAPPED = ("g_test_add_func", "g_test_add_data_func", "g_test_add_data_func_full", "g_test_add_vtable")
 BUSY = re.compile("exec-(detached|stopping|threads|signals)|io-kills|cut|bombs")  # may fail by itself on a busy machine
 FATES = ("caught", "equivalent", "unnoticed", "unreached", "budget")
@@ -253,10 +253,14 @@ class Hunt:
           found.append((m["seconds"], name, [], name))
           continue
       reach = [c for c in reach if c[0] != "-"]
-      short = [c for c in reach if c[1] <= LONG]
-      if short:
-        found.append((sum(c[1] for c in short), name, [w for c in short for w in ("-p", c[0])], name))
-      found += [(c[1], name, ["-p", c[0]], f"{name} {c[0]}") for c in reach if c[1] > LONG]
+      part, seconds = [], 0
+      for case in sorted(reach, key=lambda c: c[1]):  # some go on behind a failure, so not all at once
+        if part and seconds + case[1] > LONG:
+          found.append((seconds, name, part, f"{name} {part[1]}"))
+          part, seconds = [], 0
+        part, seconds = [*part, "-p", case[0]], seconds + case[1]
+      if part:
+        found.append((seconds, name, part, f"{name} {part[1]}"))
     with self.lock:
       return sorted(found, key=lambda f: -(self.kills[f[3]] + 1) / (self.spent[f[3]] + f[0] + 0.05))
 

@@ -2,6 +2,7 @@
  * the bits that a run has given it which kept all of them. */
 #include "config.h"
 
+#include "core/exec/plan/plan.h"
 #include "core/exec/run/capture.h"
 #include "core/exec/kernel/backend.h"
 #include "core/exec/run/spill.h"
@@ -631,10 +632,27 @@ test_spill_file (void)
   g_assert_cmpuint ((guintptr) ir_tensor_data (other) % 64, ==, 0);
 }
 
+/* Half of the run's memory at most, or what was asked for if that is less. */
+static void
+test_budget (void)
+{
+  static const struct
+  {
+    guint64 asked, limit, wanted;
+  } rows[] = { { 30, 0, 30 }, { 30, 100, 30 }, { 80, 100, 50 }, { 0, 100, 50 }, { 50, 101, 50 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      IrRunOptions options = { .capture_budget = rows[i].asked, .memory_limit = rows[i].limit };
+      g_assert_cmpuint (ir_capture_budget (&options), ==, rows[i].wanted);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/capture/the budget is a part of the limit", test_budget);
   for (guint i = 0; i < N_MODELS; i++)
     {
       const char *title = i < G_N_ELEMENTS (texts) ? texts[i].title : "convolutions in blocks";

@@ -6,8 +6,11 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
+#include "core/io/io.h"
+#include "core/op/infer.h"
 #include "tests/exec/graphs.h"
 
 /* -- allocations -- */
@@ -177,6 +180,81 @@ test_allocations (gconstpointer backend)
   check_allocations (backend, IR_CAPTURE_ALL, TRUE);
 }
 
+/* Kernels with memory of their own, each in a graph alone. */
+static const char *const alone[] = {
+  "(float[2,4,5,5] x, float[6,4,3,3] w, float[2,36,3,3] o) => (y) { y = DeformConv <offset_group = 2> (x, w, o) }",
+  "(uint8[20,40] a, uint8[40,24] b) => (y) { y = MatMulInteger (a, b) }",
+  "(uint8[1,3,9,9] x, uint8[4,3,3,3] w) => (y) { y = ConvInteger (x, w) }",
+  "(float16[1,3,9,9] x, float16[4,3,3,3] w) => (y) { y = Conv (x, w) }",
+  "(double[20,40] a, double[40,24] b) => (y) { y = MatMul (a, b) }",
+  "(float[3,20,40] a, float[3,40,24] b) => (y) { y = MatMul (a, b) }",
+  "(float[40,20] a, float[24,40] b, float[24] c) => (y) { y = Gemm <transA = 1, transB = 1> (a, b, c) }",
+  "(float[1,32,20,20] x, float[32,32,3,3] w) => (y) { y = Conv <pads = [1,1,1,1]> (x, w) }",
+  "(float[1,16,20,20] x, float[16,1,5,5] w) => (y) { y = Conv <group = 16, dilations = [2,2]> (x, w) }",
+  "(float[1,4,9,9] x, float[4,6,3,3] w) => (y) { y = ConvTranspose <strides = [2,2]> (x, w) }",
+  "(float[4,2,3] x, float[1,12,3] w, float[1,12,4] r) => (y) { y = GRU <hidden_size = 4> (x, w, r) }",
+  "(float[4,2,3] x, float[2,16,3] w, float[2,16,4] r) => (y) { y = LSTM <hidden_size = 4, direction = \"bidirectional\"> (x, w, r) }",
+  "(float[4,2,3] x, float[1,4,3] w, float[1,4,4] r) => (y) { y = RNN <hidden_size = 4> (x, w, r) }",
+  "(float[2,3,8,8] x) => (y) <float[4] s = {1, 1, 2, 2.5}> { y = Resize <mode = \"cubic\"> (x, , s) }",
+  "(float[2,3,8,8] x) => (y) { y = LpPool <kernel_shape = [3,3]> (x) }",
+  "(float[3,17] x) => (y, i) { y, i = Unique <axis = 1> (x) }",
+  "(float[2,60,1] x) => (y) { y = DFT (x) }",
+  "(float[4,5,6] a, float[6,5] b) => (y) { y = Einsum <equation = \"ijk,kl->il\"> (a, b) }",
+  "(float[2,6,5] x, float[5] s) => (y) { y = LayerNormalization (x, s) }",
+  "(float[2,6,50] x) => (y) { y = Softmax <axis = 1> (x) }",
+  "(float[2,3,4,6] x) => (y) { y = Transpose <perm = [3,1,0,2]> (x) }",
+};
+
+/* Another kernel may have done it, which adds in another order. */
+static void
+assert_close (const IrTensor *a, const IrTensor *b)
+{
+  g_assert_cmpuint (ir_tensor_n_elements (a), ==, ir_tensor_n_elements (b));
+  for (guint64 i = 0; i < ir_tensor_n_elements (a); i++)
+    {
+      double wanted = ir_tensor_get_double (b, i);
+      g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (a, i), wanted,
+                                      1e-4 * MAX (1, fabs (wanted)));
+    }
+}
+
+static void
+test_alone (gconstpointer text)
+{
+  static const char *const backends[] = { "ref", "cpu" };
+  g_autofree char *whole = g_strdup_printf ("<ir_version: 8, opset_import: [\"\" : 20]>\ng %s",
+                                            (const char *) text);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = ir_text_read (whole, -1, NULL, &error);
+
+  g_assert_no_error (error);
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+    ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  }
+  g_autoptr (GHashTable) inputs = ir_random_inputs (model, 1, NULL, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (backends); i++)
+    {
+      IrRunOptions options = { .backend = ir_backend_find (backends[i]), .n_threads = 2 };
+      IrValueId y = ir_graph_output (model->main, 0)->id;
+      g_autoptr (IrRun) expected = ir_model_run (model, inputs, &options, NULL, &error);
+      g_assert_no_error (error);
+      for (int n = 1, more = TRUE; more; n++)
+        {
+          g_atomic_int_set (&allocations.n, 0);
+          g_atomic_int_set (&allocations.fails, n);
+          g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+          more = g_atomic_int_get (&allocations.n) >= n;
+          g_atomic_int_set (&allocations.fails, 0);
+          if (run == NULL)
+            check_error (&error);
+          else
+            assert_close (ir_run_value (run, y), ir_run_value (expected, y));
+        }
+    }
+}
+
 static void
 test_random_inputs (void)
 {
@@ -343,6 +421,12 @@ main (int argc, char **argv)
           "/faults/a run on %s that is cancelled at any step keeps what it has", backends[i]);
       g_test_add_data_func (memory, backends[i], test_allocations);
       g_test_add_data_func (cancel, backends[i], test_cancelled_steps);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (alone); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/faults/%u every allocation may fail of %s", i,
+                                               alone[i]);
+      g_test_add_data_func (path, alone[i], test_alone);
     }
   g_test_add_func ("/faults/every allocation of random inputs may fail", test_random_inputs);
   g_test_add_func ("/faults/every kernel may fail and is named", test_kernels);

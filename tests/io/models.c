@@ -53,7 +53,9 @@ const char test_rich_text[] =
     "  b = LeakyRelu <alpha: float = @alpha> (h)\n"
     "}\n"
     "< domain: \"com.example\", overload: \"v2\", opset_import: [\"\" : 17] >\n"
-    "Twice (a) => (b) { b = Neg (a) }\n";
+    "Twice (a) => (b) { b = Neg (a) }\n"
+    "< domain: \"com.example\", opset_import: [\"\" : 17] >\n"
+    "Nothing () => () {}\n";
 
 const char test_dtypes_text[] =
     "< ir_version: 10, opset_import: [\"\" : 21] > g () => () <\n"

@@ -249,6 +249,64 @@ test_crossing (void)
     }
 }
 
+/* Products with weights of their own, each behind another: what two exporters write of one network, with other names and
+ * weights, one layer left out (@without) and little nodes in between (@every). */
+static IrModel *
+new_layers (const char *prefix, guint n, guint without, guint every)
+{
+  IrModel *model = ir_model_new ();
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  const IrType *type = ir_type_tensor (model->context, IR_DTYPE_FLOAT, 2, (IrDim[]){ 4, 4 });
+  IrValue *value = ir_edit_add_value (edit, model->main, "x", type);
+
+  ir_edit_set_opset (edit, "", 17);
+  ir_edit_set_graph_inputs (edit, model->main, &value, 1);
+  for (guint i = 0; i < n; i++)
+    for (guint part = 0; part < 3; part++)
+      {
+        static const char *const ops[] = { "MatMul", "Relu", "Sigmoid" };
+        g_autofree char *name = g_strdup_printf ("%s%u_%u", prefix, i, part);
+        if (i == without || (part == 2 && (every == 0 || i % every != 0)))
+          continue;
+        g_autoptr (IrTensor)
+            weights = ir_tensor_new_alloc (IR_DTYPE_FLOAT, 2, (gint64[]){ 4, 4 }, NULL);
+        for (guint k = 0; k < 16; k++)
+          ((float *) ir_tensor_data_writable (weights))[k] = (float) (prefix[0] + i * 16 + k);
+        IrValue *w = part == 0 ? ir_edit_add_initializer (edit, model->main, name, weights) : NULL;
+        IrNode *node = ir_edit_add_node (edit, model->main, ops[part], NULL, name,
+                                         part == 0 ? 2 : 1, (IrValue *[]){ value, w }, 1);
+        value = node->outputs[0];
+        ir_edit_set_type (edit, value, type);
+      }
+  ir_edit_set_graph_outputs (edit, model->main, &value, 1);
+  return model;
+}
+
+/* Layers are paired in their order; nothing else tells them apart. @n: up to more than are aligned all with all. */
+static void
+test_layers (gconstpointer data)
+{
+  const guint n = GPOINTER_TO_UINT (data), without = n / 3;
+  g_autoptr (IrModel) a = new_layers ("a", n, G_MAXUINT, 0);
+  g_autoptr (IrModel) b = new_layers ("b", n, without, 4);
+  g_autoptr (IrDiff) diff = ir_diff_new (a, b, FALSE);
+  guint n_right = 0, n_added = 0;
+
+  for (guint i = 0; i < diff->nodes->len; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
+      n_added += item->a == 0;
+      if (item->a != 0 && item->b != 0)
+        n_right += strcmp (ir_model_node (a, item->a)->name + 1,
+                           ir_model_node (b, item->b)->name + 1) == 0;
+    }
+  g_assert_cmpuint (diff->n_nodes[IR_DIFF_REMOVED], ==, 2);
+  g_assert_cmpuint (n_added, ==, (n + 3) / 4 - (without % 4 == 0));
+  g_assert_cmpuint (n_right, >=,
+                    2 * (n - 1) -
+                        2 * (n - without)); /* any of a row of equals may be the one that is gone */
+}
+
 static void
 set_attrs (IrEdit *edit, IrNode *node, gint64 each, float epsilon)
 {
@@ -313,6 +371,10 @@ main (int argc, char **argv)
   g_test_add_func ("/diff/nodes without names are paired by what they read", test_likeness);
   g_test_add_func ("/diff/two steps are compared by id", test_history);
   g_test_add_func ("/diff/values differ in type and contents", test_values);
+  g_test_add_data_func ("/diff/layers are paired in their order", GUINT_TO_POINTER (13),
+                        test_layers);
+  g_test_add_data_func ("/diff/many layers are paired in their order", GUINT_TO_POINTER (1500),
+                        test_layers);
   g_test_add_func ("/diff/pairs do not cross", test_crossing);
   g_test_add_func ("/diff/a long graph is paired through renaming, replacing and inserting",
                    test_renamed);

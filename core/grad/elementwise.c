@@ -147,6 +147,16 @@ ir_vjp_gelu (IrVjp *vjp, GError **error)
 
 /* -- Dropout: the mask of the run -- */
 
+/* The mask, where it may drop some. */
+guint
+ir_keep_mask (const IrNode *node)
+{
+  const IrValue *training = ir_node_input (node, 2);
+  const IrTensor *known = training != NULL ? ir_value_constant (training) : NULL;
+
+  return training != NULL && (known == NULL || ir_tensor_get_double (known, 0) != 0) ? 1 : 0;
+}
+
 gboolean
 ir_vjp_dropout (IrVjp *vjp, GError **error)
 {

@@ -22,6 +22,7 @@ typedef struct
 
 #define IR_GRAD_RULES(R)                                                                           \
   R (SEED, "seed")                                                                                 \
+  R (KEEP, "keep")                                                                                 \
   R (VJP, "vjp")                                                                                   \
   R (ACCUMULATE, "accumulate")
 #define R(ID, NAME) extern const char ir_grad_rule_##ID[];

@@ -7,6 +7,13 @@
 
 #include <string.h>
 
+/* The second output of MaxPool and of TopK. */
+guint
+ir_keep_places (const IrNode *node)
+{
+  return 1;
+}
+
 /* To where the largest element stood: the forward node gives it besides, and nothing is searched
  * again. Windows overlap, so it is added. */
 gboolean

@@ -1,6 +1,7 @@
 /* Reverse accumulation: one engine for the operator Gradient, the pass of that name, and bodies.
  *
  *   ones like y                 seed
+ *                               keep: what backward needs and the node can give beside (a mask)
  *   for each node, backwards:   vjp: the derivative by its outputs becomes that by its inputs
  *   Sum (all that came)         accumulate, where several nodes read a value; one sum, in the order
  *                               in which the parts came, and in float for the half precisions
@@ -404,6 +405,20 @@ find_wanted (const IrReverse *reverse, IrVjp *vjp, gboolean *wanted, gboolean *a
   return TRUE;
 }
 
+/* What backward reads of the forward part, and that does not come out of it yet. */
+static void
+keep_output (const IrReverse *reverse, const IrVjp *vjp)
+{
+  const IrNode *node = vjp->node;
+  const IrGradRow *row = node->op != NULL ? ir_grad_row (node->op) : NULL;
+  guint slot = row != NULL && row->keep != NULL ? row->keep (node) : 0;
+
+  if (slot == 0 || ir_node_output (node, slot) != NULL || !begin (reverse, ir_grad_rule_KEEP, node))
+    return;
+  ir_emit_extra_output (vjp, slot);
+  end (reverse);
+}
+
 static gboolean
 derive_node (IrReverse *reverse, const IrNode *node, GError **error)
 {
@@ -427,7 +442,10 @@ derive_node (IrReverse *reverse, const IrNode *node, GError **error)
   if (captured != NULL)
     return ir_emit_fail (&vjp, error, "its subgraphs read %s, and control flow is not derived yet",
                          captured->name);
-  if (!any_wanted || !begin (reverse, ir_grad_rule_VJP, node))
+  if (!any_wanted)
+    return TRUE;
+  keep_output (reverse, &vjp);
+  if (!begin (reverse, ir_grad_rule_VJP, node))
     return TRUE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (dy[i] != NULL)

@@ -69,3 +69,7 @@
 #define F(NAME) gboolean ir_vjp_##NAME (IrVjp *vjp, GError **error);
 IR_VJP_FUNCTIONS (F)
 #undef F
+
+/* -- which output besides the first they read -- */
+guint ir_keep_places (const IrNode *node);
+guint ir_keep_mask (const IrNode *node);

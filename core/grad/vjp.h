@@ -32,6 +32,8 @@ typedef struct
   gboolean body;                       /* as its function body is derived */
   gboolean zero;                       /* nothing depends on its inputs smoothly */
   const char *opaque;                  /* (nullable) why it cannot be derived: a sentence */
+  guint (*keep) (const IrNode *node); /* (nullable) of function: the output beside the first that it
+                                         reads, which is made where it is absent; 0: none */
   gboolean any_output; /* function: takes derivatives by other outputs than the first */
   const char *kink;    /* (nullable) which slope is taken where there are two */
   const char *keeps;   /* (nullable) of function: what of the forward part it reads */

@@ -286,6 +286,8 @@ begin_step (const char *rule, const IrNode *anchor, gpointer data)
     return FALSE;
   if (rule == ir_grad_rule_SEED)
     ir_edit_step_reason (context->edit, "the derivative of it by itself");
+  else if (rule == ir_grad_rule_KEEP)
+    ir_edit_step_reason (context->edit, "%s gives out what its derivative needs beside", label);
   else if (rule == ir_grad_rule_VJP)
     ir_edit_step_reason (context->edit, "backwards through %s", label);
   else
@@ -442,6 +444,8 @@ run (IrPassContext *context, GError **error)
 static const IrRule rules[] = {
   { "seed", "the value that is derived", "ones, or the cotangent", IR_CLASS_EXACT,
     "The derivative of a value by itself." },
+  { "keep", "a node that can give more", "the same with a further output", IR_CLASS_EXACT,
+    "What only the forward part knows and the derivative needs: a Dropout's mask, the places of largest elements." },
   { "vjp", "a node between", "what its GRAD column says", IR_CLASS_EXACT,
     "The derivative by a node's outputs becomes that by its inputs; docs/GRADIENTS.md." },
   { "accumulate", "a value that several nodes read", "Sum", IR_CLASS_EXACT,

@@ -328,8 +328,8 @@ report_folded (IrPassContext *context, const IrNode *node)
       (next != NULL && ir_op_is (next, IR_OP_BATCH_NORMALIZATION)))
     return;
   ir_edit_refuse (context->edit, RULE_NORM, node->id,
-                  "it has a bias and no normalization behind it; if one was folded into it, it is "
-                  "trained without");
+                  "a bias and no normalization behind it; one that was folded into it cannot be "
+                  "trained");
 }
 
 static void

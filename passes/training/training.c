@@ -70,10 +70,37 @@ run_names (IrModel *model,
   return ir_pipeline_run (model, pipeline, &how, NULL, cancellable, error);
 }
 
+#define N_NAMED 3 /* nodes that a note names */
+
+/* Nodes that could not be made ready for one and the same reason. */
+static void
+note_refusals (IrTraining *training, const IrModel *model, const char *reason)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+  guint n_nodes = 0;
+
+  for (guint i = 0; i < ir_history_n_refusals (model); i++)
+    {
+      const IrRefusal *refusal = ir_history_refusal (model, i);
+      const IrNode *node = ir_model_node (model, refusal->anchor);
+      if (strcmp (refusal->reason, reason) != 0 || node == NULL)
+        continue;
+      g_autofree char *label = ir_node_label (node);
+      if (n_nodes++ < N_NAMED)
+        g_string_append_printf (names, "%s%s", n_nodes > 1 ? ", " : "", label);
+    }
+  if (n_nodes > N_NAMED)
+    g_string_append_printf (names, " and %u more", n_nodes - N_NAMED);
+  g_string_append_printf (names, ": %s", reason);
+  g_ptr_array_add (training->notes, g_strdup (names->str));
+}
+
 /* What was untied, and what could not be made ready, as sentences. */
 static void
 take_notes (IrTraining *training, const IrModel *model)
 {
+  g_autoptr (GHashTable) said = g_hash_table_new (g_str_hash, g_str_equal);
+
   for (guint i = 1; i <= ir_history_n_steps (model); i++)
     {
       const IrStep *step = ir_history_step (model, i);
@@ -82,10 +109,9 @@ take_notes (IrTraining *training, const IrModel *model)
     }
   for (guint i = 0; i < ir_history_n_refusals (model); i++)
     {
-      const IrRefusal *refusal = ir_history_refusal (model, i);
-      const IrNode *node = ir_model_node (model, refusal->anchor);
-      g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("the graph");
-      g_ptr_array_add (training->notes, g_strdup_printf ("%s: %s", label, refusal->reason));
+      const char *reason = ir_history_refusal (model, i)->reason;
+      if (reason != NULL && g_hash_table_add (said, (gpointer) reason))
+        note_refusals (training, model, reason);
     }
 }
 
@@ -102,9 +128,9 @@ begin_edit (IrModel *model, const char *rule)
   return edit;
 }
 
-/* Sizes of the batch, so that the derivative has constants where there would be sizes. */
+/* Sizes of a batch of @rows, so that the derivative has constants where there would be sizes. */
 static void
-bind_sizes (IrModel *model, const IrTrainingOptions *options)
+bind_sizes (IrModel *model, const IrTrainingOptions *options, guint64 rows)
 {
   g_autoptr (IrEdit) edit = begin_edit (model, "batch");
 
@@ -120,10 +146,31 @@ bind_sizes (IrModel *model, const IrTrainingOptions *options)
       for (int k = 0; k < input->type->rank; k++)
         dims[k] = ir_dim_is_known (input->type->dims[k]) ? input->type->dims[k]
                                                          : ir_tensor_dims (source->rows)[k];
-      dims[0] = (gint64) options->batch;
+      dims[0] = (gint64) rows;
       ir_infer_bind_input (edit, input, ir_tensor_rank (source->rows), dims);
     }
   ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+}
+
+/* Where the network is for batches of one size, what is held out goes through it in batches of a size
+ * that divides it. */
+static void
+bind_check (IrModel *model, const IrTrainingOptions *options)
+{
+  guint64 n = options->samples->n_held_out, rows = MIN (options->batch, n);
+  gboolean known = FALSE;
+
+  for (guint i = 0; i < options->samples->sources->len; i++)
+    {
+      const IrValue *input = ir_graph_find_value (model->main,
+                                                  ir_samples_source (options->samples, i)->name);
+      known = known || (input != NULL && ir_value_rank (input) > 0 &&
+                        ir_dim_is_known (input->type->dims[0]));
+    }
+  while (rows > 1 && n % rows != 0)
+    rows--;
+  if (known && rows > 0)
+    bind_sizes (model, options, rows);
 }
 
 /* Derivatives in half precision vanish where they are small: the loss counts for more. */
@@ -168,7 +215,7 @@ make_step (IrModel *model,
     return FALSE;
   if (!set_all (pipeline, options, "", error))
     return FALSE;
-  bind_sizes (model, options);
+  bind_sizes (model, options, options->batch);
   return add_scale (model, options->loss_scale, pipeline, error) &&
          ir_pipeline_run (model, pipeline, &how, NULL, cancellable, error);
 }
@@ -285,8 +332,10 @@ ir_training_new (IrModel *model,
       !run_names (training->step, "to-training", options, TRUE, NULL, cancellable, error))
     return NULL;
   training->check = ir_model_clone (training->step);
-  if (!run_names (training->check, "to-inference", NULL, FALSE, keep_mutable, cancellable, error) ||
-      !make_step (training->step, options, cancellable, error) ||
+  if (!run_names (training->check, "to-inference", NULL, FALSE, keep_mutable, cancellable, error))
+    return NULL;
+  bind_check (training->check, options);
+  if (!make_step (training->step, options, cancellable, error) ||
       !make_algorithm (training, options, error))
     return NULL;
   return g_steal_pointer (&training);

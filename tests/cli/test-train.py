@@ -211,6 +211,30 @@ def _refused():
     assert code == 2 and 'bad.npy: row 10 has a number that is not finite' in err, (code, err)
 
 
+@test('a network for batches of one size is trained and checked at others')
+def _static():
+    net = model('static', 'g (float[1,2] x) => (float[1,1] p) <float[2,1] w = {0, 0}, float[1] b = {0}> '
+                          '{ m = MatMul (x, w)  y = Add (m, b)  p = Sigmoid (y) }')
+    labels = npy('yes.npy', '|u1', (70, 1), [a > b for a, b in ROWS])
+    answer = json_of('train', net, '--data', 'x=' + X, '--target', labels, '--loss', 'bce', '--optimizer', 'adam', '--rate',
+                     '0.1', '--batch', '16', '--epochs', '60', '--validate', '22', '-o', path('static.onnx'))
+    assert answer['accuracy'] > 0.9 and answer['allocated_bytes'] == 0, answer
+
+
+@test('what an exporter has merged is trained apart, and what it has folded is said')
+def _notes():
+    net = model('merged', 'g (float[N,1,4,4] x) => (float[N,2] y) <float[2,1,4,4] w, float[2] b = {0, 0}> '
+                          '{ c = Conv (x, w, b)  b2 = Identity (b)  f = Flatten (c)  y = Add (f, b2) }'.replace(
+                              'w,', 'w = {' + ', '.join(str(i / 32) for i in range(32)) + '},', 1))
+    answer = json_of('train', net, '--data', 'x=' + npy('c.npy', '<f4', (20, 1, 4, 4), [i % 11 / 11 for i in range(320)]),
+                     '--target', npy('cl.npy', '<i8', (20,), [i % 2 for i in range(20)]), '--loss', 'cross-entropy',
+                     '--optimizer', 'sgd', '--rate', '0.1', '--batch', '5', '-o', path('merged.onnx'))
+    assert len(answer['notes']) == 2 and 'b2 had been merged with b' in answer['notes'][0], answer['notes']
+    assert 'no normalization behind it' in answer['notes'][1], answer['notes']
+    for name in ('b', 'b2'):
+        assert json_of('tensor', path('merged.onnx'), name)['max'] != 0, name
+
+
 @test('a loss that is a value of the graph needs no other')
 def _own_loss():
     net = model('own', 'g (float[N,2] x, float[N,1] t) => (float loss) <float[2,1] w = {0, 0}> { p = MatMul (x, w)  '

@@ -649,11 +649,24 @@ choice_init (Choice *choice, const IrTensor *const *operands, const IrTensor *ou
 }
 
 #define CHOOSE(Type)                                                                               \
-  static void choose_##Type (const guint8 *c, gint64 sc, const Type *x, gint64 sx, const Type *y,  \
-                             gint64 sy, Type *out, gint64 n)                                       \
+  static inline void choose_steps_##Type (const guint8 *c, gint64 sc, const Type *x, gint64 sx,    \
+                                          const Type *y, gint64 sy, Type *out, gint64 n)           \
   {                                                                                                \
     for (gint64 i = 0; i < n; i++)                                                                 \
-      out[i] = c[i * sc] ? x[i * sx] : y[i * sy];                                                  \
+      {                                                                                            \
+        Type mask = (Type) - (Type) (c[i * sc] != 0);                                              \
+        out[i] = (Type) ((x[i * sx] & mask) | (y[i * sy] & (Type) ~mask));                         \
+      }                                                                                            \
+  }                                                                                                \
+  CPU_VECTORIZED static void choose_##Type (const guint8 *c, gint64 sc, const Type *x, gint64 sx,  \
+                                            const Type *y, gint64 sy, Type *out, gint64 n)         \
+  {                                                                                                \
+    if (sc == 1 && sx == 1 && sy == 1)                                                             \
+      choose_steps_##Type (c, 1, x, 1, y, 1, out, n);                                              \
+    else if (sc == 1 && sx == 1 && sy == 0)                                                        \
+      choose_steps_##Type (c, 1, x, 1, y, 0, out, n);                                              \
+    else                                                                                           \
+      choose_steps_##Type (c, sc, x, sx, y, sy, out, n);                                           \
   }
 CHOOSE (guint8)
 CHOOSE (guint16)

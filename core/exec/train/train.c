@@ -526,6 +526,16 @@ ir_trainer_step (IrTrainer *trainer,
   return TRUE;
 }
 
+/* As the graph takes them; where that does not say, as many as in a step. */
+static guint64
+check_batch (const IrTrainer *trainer)
+{
+  const IrValue *input = ir_model_value (trainer->check.model, trainer->check.inputs[0]);
+
+  return ir_dim_is_known (input->type->dims[0]) ? (guint64) MAX (input->type->dims[0], 1)
+                                                : trainer->batch;
+}
+
 /* Rows @first .. of what is held out, @n of them. */
 static gboolean
 check_rows (IrTrainer *trainer,
@@ -568,14 +578,14 @@ ir_trainer_check (IrTrainer *trainer,
                   IrTrainerResult *result,
                   GError **error)
 {
-  guint64 n = trainer->samples->n_held_out;
+  guint64 n = trainer->samples->n_held_out, at_once = check_batch (trainer);
   double loss = 0, accuracy = 0;
 
   g_return_val_if_fail (trainer->check.executable != NULL && n > 0, FALSE);
   *result = (IrTrainerResult){ .step = trainer->place.step };
-  for (guint64 first = 0; first < n; first += trainer->batch)
+  for (guint64 first = 0; first < n; first += at_once)
     {
-      guint64 rows = MIN (trainer->batch, n - first);
+      guint64 rows = MIN (at_once, n - first);
       IrTrainerResult part = { 0 };
       if (!check_rows (trainer, first, rows, cancellable, &part, error))
         return FALSE;

@@ -107,7 +107,7 @@ def _killed():
     chance = random.Random(os.environ.get('IRSCOPE_SEED', '18'))
     whole = ('--epochs', '4', '--validate', '20%', '--threads', '1')
     train(*whole, out='whole.onnx')
-    for _ in range(3):
+    for how in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL):  # interrupted, it stops within an epoch
         arguments = [PROGRAM, 'train', DIGITS, *SAMPLES, '--loss', 'cross-entropy', '--optimizer', 'adam', '--rate',
                      '3e-3', *whole, '-o', path('broken.onnx')]
         if os.path.exists(path('broken.onnx')):
@@ -116,7 +116,7 @@ def _killed():
         while not os.path.exists(path('broken.onnx')) and process.poll() is None:
             time.sleep(0.01)
         time.sleep(chance.random() * 0.4)
-        process.send_signal(signal.SIGKILL)
+        process.send_signal(how)
         process.wait()
     again = train(*whole, '--resume', path('broken.onnx'), out='broken.onnx')
     assert again['steps'] == 4 * 44, again

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training against PyTorch: the digits network, the same weights and batches, step by step.
 
-    train-torch.py IRSCOPE SOURCE_ROOT [--only NAME]
+    train-torch.py IRSCOPE SOURCE_ROOT [--only NAME..]
 
 Needs torch, onnx and numpy from PyPI. In double, 100 steps of each optimizer: each parameter within 1e-9 of
 torch's. In float32, 10 steps: within 1e-5 of its largest element. Dropout is left out, as the two draw
@@ -151,13 +151,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('irscope')
     parser.add_argument('root')
-    parser.add_argument('--only', choices=METHODS)
+    parser.add_argument('--only', choices=METHODS, nargs='+')
     options = parser.parse_args()
     options.irscope = os.path.abspath(options.irscope)
     torch.set_num_threads(1)
     good = True
     for method in METHODS:
-        if options.only in (None, method):
+        if options.only is None or method in options.only:
             good &= compare(options, method, np.float64, ROWS, EPOCHS, 1e-9)
             good &= compare(options, method, np.float32, 10 * BATCH, 1, 1e-5)
     sys.exit(not good)

@@ -98,7 +98,7 @@ ir_samples_add (
 {
   guint64 n = ir_tensor_rank (rows) > 0 ? (guint64) ir_tensor_dims (rows)[0] : 0;
 
-  if (ir_tensor_is_container (rows) || ir_tensor_data (rows) == NULL || n == 0)
+  if (ir_tensor_is_container (rows) || ir_tensor_raw (rows) == NULL || n == 0)
     return fail (error, IR_IO_ERROR_FORMAT,
                  "%s: needs an array of numbers with a sample per row, and has no rows", file);
   if (n > G_MAXUINT32)

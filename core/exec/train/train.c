@@ -710,7 +710,7 @@ ir_trainer_place (const IrTrainer *trainer)
 /**
  * ir_trainer_epoch_means:
  * @trainer: a training run
- * @loss: (out): mean over the steps of the epoch so far
+ * @loss: (out): mean over the steps of the epoch so far; NaN before the first
  * @accuracy: (out): likewise; NaN where there is none
  */
 void
@@ -720,8 +720,8 @@ ir_trainer_epoch_means (const IrTrainer *trainer, double *loss, double *accuracy
 
   if (n == 0)
     n = ir_trainer_steps_per_epoch (trainer);
-  *loss = trainer->place.loss / (double) n;
-  *accuracy = trainer->place.right / (double) n;
+  *loss = trainer->place.step > 0 ? trainer->place.loss / (double) n : NAN;
+  *accuracy = trainer->place.step > 0 ? trainer->place.right / (double) n : NAN;
 }
 
 /**

@@ -1,9 +1,12 @@
 /* How long the window's main loop is held up while a model is opened, optimized, stepped through,
  * run and panned; one line per phase: wall time, longest gap of an 8 ms tick, and frames per second
  * of panning; and how long after a jump to any step its row, rule and numbers, and its picture are
- * there. Not a test: no time is asserted.
+ * there. Not a test: no time is asserted. Pictures are panned as they are opened, whole, at the zoom where
+ * about 2,000 boxes are in sight (with names, and an overlay), and unfolded.
  *
- *     xvfb-run bench-window MODEL.onnx */
+ *     GSK_RENDERER=cairo xvfb-run -s "-screen 0 1280x860x24" bench-window MODEL [--only-panning]
+ *
+ * tests/generators/large.py writes models for it. */
 #include "config.h"
 
 #include "app/gui/window.h"
@@ -13,6 +16,8 @@
 #include "views/session/frame.h"
 #include "views/session/runs.h"
 #include "views/session/timeline.h"
+
+#include <math.h>
 
 #define TICK_MS 8
 
@@ -46,7 +51,7 @@ end (Meter *meter, const char *phase)
 {
   const double ms = (double) (g_get_monotonic_time () - meter->start_us) / 1000;
 
-  g_print ("%-12s %9.1f ms, longest gap %7.1f ms", phase, ms, (double) meter->longest_us / 1000);
+  g_print ("%-20s %9.1f ms, longest gap %7.1f ms", phase, ms, (double) meter->longest_us / 1000);
   if (meter->n_frames > 0)
     g_print (", %.1f frames/s", meter->n_frames / ms * 1000);
   g_print ("\n");
@@ -59,6 +64,14 @@ wait_idle (IrSession *session)
     g_main_context_iteration (NULL, TRUE);
   while (ir_session_get_busy (session) || ir_session_get_frame (session) == NULL ||
          ir_session_get_frame (session)->to != ir_session_get_cursor (session));
+}
+
+/* Until what was asked of the picture is drawn. */
+static void
+wait_picture (IrSession *session)
+{
+  while (ir_session_get_frame (session)->serial != ir_session_get_picture_serial (session))
+    g_main_context_iteration (NULL, TRUE);
 }
 
 static void
@@ -199,6 +212,79 @@ measure_panning (GtkWidget *canvas, Meter *meter, const char *phase)
   g_signal_handler_disconnect (clock, handler);
 }
 
+static void
+count_box (IrSceneHit hit, gpointer data)
+{
+  *(guint *) data += hit.box >= 0;
+}
+
+static guint
+boxes_in_sight (IrCanvas *canvas)
+{
+  const IrLayoutRect sight = ir_canvas_get_sight (canvas);
+  guint n = 0;
+
+  ir_scene_foreach_in_rect (ir_canvas_get_scene (canvas), &sight, count_box, &n);
+  return n;
+}
+
+/* In the middle of the picture, as far out as shows so many boxes. */
+static void
+show_boxes (IrCanvas *canvas, guint n)
+{
+  const IrLayoutRect bounds = ir_scene_bounds (ir_canvas_get_scene (canvas));
+  double low = 0.02, high = 2;
+
+  ir_canvas_zoom_to (canvas, 1);
+  ir_canvas_centre (canvas, bounds.x + bounds.width / 2, bounds.y + bounds.height / 3);
+  for (guint i = 0; i < 20; i++)
+    {
+      ir_canvas_zoom_to (canvas, sqrt (low * high));
+      ir_canvas_centre (canvas, bounds.x + bounds.width / 2, bounds.y + bounds.height / 3);
+      if (boxes_in_sight (canvas) > n)
+        low = ir_canvas_get_zoom (canvas);
+      else
+        high = ir_canvas_get_zoom (canvas);
+    }
+  settle (300);
+  g_print ("             %u boxes in sight at %.0f %%\n", boxes_in_sight (canvas),
+           100 * ir_canvas_get_zoom (canvas));
+}
+
+static void
+measure_pictures (GtkWidget *canvas, IrSession *session, Meter *meter)
+{
+  guint n;
+
+  measure_panning (canvas, meter, "pan");
+  ir_canvas_fit (IR_CANVAS (canvas));
+  settle (600);
+  measure_panning (canvas, meter, "pan, fit");
+  if (ir_session_has_folds (session, TRUE))
+    {
+      begin (meter);
+      ir_session_set_folds (session, FALSE);
+      wait_picture (session);
+      end (meter, "unfold");
+      ir_canvas_fit (IR_CANVAS (canvas));
+      settle (600);
+      measure_panning (canvas, meter, "pan, unfolded, fit");
+    }
+  ir_scene_boxes (ir_canvas_get_scene (IR_CANVAS (canvas)), &n);
+  if (n < 2000)
+    return;
+  show_boxes (IR_CANVAS (canvas), 2000);
+  measure_panning (canvas, meter, "pan, 2,000");
+  begin (meter);
+  ir_session_set_overlay (session, "flops");
+  wait_picture (session);
+  end (meter, "overlay");
+  show_boxes (IR_CANVAS (canvas), 2000);
+  measure_panning (canvas, meter, "pan, 2,000, overlay");
+  ir_session_set_overlay (session, NULL);
+  wait_picture (session);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -211,9 +297,9 @@ main (int argc, char **argv)
   g_set_application_name ("irscope");
   gtk_init ();
   adw_init ();
-  if (argc != 2)
+  if (argc < 2 || argc > 3)
     {
-      g_printerr ("usage: %s MODEL\n", argv[0]);
+      g_printerr ("usage: %s MODEL [--only-panning]\n", argv[0]);
       return 2;
     }
   g_timeout_add (TICK_MS, on_tick, &meter);
@@ -229,12 +315,17 @@ main (int argc, char **argv)
   end (&meter, "open");
   ir_scene_boxes (ir_session_get_frame (session)->scene, &n_boxes);
   ir_scene_lines (ir_session_get_frame (session)->scene, &n_lines);
-  g_print ("             %u boxes, %u lines\n", n_boxes, n_lines);
+  g_print (
+      "             %u boxes, %u lines, laid out in %.1f ms\n", n_boxes, n_lines,
+      (double) ir_layout_stats (ir_scene_layout (ir_session_get_frame (session)->scene))->time_us /
+          1000);
   canvas = find_canvas (GTK_WIDGET (window));
-  measure_panning (canvas, &meter, "pan");
-  ir_canvas_fit (IR_CANVAS (canvas));
-  settle (500);
-  measure_panning (canvas, &meter, "pan, fit");
+  measure_pictures (canvas, session, &meter);
+  if (argc > 2)
+    {
+      gtk_window_destroy (GTK_WINDOW (window));
+      return 0;
+    }
 
   ir_session_set_prove (session, FALSE);
   begin (&meter);

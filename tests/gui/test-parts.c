@@ -8,6 +8,8 @@
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/graph/canvas.h"
+#include "views/graph/flat.h"
+#include "views/graph/tiles.h"
 #include "views/graph/tween.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -275,6 +277,110 @@ test_motion (void)
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
 }
 
+/* -- tiles -- */
+
+#define TILED_WIDTH  700
+#define TILED_HEIGHT 600
+
+static IrScene *
+many_boxes (void)
+{
+  IrScene *scene = ir_scene_new (NULL, NULL);
+
+  for (guint i = 0; i < 7000; i++)
+    {
+      const IrSceneBox box = { .kind = IR_SCENE_NODE,
+                               .colour = i % 12,
+                               .parent = -1,
+                               .x = 100 * (i % 80),
+                               .y = 50 * (i / 80),
+                               .width = 80,
+                               .height = 32,
+                               .header = 32,
+                               .key = i + 1 };
+
+      ir_scene_add_box (scene, &box);
+    }
+  ir_scene_finish (scene);
+  return scene;
+}
+
+static void
+on_more (gpointer data)
+{
+  (*(guint *) data)++;
+}
+
+static cairo_surface_t *
+image_of (GskRenderNode *node)
+{
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, TILED_WIDTH,
+                                                         TILED_HEIGHT);
+  cairo_t *cr = cairo_create (surface);
+
+  gsk_render_node_draw (node, cr);
+  cairo_destroy (cr);
+  cairo_surface_flush (surface);
+  return surface;
+}
+
+/* What workers draw, put together, is the picture that is drawn at once. */
+static void
+test_tiles (void)
+{
+  g_autoptr (IrScene) scene = many_boxes ();
+  const IrCamera camera = { 0.1, -33, 17, TILED_WIDTH, TILED_HEIGHT };
+  const IrLayoutRect sight = ir_camera_world (&camera);
+  guint n_more = 0;
+  IrTiles *tiles = ir_tiles_new (on_more, &n_more);
+  g_autoptr (GArray) boxes = g_array_new (FALSE, FALSE, sizeof (gint32));
+  g_autoptr (GArray) lines = g_array_new (FALSE, FALSE, sizeof (gint32));
+  const gint64 until = g_get_monotonic_time () + 60 * G_USEC_PER_SEC;
+  cairo_surface_t *tiled = NULL, *whole = cairo_image_surface_create (CAIRO_FORMAT_RGB24,
+                                                                      TILED_WIDTH, TILED_HEIGHT);
+  cairo_t *cr = cairo_create (whole);
+
+  g_assert_true (ir_tiles_are_wanted (scene));
+  do
+    {
+      GtkSnapshot *snapshot = gtk_snapshot_new ();
+      GskRenderNode *node;
+
+      ir_tiles_paint (tiles, snapshot, scene, FALSE, 1, &camera);
+      node = gtk_snapshot_free_to_node (snapshot);
+      g_clear_pointer (&tiled, cairo_surface_destroy);
+      tiled = image_of (node);
+      gsk_render_node_unref (node);
+      settle (10);
+    }
+  while (!ir_tiles_are_complete (tiles) && g_get_monotonic_time () < until);
+  g_assert_cmpuint (n_more, >=, 4);
+  for (gint32 i = 0; i < 7000; i++)
+    g_array_append_val (boxes, i);
+  cairo_set_source_rgb (cr, (ir_palette (FALSE)->background >> 16 & 0xff) / 255.0,
+                        (ir_palette (FALSE)->background >> 8 & 0xff) / 255.0,
+                        (ir_palette (FALSE)->background & 0xff) / 255.0);
+  cairo_paint (cr);
+  ir_flat_paint (scene, ir_palette (FALSE), camera.zoom, camera.x, camera.y, boxes, lines, cr);
+  cairo_destroy (cr);
+  cairo_surface_flush (whole);
+  g_assert_cmpfloat (sight.width, >, TILED_WIDTH);
+  for (guint y = 0; y < TILED_HEIGHT; y++)
+    for (guint x = 0; x < TILED_WIDTH; x++)
+      {
+        const gsize at = y * (gsize) cairo_image_surface_get_stride (whole) + 4 * x;
+        const guint32 *a = (const void *) (cairo_image_surface_get_data (whole) + at);
+        const guint32 *b = (const void *) (cairo_image_surface_get_data (tiled) + at);
+
+        if ((*a & 0xffffff) != (*b & 0xffffff))
+          g_error ("(%u, %u): %06x in tiles, %06x at once", x, y, *b & 0xffffff, *a & 0xffffff);
+      }
+  ir_tiles_free (tiles);
+  settle (20); /* what was under way ends by itself */
+  cairo_surface_destroy (tiled);
+  cairo_surface_destroy (whole);
+}
+
 /* -- the same picture everywhere -- */
 
 static void
@@ -371,6 +477,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/parts/views are kept under numbers", test_kept);
   g_test_add_func ("/parts/boxes go from where they were", test_tween);
   g_test_add_func ("/parts/boxes on their way when the window goes", test_motion);
+  g_test_add_func ("/parts/tiles are the picture", test_tiles);
   g_test_add_func ("/parts/the window draws what render draws", test_same_picture);
   status = g_test_run ();
   g_remove (views);

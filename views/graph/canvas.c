@@ -111,6 +111,7 @@ ir_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   if (self->content == NULL || !same_camera (&now, &self->content_camera))
     {
       g_clear_pointer (&self->content, gsk_render_node_unref);
+      ir_node_painter_set_scale (self->painter, gtk_widget_get_scale_factor (widget));
       self->content = ir_node_painter_paint (self->painter, gtk_widget_get_pango_context (widget),
                                              &now);
       self->content_camera = now;
@@ -389,6 +390,16 @@ ir_canvas_class_init (IrCanvasClass *klass)
                                          G_TYPE_UINT, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 
+/* What workers draw is there. */
+static void
+on_more_painted (gpointer data)
+{
+  IrCanvas *self = data;
+
+  g_clear_pointer (&self->content, gsk_render_node_unref);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
 static void
 ir_canvas_init (IrCanvas *self)
 {
@@ -398,7 +409,7 @@ ir_canvas_init (IrCanvas *self)
   self->relatives = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->proxies = g_ptr_array_new ();
   self->places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  self->painter = ir_node_painter_new ();
+  self->painter = ir_node_painter_new (on_more_painted, self);
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);

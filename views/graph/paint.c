@@ -3,7 +3,10 @@
 #include "views/graph/paint.h"
 
 #include "core/render/palette.h"
+#include "views/graph/flat.h"
 #include "views/graph/letters.h"
+#include "views/graph/strokes.h"
+#include "views/graph/tiles.h"
 #include "views/graph/tween.h"
 
 #include <math.h>
@@ -32,6 +35,8 @@ struct _IrPainter
   const IrTween *tween; /* (nullable) boxes are on their way */
   double tween_at;      /* 0 … 1 */
   IrLetters *letters;
+  IrTiles *tiles;
+  int scale;          /* px of the device for one */
   GHashTable *texts;  /* text index + 1 -> GskRenderNode */
   GHashTable *arrows; /* direction and colour -> GskRenderNode */
   GHashTable *badges; /* glyph -> GskRenderNode */
@@ -91,11 +96,14 @@ header_colour (const IrNodePainter *self, const IrSceneBox *box, guint32 *text)
 
 /* -- life -- */
 
+/* @changed: called when what workers draw is there: what was painted is to be painted anew */
 IrNodePainter *
-ir_node_painter_new (void)
+ir_node_painter_new (void (*changed) (gpointer data), gpointer data)
 {
   IrNodePainter *self = g_new0 (IrNodePainter, 1);
 
+  self->tiles = ir_tiles_new (changed, data);
+  self->scale = 1;
   self->texts = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
   self->letters = ir_letters_new ();
   self->arrows = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
@@ -114,6 +122,7 @@ forget_nodes (IrNodePainter *self)
 void
 ir_node_painter_free (IrNodePainter *self)
 {
+  g_clear_pointer (&self->tiles, ir_tiles_free);
   g_clear_pointer (&self->letters, ir_letters_free);
   g_clear_pointer (&self->texts, g_hash_table_unref);
   g_clear_pointer (&self->arrows, g_hash_table_unref);
@@ -128,6 +137,17 @@ ir_node_painter_set_scene (IrNodePainter *self, IrScene *scene)
   g_clear_pointer (&self->scene, ir_scene_unref);
   self->scene = scene != NULL ? ir_scene_ref (scene) : NULL;
   g_hash_table_remove_all (self->texts);
+  ir_tiles_forget (self->tiles);
+}
+
+/* px of the device for one of the widget */
+void
+ir_node_painter_set_scale (IrNodePainter *self, int scale)
+{
+  if (self->scale == scale)
+    return;
+  self->scale = scale;
+  ir_tiles_forget (self->tiles);
 }
 
 void
@@ -140,6 +160,7 @@ void
 ir_node_painter_set_dark (IrNodePainter *self, gboolean dark)
 {
   self->dark = dark;
+  ir_tiles_forget (self->tiles);
   forget_nodes (self);
 }
 
@@ -249,69 +270,6 @@ patch_rect (const IrCamera *camera, const IrLayoutRect *r)
 
 /* -- lines -- */
 
-typedef struct
-{
-  GtkSnapshot *snapshot;
-  GdkRGBA colour;
-  double width;       /* whole px */
-  double low;         /* how much of the width lies left of or above the line */
-  const double *dash; /* (nullable) */
-  guint n_dash;
-} Pen;
-
-static void
-fill_rect (const Pen *pen, double x, double y, double width, double height)
-{
-  if (width > 0 && height > 0)
-    gtk_snapshot_append_color (pen->snapshot, &pen->colour,
-                               &GRAPHENE_RECT_INIT (x, y, width, height));
-}
-
-/* From (x0, y0) to (x1, y1), which share x or y. */
-static void
-draw_straight (const Pen *pen, double x0, double y0, double x1, double y1)
-{
-  const gboolean vertical = x0 == x1;
-  const double from = vertical ? MIN (y0, y1) : MIN (x0, x1);
-  const double to = vertical ? MAX (y0, y1) : MAX (x0, x1);
-  double at = from;
-
-  for (guint i = 0; at < to; i++)
-    {
-      const double length = pen->n_dash > 0 ? pen->dash[i % pen->n_dash] : to - from;
-      const double end = MIN (at + length, to);
-
-      if (i % 2 == 0 && vertical)
-        fill_rect (pen, x0 - pen->low, at, pen->width, end - at);
-      else if (i % 2 == 0)
-        fill_rect (pen, at, y0 - pen->low, end - at, pen->width);
-      at = end;
-    }
-}
-
-/* A rounded corner at (x, y): one border node with two sides and one radius. */
-static void
-draw_corner (const Pen *pen, double x, double y, gboolean above, gboolean right, double radius)
-{
-  const double high = pen->width - pen->low;
-  const double x0 = right ? x - pen->low : x - radius, x1 = right ? x + radius : x + high;
-  const double y0 = above ? y - radius : y - pen->low, y1 = above ? y + high : y + radius;
-  const graphene_size_t round_size = { (float) (radius + pen->low), (float) (radius + pen->low) };
-  const graphene_size_t none = { 0, 0 };
-  const GdkRGBA colours[4] = { pen->colour, pen->colour, pen->colour, pen->colour };
-  const float width = (float) pen->width;
-  GskRoundedRect outline;
-
-  gsk_rounded_rect_init (
-      &outline, &GRAPHENE_RECT_INIT (x0, y0, x1 - x0, y1 - y0),
-      !above && right ? &round_size : &none, !above && !right ? &round_size : &none,
-      above && !right ? &round_size : &none, above && right ? &round_size : &none);
-  gtk_snapshot_append_border (pen->snapshot, &outline,
-                              (const float[4]){ above ? 0 : width, right ? 0 : width,
-                                                above ? width : 0, right ? width : 0 },
-                              colours);
-}
-
 static void
 draw_triangle (cairo_t *cr, Direction direction)
 {
@@ -348,7 +306,8 @@ arrow_node (IrNodePainter *self, Direction direction, const GdkRGBA *colour)
 }
 
 static void
-draw_arrow (IrNodePainter *self, const Pen *pen, double zoom, const graphene_point_t *p, guint n)
+draw_arrow (
+    IrNodePainter *self, const IrStroke *pen, double zoom, const graphene_point_t *p, guint n)
 {
   const graphene_point_t *tip = &p[n - 1], *before = &p[n - 2];
   Direction direction;
@@ -362,46 +321,6 @@ draw_arrow (IrNodePainter *self, const Pen *pen, double zoom, const graphene_poi
   gtk_snapshot_scale (pen->snapshot, (float) MAX (zoom, 0.4), (float) MAX (zoom, 0.4));
   gtk_snapshot_append_node (pen->snapshot, arrow_node (self, direction, &pen->colour));
   gtk_snapshot_restore (pen->snapshot);
-}
-
-static double
-segment_length (const graphene_point_t *a, const graphene_point_t *b)
-{
-  return fabs (a->x - b->x) + fabs (a->y - b->y);
-}
-
-/* The radius of the corner at point @i of @p. */
-static double
-bend (const graphene_point_t *p, guint i, guint n, double most)
-{
-  if (i == 0 || i + 1 >= n)
-    return 0;
-  if ((p[i].x == p[i - 1].x) == (p[i].x == p[i + 1].x))
-    return 0;
-  return floor (
-      MIN (most, MIN (segment_length (&p[i - 1], &p[i]), segment_length (&p[i], &p[i + 1])) / 2));
-}
-
-static void
-draw_polyline (const Pen *pen, const graphene_point_t *p, guint n, double most)
-{
-  for (guint i = 0; i + 1 < n; i++)
-    {
-      const double r0 = bend (p, i, n, most), r1 = bend (p, i + 1, n, most);
-      const double dx = p[i + 1].x > p[i].x ? 1 : p[i + 1].x < p[i].x ? -1 : 0;
-      const double dy = p[i + 1].y > p[i].y ? 1 : p[i + 1].y < p[i].y ? -1 : 0;
-
-      draw_straight (pen, p[i].x + dx * r0, p[i].y + dy * r0, p[i + 1].x - dx * r1,
-                     p[i + 1].y - dy * r1);
-      if (r1 > 0)
-        {
-          const graphene_point_t *vertical = p[i].x == p[i + 1].x ? &p[i] : &p[i + 2];
-          const graphene_point_t *horizontal = p[i].x == p[i + 1].x ? &p[i + 2] : &p[i];
-
-          draw_corner (pen, p[i + 1].x, p[i + 1].y,
-                       vertical->y<p[i + 1].y, horizontal->x> p[i + 1].x, r1);
-        }
-    }
 }
 
 /* Points that a rounding moved off the straight are put back on it. */
@@ -432,14 +351,16 @@ draw_line (IrNodePainter *self,
 {
   graphene_point_t p[MAX_POINTS];
   const guint n = screen_points (self, camera, line, p, MAX_POINTS);
-  Pen pen = { .snapshot = snapshot, .colour = *colour, .width = width, .low = floor (width / 2) };
+  IrStroke pen = {
+    .snapshot = snapshot, .colour = *colour, .width = width, .low = floor (width / 2)
+  };
 
   if (n < 2)
     return;
   pen.dash = ir_scene_state_dash (line->state, &pen.n_dash);
   if ((line->kind == IR_SCENE_LINE_CONTROL || line->captured) && pen.n_dash == 0)
     pen.dash = ir_scene_state_dash (IR_SCENE_REMOVED, &pen.n_dash);
-  draw_polyline (&pen, p, n, round (IR_SCENE_BEND * camera->zoom));
+  ir_stroke_polyline (&pen, p, n, round (IR_SCENE_BEND * camera->zoom));
   if (line->kind != IR_SCENE_LINE_PLAIN && line->kind != IR_SCENE_LINE_BRACKET &&
       camera->zoom >= DETAIL_MIN_ZOOM)
     draw_arrow (self, &pen, camera->zoom, p, n);
@@ -476,7 +397,7 @@ box_outline (GskRoundedRect *outline, const IrCamera *camera, const IrSceneBox *
 }
 
 static void
-draw_dashed_outline (const Pen *pen, const GskRoundedRect *outline, IrSceneState state)
+draw_dashed_outline (const IrStroke *pen, const GskRoundedRect *outline, IrSceneState state)
 {
   const graphene_rect_t *r = &outline->bounds;
   const double radius = outline->corner[0].width, half = pen->width / 2;
@@ -513,8 +434,8 @@ draw_border (IrNodePainter *self,
 
   ir_scene_state_dash (box->state, &n_dash);
   if (n_dash > 0 && zoom >= 0.3)
-    draw_dashed_outline (&(Pen){ .snapshot = snapshot, .colour = colour, .width = width }, outline,
-                         box->state);
+    draw_dashed_outline (&(IrStroke){ .snapshot = snapshot, .colour = colour, .width = width },
+                         outline, box->state);
   else
     gtk_snapshot_append_border (snapshot, outline, (const float[4]){ width, width, width, width },
                                 (const GdkRGBA[4]){ colour, colour, colour, colour });
@@ -917,55 +838,25 @@ paint_group_names (IrNodePainter *self,
     }
 }
 
-/* Plain rectangles and straight hairlines, in one cairo node, grouped by colour. */
+/* Plain rectangles and straight hairlines, in one cairo node. */
 static void
 paint_flat (IrNodePainter *self,
             GtkSnapshot *snapshot,
             const IrCamera *camera,
             const Visible *visible)
 {
-  guint n;
-  const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
-  const IrSceneLine *lines = ir_scene_lines (self->scene, &n);
   cairo_t *cr = gtk_snapshot_append_cairo (
       snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) camera->width, (float) camera->height));
 
-  cairo_set_antialias (cr, CAIRO_ANTIALIAS_NONE);
-  cairo_set_line_width (cr, 1);
-  for (int state = IR_SCENE_SAME; state < IR_N_SCENE_STATES; state++)
-    {
-      const GdkRGBA colour = line_colour (self, &(IrSceneLine){ .state = (IrSceneState) state });
-
-      for (guint i = 0; i < visible->lines->len; i++)
-        {
-          const IrSceneLine *line = &lines[g_array_index (visible->lines, gint32, i)];
-          const IrLayoutPoint *p = ir_scene_line_points (self->scene, line);
-
-          if (line->state != (IrSceneState) state || line->n_points < 2)
-            continue;
-          cairo_move_to (cr, screen_x (camera, p[0].x) + 0.5, screen_y (camera, p[0].y) + 0.5);
-          for (guint k = 1; k < line->n_points; k++)
-            cairo_line_to (cr, screen_x (camera, p[k].x) + 0.5, screen_y (camera, p[k].y) + 0.5);
-        }
-      gdk_cairo_set_source_rgba (cr, &colour);
-      cairo_stroke (cr);
-    }
-  for (guint i = 0; i < visible->boxes->len; i++)
-    {
-      const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
-      const graphene_rect_t r = ir_camera_rect (camera, box);
-      guint32 on_header;
-      const GdkRGBA colour = rgba (box->state != IR_SCENE_SAME ? ir_box_border (palette (self), box)
-                                   : box->kind == IR_SCENE_CLUSTER
-                                       ? body_colour (self, box)
-                                       : header_colour (self, box, &on_header),
-                                   1);
-
-      gdk_cairo_set_source_rgba (cr, &colour);
-      cairo_rectangle (cr, r.origin.x, r.origin.y, r.size.width, r.size.height);
-      cairo_fill (cr);
-    }
+  ir_flat_paint (self->scene, palette (self), camera->zoom, round (camera->x), round (camera->y),
+                 visible->boxes, visible->lines, cr);
   cairo_destroy (cr);
+}
+
+static gboolean
+is_flat (const Visible *visible, const IrCamera *camera)
+{
+  return camera->zoom < DETAIL_MIN_ZOOM || visible->boxes->len > MAX_DETAIL_BOXES;
 }
 
 /* Paints background and picture; what is outside the viewport is left out. Returns the node;
@@ -991,7 +882,10 @@ ir_node_painter_paint (IrNodePainter *self, PangoContext *pango, const IrCamera 
   ir_scene_foreach_in_rect (self->scene, &grown, collect, &visible);
   leave_out_other_side (self, &visible);
   self->zoom = camera->zoom;
-  if (camera->zoom < DETAIL_MIN_ZOOM || visible.boxes->len > MAX_DETAIL_BOXES)
+  if (is_flat (&visible, camera) && self->sides == IR_SCENE_BOTH_SIDES &&
+      ir_tiles_are_wanted (self->scene)) /* tiles have both sides */
+    ir_tiles_paint (self->tiles, snapshot, self->scene, self->dark, self->scale, camera);
+  else if (is_flat (&visible, camera))
     paint_flat (self, snapshot, camera, &visible);
   else
     paint_detailed (self, snapshot, pango, camera, &visible);

@@ -17,10 +17,11 @@ typedef struct
   double width, height; /* px, of the viewport */
 } IrCamera;
 
-IrNodePainter *ir_node_painter_new (void);
+IrNodePainter *ir_node_painter_new (void (*changed) (gpointer data), gpointer data);
 void ir_node_painter_free (IrNodePainter *painter);
 void ir_node_painter_set_scene (IrNodePainter *painter, IrScene *scene); /* (nullable) */
 void ir_node_painter_set_sides (IrNodePainter *painter, IrSceneSides sides);
+void ir_node_painter_set_scale (IrNodePainter *painter, int scale);
 void ir_node_painter_set_dark (IrNodePainter *painter, gboolean dark);
 struct _IrTween;
 void ir_node_painter_set_tween (IrNodePainter *painter, const struct _IrTween *tween, double t);

@@ -789,6 +789,51 @@ line_meets (const IrScene *scene, const IrSceneLine *line, const IrLayoutRect *r
   return FALSE;
 }
 
+#define MANY_ITEMS 4000 /* more are put in order by marks, as sorting them would take a frame */
+
+static GArray *
+sort_items (const IrScene *scene, const CellRange *range)
+{
+  GArray *items = g_array_new (FALSE, FALSE, sizeof (guint32));
+  guint n = 0;
+
+  for (gint32 row = range->y0; row <= range->y1; row++)
+    for (gint32 column = range->x0; column <= range->x1; column++)
+      {
+        gsize cell = (gsize) row * (gsize) scene->n_columns + (gsize) column;
+        g_array_append_vals (items, scene->cell_items + scene->cell_start[cell],
+                             (guint) (scene->cell_start[cell + 1] - scene->cell_start[cell]));
+      }
+  g_array_sort (items, compare_items);
+  for (guint i = 0; i < items->len; i++)
+    if (n == 0 || g_array_index (items, guint32, n - 1) != g_array_index (items, guint32, i))
+      g_array_index (items, guint32, n++) = g_array_index (items, guint32, i);
+  g_array_set_size (items, n);
+  return items;
+}
+
+/* The same, in time that is linear in the scene. */
+static GArray *
+mark_items (const IrScene *scene, const CellRange *range)
+{
+  const guint n = 2 * MAX (scene->boxes->len, scene->lines->len);
+  g_autofree guint8 *marks = g_new0 (guint8, n + 1);
+  GArray *items = g_array_new (FALSE, FALSE, sizeof (guint32));
+
+  for (gint32 row = range->y0; row <= range->y1; row++)
+    {
+      const gsize first = (gsize) row * (gsize) scene->n_columns;
+
+      for (gsize k = scene->cell_start[first + (gsize) range->x0];
+           k < scene->cell_start[first + (gsize) range->x1 + 1]; k++)
+        marks[scene->cell_items[k]] = 1;
+    }
+  for (guint32 i = 0; i < n; i++)
+    if (marks[i])
+      g_array_append_val (items, i);
+  return items;
+}
+
 /**
  * ir_scene_foreach_in_rect:
  * @scene: a finished scene
@@ -803,25 +848,20 @@ ir_scene_foreach_in_rect (const IrScene *scene,
                           IrSceneFunc func,
                           gpointer data)
 {
-  g_autoptr (GArray) items = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autoptr (GArray) items = NULL;
+  gsize n_items = 0;
 
   if (!scene->finished)
     return;
   CellRange range = cells_of (scene, rect->x, rect->y, rect->width, rect->height);
   for (gint32 row = range.y0; row <= range.y1; row++)
-    for (gint32 column = range.x0; column <= range.x1; column++)
-      {
-        gsize cell = (gsize) row * (gsize) scene->n_columns + (gsize) column;
-        g_array_append_vals (items, scene->cell_items + scene->cell_start[cell],
-                             (guint) (scene->cell_start[cell + 1] - scene->cell_start[cell]));
-      }
-  g_array_sort (items, compare_items);
+    n_items += scene->cell_start[(gsize) row * (gsize) scene->n_columns + (gsize) range.x1 + 1] -
+               scene->cell_start[(gsize) row * (gsize) scene->n_columns + (gsize) range.x0];
+  items = n_items > MANY_ITEMS ? mark_items (scene, &range) : sort_items (scene, &range);
   for (guint i = 0; i < items->len; i++)
     {
       guint32 item = g_array_index (items, guint32, i);
       gint32 index = (gint32) (item >> 1);
-      if (i > 0 && g_array_index (items, guint32, i - 1) == item)
-        continue;
       if (item & 1)
         {
           if (line_meets (scene, &g_array_index (scene->lines, IrSceneLine, index), rect))

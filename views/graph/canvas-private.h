@@ -60,6 +60,7 @@ struct _IrCanvas
   GArray *relatives;      /* of gint32: boxes of what the selected node comes from or became */
   GPtrArray *proxies;     /* of IrNodeProxy, (transfer none) */
   guint sync_timeout;
+  gint64 synced_us; /* when there were proxies last */
   IrCamera sync_camera; /* that the proxies were made for */
 };
 

@@ -36,6 +36,7 @@ struct _IrPainter
   double tween_at;      /* 0 … 1 */
   IrLetters *letters;
   IrTiles *tiles;
+  GArray *groups;     /* of gint32: boxes that have titles far out */
   int scale;          /* px of the device for one */
   GHashTable *texts;  /* text index + 1 -> GskRenderNode */
   GHashTable *arrows; /* direction and colour -> GskRenderNode */
@@ -103,6 +104,7 @@ ir_node_painter_new (void (*changed) (gpointer data), gpointer data)
   IrNodePainter *self = g_new0 (IrNodePainter, 1);
 
   self->tiles = ir_tiles_new (changed, data);
+  self->groups = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->scale = 1;
   self->texts = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
   self->letters = ir_letters_new ();
@@ -123,6 +125,7 @@ void
 ir_node_painter_free (IrNodePainter *self)
 {
   g_clear_pointer (&self->tiles, ir_tiles_free);
+  g_clear_pointer (&self->groups, g_array_unref);
   g_clear_pointer (&self->letters, ir_letters_free);
   g_clear_pointer (&self->texts, g_hash_table_unref);
   g_clear_pointer (&self->arrows, g_hash_table_unref);
@@ -131,11 +134,24 @@ ir_node_painter_free (IrNodePainter *self)
   g_free (self);
 }
 
+static void
+find_groups (IrNodePainter *self)
+{
+  guint n = 0;
+  const IrSceneBox *boxes = self->scene != NULL ? ir_scene_boxes (self->scene, &n) : NULL;
+
+  g_array_set_size (self->groups, 0);
+  for (gint32 i = 0; i < (gint32) n; i++)
+    if (boxes[i].kind == IR_SCENE_CLUSTER || boxes[i].kind == IR_SCENE_FOLD)
+      g_array_append_val (self->groups, i);
+}
+
 void
 ir_node_painter_set_scene (IrNodePainter *self, IrScene *scene)
 {
   g_clear_pointer (&self->scene, ir_scene_unref);
   self->scene = scene != NULL ? ir_scene_ref (scene) : NULL;
+  find_groups (self);
   g_hash_table_remove_all (self->texts);
   ir_tiles_forget (self->tiles);
 }
@@ -823,17 +839,19 @@ static void
 paint_group_names (IrNodePainter *self,
                    GtkSnapshot *snapshot,
                    PangoContext *pango,
-                   const IrCamera *camera,
-                   const Visible *visible)
+                   const IrCamera *camera)
 {
+  const IrLayoutRect world = ir_camera_world (camera);
   guint n;
   const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
 
-  for (guint i = 0; i < visible->boxes->len; i++)
+  for (guint i = 0; i < self->groups->len; i++)
     {
-      const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
+      const IrSceneBox *box = &boxes[g_array_index (self->groups, gint32, i)];
 
-      if (box->kind == IR_SCENE_CLUSTER || box->kind == IR_SCENE_FOLD)
+      if (ir_scene_shows_box (self->sides, box) && box->x < world.x + world.width &&
+          box->x + box->width > world.x && box->y < world.y + world.height &&
+          box->y + box->height > world.y)
         paint_name (self, snapshot, pango, camera, box);
     }
 }
@@ -853,10 +871,36 @@ paint_flat (IrNodePainter *self,
   cairo_destroy (cr);
 }
 
+/* Tiles have both sides of a difference. */
 static gboolean
-is_flat (const Visible *visible, const IrCamera *camera)
+takes_tiles (const IrNodePainter *self)
 {
-  return camera->zoom < DETAIL_MIN_ZOOM || visible->boxes->len > MAX_DETAIL_BOXES;
+  return self->sides == IR_SCENE_BOTH_SIDES && ir_tiles_are_wanted (self->scene);
+}
+
+static void
+paint_visible (IrNodePainter *self,
+               GtkSnapshot *snapshot,
+               PangoContext *pango,
+               const IrCamera *camera)
+{
+  const IrLayoutRect world = ir_camera_world (camera);
+  const double margin = (BADGE_RADIUS + 2) * MAX (1, 1 / camera->zoom);
+  const IrLayoutRect grown = { world.x - margin, world.y - margin, world.width + 2 * margin,
+                               world.height + 2 * margin };
+  Visible visible = { g_array_new (FALSE, FALSE, sizeof (gint32)),
+                      g_array_new (FALSE, FALSE, sizeof (gint32)) };
+
+  ir_scene_foreach_in_rect (self->scene, &grown, collect, &visible);
+  leave_out_other_side (self, &visible);
+  if (camera->zoom >= DETAIL_MIN_ZOOM && visible.boxes->len <= MAX_DETAIL_BOXES)
+    paint_detailed (self, snapshot, pango, camera, &visible);
+  else if (takes_tiles (self))
+    ir_tiles_paint (self->tiles, snapshot, self->scene, self->dark, self->scale, camera);
+  else
+    paint_flat (self, snapshot, camera, &visible);
+  g_array_unref (visible.boxes);
+  g_array_unref (visible.lines);
 }
 
 /* Paints background and picture; what is outside the viewport is left out. Returns the node;
@@ -866,33 +910,19 @@ ir_node_painter_paint (IrNodePainter *self, PangoContext *pango, const IrCamera 
 {
   GtkSnapshot *snapshot = gtk_snapshot_new ();
   const GdkRGBA background = rgba (palette (self)->background, 1);
-  const IrLayoutRect world = ir_camera_world (camera);
-  const double margin = (BADGE_RADIUS + 2) * MAX (1, 1 / camera->zoom);
-  const IrLayoutRect grown = { world.x - margin, world.y - margin, world.width + 2 * margin,
-                               world.height + 2 * margin };
-  Visible visible;
 
   gtk_snapshot_append_color (
       snapshot, &background,
       &GRAPHENE_RECT_INIT (0, 0, (float) camera->width, (float) camera->height));
   if (self->scene == NULL)
     return gtk_snapshot_free_to_node (snapshot);
-  visible.boxes = g_array_new (FALSE, FALSE, sizeof (gint32));
-  visible.lines = g_array_new (FALSE, FALSE, sizeof (gint32));
-  ir_scene_foreach_in_rect (self->scene, &grown, collect, &visible);
-  leave_out_other_side (self, &visible);
   self->zoom = camera->zoom;
-  if (is_flat (&visible, camera) && self->sides == IR_SCENE_BOTH_SIDES &&
-      ir_tiles_are_wanted (self->scene)) /* tiles have both sides */
+  if (camera->zoom < DETAIL_MIN_ZOOM && takes_tiles (self))
     ir_tiles_paint (self->tiles, snapshot, self->scene, self->dark, self->scale, camera);
-  else if (is_flat (&visible, camera))
-    paint_flat (self, snapshot, camera, &visible);
   else
-    paint_detailed (self, snapshot, pango, camera, &visible);
+    paint_visible (self, snapshot, pango, camera);
   if (ir_scene_detail (camera->zoom) != IR_SCENE_DETAIL_ALL)
-    paint_group_names (self, snapshot, pango, camera, &visible);
-  g_array_unref (visible.boxes);
-  g_array_unref (visible.lines);
+    paint_group_names (self, snapshot, pango, camera);
   return gtk_snapshot_free_to_node (snapshot);
 }
 

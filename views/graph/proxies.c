@@ -9,6 +9,7 @@
 
 #define MAX_PROXIES   200
 #define SYNC_DELAY_MS 40
+#define SYNC_LEAST_MS 200 /* from one time to the next, while the camera moves */
 
 static char *
 box_label (IrCanvas *self, const IrSceneBox *box)
@@ -85,6 +86,7 @@ canvas_sync_proxies (IrCanvas *self)
   const GtkBitset *selection = ir_session_get_selection (self->session);
 
   g_clear_handle_id (&self->sync_timeout, g_source_remove);
+  self->synced_us = g_get_monotonic_time ();
   self->proxies = g_ptr_array_new ();
   if (canvas_scene (self) != NULL)
     ir_scene_foreach_in_rect (canvas_scene (self), &world, collect_boxes, boxes);
@@ -128,8 +130,13 @@ on_sync_timeout (gpointer data)
 {
   IrCanvas *self = data;
 
+  const gint64 now = g_get_monotonic_time ();
+
   self->sync_timeout = 0;
-  canvas_sync_proxies (self);
+  if (now - self->synced_us > SYNC_LEAST_MS * 1000)
+    canvas_sync_proxies (self);
+  else
+    canvas_queue_sync (self);
   g_signal_emit_by_name (self, "moved");
   if (self->zoom_to_tell)
     g_signal_emit_by_name (self, "zoomed");

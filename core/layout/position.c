@@ -18,17 +18,28 @@
 #include <math.h>
 
 #define EDGE_GAP      14.0
+#define BUNDLE_GAP    4.0 /* px between long lines that run side by side */
+#define MIN_BUNDLED   3   /* layers that such a line passes */
 #define SEEDED_WEIGHT 1e9
 #define MAX_LONG      4    /* nets beside a waist */
 #define SPINE_SLACK   40.0 /* px that a spine may wander */
 
-/* Least distance of the two centres, px */
+/* Whether a vertex is where a line passes that passes several layers. */
+static gboolean
+is_of_long_line (const IrFlat *flat, const IrFlatVertex *v)
+{
+  return v->kind == IR_FLAT_TRUNK && v->net >= 0 && flat->nets[v->net].n_trunk >= MIN_BUNDLED;
+}
+
+/* Least distance of the two centres, px: long lines beside each other run as a bundle. */
 double
 ir_flat_gap (const IrFlat *flat, const IrFlatVertex *a, const IrFlatVertex *b)
 {
   double gap = flat->box_gap;
 
-  if (a->kind != IR_FLAT_BOX || b->kind != IR_FLAT_BOX)
+  if (is_of_long_line (flat, a) && is_of_long_line (flat, b))
+    gap = BUNDLE_GAP;
+  else if (a->kind != IR_FLAT_BOX || b->kind != IR_FLAT_BOX)
     gap = EDGE_GAP;
   return (a->width + b->width) / 2 + gap;
 }

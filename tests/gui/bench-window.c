@@ -64,9 +64,10 @@ end (Meter *meter, const char *phase)
 {
   const double ms = (double) (g_get_monotonic_time () - meter->start_us) / 1000;
 
-  g_print ("%-20s %9.1f ms, longest gap %7.1f ms", phase, ms, (double) meter->longest_us / 1000);
+  g_print ("%-20s %9.1f ms, longest gap %7.1f ms, main thread %7.1f ms", phase, ms,
+           (double) meter->longest_us / 1000, thread_cpu_ms () - meter->cpu_ms);
   if (meter->n_frames > 0)
-    g_print (", %.1f frames/s, %.1f ms of the main thread each", meter->n_frames / ms * 1000,
+    g_print (", %.1f frames/s, %.1f ms each", meter->n_frames / ms * 1000,
              (thread_cpu_ms () - meter->cpu_ms) / meter->n_frames);
   g_print ("\n");
 }
@@ -289,6 +290,11 @@ measure_pictures (GtkWidget *canvas, IrSession *session, Meter *meter)
     return;
   show_boxes (IR_CANVAS (canvas), 2000);
   measure_panning (canvas, meter, "pan, 2,000");
+  ir_canvas_zoom_to (IR_CANVAS (canvas), 0.2);
+  settle (300);
+  g_print ("             %u boxes in sight at 20 %%, with names\n",
+           boxes_in_sight (IR_CANVAS (canvas)));
+  measure_panning (canvas, meter, "pan, names");
   begin (meter);
   ir_session_set_overlay (session, "flops");
   wait_picture (session);

@@ -389,6 +389,49 @@ test_style (void)
   g_assert_true (find_box (scene, "Mul")->dimmed);
 }
 
+static const char *const late =
+    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+    "late (float[4] x) => (float[16] y) {\n"
+    "  a = Relu (x)\n  b = Tanh (a)\n  c = Exp (b)\n  d = Abs (c)\n  e = Neg (d)\n  f = Exp (e)\n"
+    "  g = Abs (f)\n  h = Neg (g)\n  y = Concat <axis = 0> (a, b, c, h)\n}\n";
+
+static int
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  const double x = *(const double *) a, y = *(const double *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* Values that are read late go down beside each other, close together. */
+static void
+test_bundles (void)
+{
+  g_autoptr (IrScene) scene = draw (late, NULL);
+  guint n;
+  const IrSceneLine *lines = ir_scene_lines (scene, &n);
+  g_autoptr (GArray) places = g_array_new (FALSE, FALSE, sizeof (double));
+
+  check_scene (scene);
+  for (guint i = 0; i < n; i++)
+    {
+      const IrLayoutPoint *p = ir_scene_line_points (scene, &lines[i]);
+
+      for (guint k = 0; k + 1 < lines[i].n_points; k++)
+        if (p[k + 1].y - p[k].y > 300)
+          g_array_append_val (places, p[k].x);
+    }
+  g_array_sort (places, compare_doubles);
+  g_assert_cmpuint (places->len, ==, 3);
+  for (guint i = 1; i < places->len; i++)
+    {
+      const double gap = g_array_index (places, double, i) - g_array_index (places, double, i - 1);
+
+      g_assert_cmpfloat (gap, >=, 4); /* told apart */
+      g_assert_cmpfloat (gap, <=, 8);
+    }
+}
+
 static void
 test_same_model_same_text (void)
 {
@@ -723,6 +766,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/a closed node is one box", test_folded_subgraphs);
   g_test_add_func ("/scene/problems are badges with a text", test_problems);
   g_test_add_func ("/scene/an overlay tints and labels", test_style);
+  g_test_add_func ("/scene/long lines run in bundles", test_bundles);
   g_test_add_func ("/scene/the same model gives the same text", test_same_model_same_text);
   g_test_add_func ("/scene/places are kept from scene to scene", test_places_are_kept);
   g_test_add_func ("/scene/a diff is the union of both, with states", test_diff);

@@ -10,6 +10,7 @@
 #define MOST_WIDTH  180.0 /* px */
 #define MOST_HEIGHT 130.0
 #define LEAST       40.0
+#define MANY        2000 /* boxes */
 #define MOST_PART   0.92 /* of the picture in sight: then there is nothing to be found here */
 
 struct _IrMinimap
@@ -40,6 +41,8 @@ paint_boxes (IrMinimap *self, cairo_t *cr, const IrScene *scene)
   guint n;
   const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
 
+  if (n > MANY) /* less than a px each */
+    cairo_set_antialias (cr, CAIRO_ANTIALIAS_NONE);
   for (guint i = 0; i < n; i++)
     {
       const IrSceneBox *b = &boxes[i];

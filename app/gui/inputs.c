@@ -5,6 +5,7 @@
 #include "app/gui/data-sets.h"
 #include "app/gui/input-row.h"
 #include "app/gui/sizes.h"
+#include "core/exec/eval/given.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
 #include "views/session/runs.h"
@@ -75,6 +76,45 @@ ir_inputs_leave_choice (IrSession *session)
         return TRUE;
     }
   return FALSE;
+}
+
+/* Kind of contents that a file may have; (nullable): a graph, or nothing that is known. */
+static const char *
+kind_of (const char *path)
+{
+  static const char *const tensors[] = { ".npy", ".pb", ".npz", NULL };
+  g_autofree char *type = g_content_type_guess (path, NULL, 0, NULL);
+
+  for (guint i = 0; tensors[i] != NULL; i++)
+    if (g_str_has_suffix (path, tensors[i]))
+      return ir_given_name (IR_GIVEN_FILE);
+  return g_content_type_is_a (type, "image/*") || g_str_has_prefix (type, "image/")
+             ? ir_given_name (IR_GIVEN_PICTURE)
+             : NULL;
+}
+
+char *
+ir_inputs_take_file (IrSession *session, const char *path, GError **error)
+{
+  const char *kind = ir_session_is_empty (session) ? NULL : kind_of (path);
+  const IrGraph *graph = kind != NULL ? ir_session_get_original (session)->main : NULL;
+  GError *why = NULL;
+
+  for (guint i = 0; graph != NULL && i < ir_graph_n_inputs (graph); i++)
+    {
+      const IrValue *input = ir_graph_input (graph, i);
+
+      if (input == NULL || input->initializer != NULL)
+        continue;
+      if (ir_session_give_input (session, input->id, kind, path, why == NULL ? &why : NULL))
+        {
+          g_clear_error (&why);
+          return g_strdup (input->name);
+        }
+    }
+  if (why != NULL)
+    g_propagate_error (error, why);
+  return NULL;
 }
 
 /* Shows the inputs of the open graph; changes take effect with the next run. */

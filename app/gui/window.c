@@ -359,6 +359,26 @@ open_pair (IrWindow *self, gpointer paths)
   ir_window_show_view (self, "differences");
 }
 
+/* A picture or a tensor is for the graph that is open. FALSE: it is neither. */
+static gboolean
+drop_contents (IrWindow *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file), *name = NULL;
+  g_autofree char *input = NULL, *text = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (path == NULL)
+    return FALSE;
+  input = ir_inputs_take_file (self->session, path, &error);
+  if (input == NULL && error == NULL)
+    return FALSE;
+  name = g_path_get_basename (path);
+  text = input != NULL ? g_strdup_printf ("%s is given %s, from the next run on", input, name)
+                       : g_strdup (error->message);
+  g_signal_emit_by_name (self->session, "message", text);
+  return TRUE;
+}
+
 static gboolean
 on_drop (GtkDropTarget *target, const GValue *value, double x, double y, gpointer user_data)
 {
@@ -366,6 +386,8 @@ on_drop (GtkDropTarget *target, const GValue *value, double x, double y, gpointe
 
   if (files == NULL)
     return FALSE;
+  if (files->next == NULL && drop_contents (IR_WINDOW (user_data), files->data))
+    return TRUE;
   if (files->next == NULL)
     ir_window_open (IR_WINDOW (user_data), files->data);
   else

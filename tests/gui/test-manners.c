@@ -8,6 +8,7 @@
 #include "app/gui/window.h"
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
+#include "views/session/act.h"
 #include "views/session/debug.h"
 #include "views/nodes/node-list.h"
 #include "views/session/file.h"
@@ -203,6 +204,10 @@ test_unchecked (void)
   g_assert_cmpint (ir_history_step (ir_session_get_history (session), 1)->proof.verdict, ==,
                    IR_VERDICT_EXACT);
   g_assert_false (gtk_widget_get_visible (gtk_widget_get_parent (check)));
+  /* what is done by hand is nothing to check */
+  ir_session_act (session, (const char *const[]){ "rename-value", "y", "z", NULL });
+  wait_for ("the edit", is_open_and_idle, session);
+  g_assert_cmpuint (ir_session_n_unproved (session, &large), ==, 0);
   gtk_window_destroy (GTK_WINDOW (window));
   settle (50);
 }

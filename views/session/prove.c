@@ -111,6 +111,15 @@ clear_all (gpointer data)
   g_mutex_clear (&request->lock);
 }
 
+/* What is done by hand is not meant to leave values as they are. */
+static gboolean
+needs_verdict (const IrModel *model, guint index)
+{
+  const IrStep *step = ir_history_step (model, index);
+
+  return step->proof.verdict == IR_VERDICT_NONE && step->step_class != IR_CLASS_EDIT;
+}
+
 static gpointer
 run_prove_all (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
@@ -131,7 +140,7 @@ run_prove_all (IrJob *job, gpointer data, GCancellable *cancellable, GError **er
                                                request->proofs->len);
       IrProof proof;
 
-      if (ir_history_step (model, step)->proof.verdict != IR_VERDICT_NONE)
+      if (!needs_verdict (model, step))
         continue;
       ir_job_report (job, (double) n_done++ / request->n_unproved, text);
       if (g_cancellable_set_error_if_cancelled (cancellable, error) ||
@@ -214,7 +223,7 @@ static const IrWork prove_all_work = {
  * ir_session_n_unproved:
  * @large: (out): whether the graph is too large for that to be done by itself
  *
- * Returns: how many steps have no verdict
+ * Returns: how many steps of passes have no verdict
  */
 guint
 ir_session_n_unproved (IrSession *self, gboolean *large)
@@ -226,7 +235,7 @@ ir_session_n_unproved (IrSession *self, gboolean *large)
 
   *large = model != NULL && ir_history_is_large (model);
   for (guint step = 1; model != NULL && step <= ir_history_n_steps (model); step++)
-    n += ir_history_step (model, step)->proof.verdict == IR_VERDICT_NONE;
+    n += needs_verdict (model, step);
   return n;
 }
 

@@ -7,12 +7,16 @@
 #include "app/cli/train-log.h"
 #include "core/exec/train/rate.h"
 #include "core/exec/train/samples.h"
+#include "core/grad/loss.h"
 #include "core/io/io.h"
 #include "passes/rewrites/gradient.h"
 #include "passes/training/training.h"
 
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_BATCH 32
 
@@ -148,6 +152,10 @@ check_options (const Options *options, GError **error)
     return fail (error, "--batch, --epochs and --seed must not be negative");
   if (!g_str_has_suffix (options->output, ".onnx"))
     return fail (error, "-o %s: a trained network is written as .onnx", options->output);
+  g_autofree char *folder = g_path_get_dirname (options->output);
+  if (g_access (folder, W_OK) != 0) /* before hours of training */
+    return fail (error, "-o %s: its folder cannot be written to (%s)", options->output,
+                 g_strerror (errno));
   return TRUE;
 }
 
@@ -393,8 +401,7 @@ make_all (Job *job, GError **error)
 {
   const Options *options = job->options;
   g_autoptr (IrSamples) samples = ir_samples_new ((guint64) options->seed);
-  const IrValue *value = ir_graph_find_value (job->model->main, options->loss);
-  gboolean added = value == NULL;
+  gboolean added = ir_loss_find (options->loss) != NULL;
   double scale = 1;
   g_autofree char *freeze = options->freeze != NULL ? g_strjoinv (",", options->freeze)
                                                     : g_strdup ("");

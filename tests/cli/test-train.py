@@ -205,6 +205,8 @@ def _refused():
                        ((*SAMPLES, '--momentum', '0.9'), 'only sgd has a momentum')):
         code, _, err = irscope('train', DIGITS, *more, *base)
         assert code in (2, 3) and says in err and not os.path.exists(path('no.onnx')), (more, code, err)
+    code, _, err = irscope('train', DIGITS, *SAMPLES, *base[:-1], path('nowhere/no.onnx'))
+    assert code == 2 and 'its folder cannot be written to' in err, (code, err)
     bad = npy('bad.npy', '<f4', (70, 2), [0] * 20 + [float('nan')] + [0] * 119)
     code, _, err = irscope('train', LINE, '--data', 'x=' + bad, '--target', Y, '--loss', 'mse', '--optimizer', 'sgd', '--rate',
                            '0.1', '--batch', '10', '-o', path('no.onnx'))

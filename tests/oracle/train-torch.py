@@ -141,9 +141,10 @@ def compare(options, method, dtype, rows, epochs, limit):
         error = np.abs(ours[name].reshape(wanted.shape) - wanted).max() / scale
         if not error <= worst:
             worst, where = error, name
-    good = worst <= limit
+    moved = min(np.abs(wanted - weights[name].reshape(wanted.shape)).max() for name, wanted in theirs.items())
+    good = worst <= limit and moved > 1e-4
     print(f"{'ok' if good else 'NOT OK':7}{method:11} {np.dtype(dtype).name}, {rows // BATCH * epochs:3} steps: "
-          f"{worst:.2e} at {where} (limit {limit:g})", flush=True)
+          f"{worst:.2e} at {where} (limit {limit:g}), all moved by {moved:.2g} or more", flush=True)
     return good
 
 

@@ -75,8 +75,8 @@ number = 0
 LEFT = (
     ('MaxPool', 'g (float[1,2,6,6] x) => (float[1,2,4,4] y, float[1,2,6,6] z) '
      '{ y = MaxPool <kernel_shape: ints = [2, 2], dilations: ints = [2, 2]> (x)  z = Relu (x) }'),
-    ('BatchNormalization', 'g (float[2,3,4] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4] y, float[2,3,4] z) '
-     '{ y, m1, v1 = BatchNormalization <training_mode: int = 1> (x, s, b, m, v)  z = Relu (x) }'),
+    ('MaxPool', 'g (float[1,2,6,6] x) => (float[1,2,5,5] y, int64[1,2,5,5] i, float[1,2,6,6] z) '
+     '{ y, i = MaxPool <kernel_shape: ints = [2, 2], storage_order: int = 1> (x)  z = Relu (x) }'),
     ('TopK', 'g (float[0,4] x) => (float[0,2] y, float[0,4] z) <int64[1] k = {2}> '
      '{ y, i = TopK (x, k)  z = Relu (x) }'),
 )

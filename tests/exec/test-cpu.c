@@ -422,6 +422,40 @@ make_conv (Case *c, const IrOp *op)
     ir_edit_set_input (c->b.edit, c->node, i, inputs[i]);
 }
 
+/* An infinity that meets the zeros of the padding gives NaN, or is skipped: none is given. */
+static void
+make_conv_grad_weight (Case *c, const IrOp *op)
+{
+  guint n = (guint) pick (c, 1, 3);
+  gint64 group = chance (c, 0.4) ? pick (c, 2, 3) : 1, x[5], dy[5], w[3];
+  gint64 strides[3], dilations[3], pads[6] = { 0 };
+  IrValue *inputs[2];
+
+  c->special = FALSE;
+  x[0] = dy[0] = pick (c, 1, 3);
+  x[1] = group * pick (c, 1, 4);
+  dy[1] = group * pick (c, 1, 5);
+  for (guint i = 0; i < n; i++)
+    {
+      w[i] = pick (c, 1, 3);
+      strides[i] = pick (c, 1, 2);
+      dilations[i] = pick (c, 1, 2);
+      gint64 reach = (w[i] - 1) * dilations[i] + 1;
+      pads[i] = pick (c, 0, reach - 1);
+      pads[n + i] = pick (c, 0, reach - 1);
+      x[i + 2] = reach + pick (c, 0, 6);
+      dy[i + 2] = (x[i + 2] + pads[i] + pads[n + i] - reach) / strides[i] + 1;
+    }
+  inputs[0] = operand (c, "x", n + 2, x);
+  inputs[1] = operand (c, "dy", n + 2, dy);
+  make_node (c, op, inputs, 2);
+  set_ints (c, "kernel_shape", w, n);
+  set_ints (c, "strides", strides, n);
+  set_ints (c, "dilations", dilations, n);
+  set_ints (c, "pads", pads, 2 * n);
+  set_int (c, "group", group);
+}
+
 /* -- attention -- */
 
 static IrValue *
@@ -947,6 +981,7 @@ static const struct
   { IR_FAMILY_NORM, "InstanceNormalization", make_group_norm },
   { IR_FAMILY_NORM, "GroupNormalization", make_group_norm },
   { IR_FAMILY_NORM, "LRN", make_local_norm },
+  { IR_FAMILY_FUSED, "ConvGradWeight", make_conv_grad_weight },
   { IR_FAMILY_FUSED, "Conv", make_conv },
   { IR_FAMILY_FUSED, "Gemm", make_gemm },
   { IR_FAMILY_FUSED, "MatMul", make_matmul },

@@ -131,4 +131,5 @@ const IrPass ir_pass_to_inference = {
       "x -> BatchNormalization (training) -> y, mean, var\nx -> BatchNormalization -> y",
   .run = run,
   .documented_rules = rules,
+  .once = TRUE,
 };

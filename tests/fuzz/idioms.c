@@ -432,7 +432,7 @@ collect (gboolean once)
     {
       const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
                                                     : passes[i]->documented_rules;
-      if (passes[i]->once) /* adds to the graph: see tests/rules/test-gradient-pass.c */
+      if (passes[i]->once) /* see tests/rules/test-gradient-pass.c, test-training.c */
         continue;
       for (; rule != NULL && rule->name != NULL; rule++)
         {

@@ -568,6 +568,90 @@ make_attention (Case *c, const IrOp *op)
   attention_attrs (c, packed, q[1], kv_heads);
 }
 
+static IrValue *
+bytes_operand (Case *c, const char *name, guint rank, const gint64 *dims)
+{
+  IrTensor *tensor = ir_tensor_new_alloc (IR_DTYPE_UINT8, rank, dims, NULL);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    ((guint8 *) ir_tensor_data_writable (tensor))[i] = (guint8) pick (c, 0, 255);
+  return number_operand (c, name, rank == 3 ? "uint8[?,?,?]" : "uint8[?]", tensor);
+}
+
+/* Blocks of few bits, the last of which may be cut; zero points packed, real or none. */
+static void
+make_n_bits (Case *c, const IrOp *op)
+{
+  gint64 bits = chance (c, 0.6) ? 4 : 8, block = 16 << pick (c, 0, 2), zeros = pick (c, 0, 2);
+  gint64 k = pick (c, 1, chance (c, 0.2) ? 300 : 70), n = pick (c, 1, chance (c, 0.2) ? 150 : 9);
+  gint64 a[] = { pick (c, 1, 3), pick (c, 1, chance (c, 0.3) ? 40 : 3), k };
+  gint64 blocks = (k + block - 1) / block, b[] = { n, blocks, block * bits / 8 };
+  gint64 scales[] = { n, blocks }, packed = n * ((blocks * bits + 7) / 8);
+  IrValue *inputs[6] = { operand (c, "a", 3, a), bytes_operand (c, "b", 3, b),
+                         operand (c, "scales", 2, scales) };
+
+  if (zeros > 0)
+    inputs[3] = zeros == 1 ? bytes_operand (c, "zeros", 1, &packed)
+                           : operand (c, "zeros", 2, scales);
+  if (chance (c, 0.4))
+    inputs[5] = operand (c, "bias", 1, &n);
+  make_node (c, op, inputs, 6);
+  set_int (c, "K", k);
+  set_int (c, "N", n);
+  set_int (c, "bits", bits);
+  set_int (c, "block_size", block);
+}
+
+static IrValue *
+lengths_operand (Case *c, const char *name, gint64 n, gint64 low, gint64 high)
+{
+  IrTensor *tensor = ir_tensor_new_alloc (IR_DTYPE_INT32, n > 0, &n, NULL);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    ((gint32 *) ir_tensor_data_writable (tensor))[i] = pick (c, (gint) low, (gint) high);
+  return number_operand (c, name, n > 0 ? "int32[?]" : "int32[]", tensor);
+}
+
+/* Prompts, and new positions behind caches that are filled up to lengths of their own. */
+static void
+make_grouped (Case *c, const IrOp *op)
+{
+  gint64 kv = pick (c, 1, 3), heads = kv * pick (c, 1, 3), size = 2 * pick (c, 1, 9);
+  gint64 batch = pick (c, 1, 3), room = pick (c, 2, chance (c, 0.2) ? 90 : 12);
+  gint64 length = chance (c, 0.5) ? 1 : pick (c, 1, (gint) room);
+  gint64 total = chance (c, 0.4) ? length : pick (c, (gint) length, (gint) room);
+  gboolean packed = chance (c, 0.3), turns = chance (c, 0.5);
+  gint64 q[] = { batch, length, (packed ? heads + 2 * kv : heads) * size };
+  gint64 k[] = { batch, length, kv * size }, cache[] = { batch, kv, room, size };
+  gint64 angles[] = { room, size / 2 }, bias[] = { 1, heads, length, total };
+  IrValue *inputs[12] = { operand (c, "query", 3, q) };
+
+  c->special = FALSE;
+  for (guint i = 1; i < 3 && !packed; i++)
+    inputs[i] = operand (c, i == 1 ? "key" : "value", 3, k);
+  for (guint i = 3; i < 5 && (total > length || chance (c, 0.5)); i++)
+    inputs[i] = operand (c, i == 3 ? "past_key" : "past_value", 4, cache);
+  if ((inputs[3] == NULL) != (inputs[4] == NULL))
+    inputs[3] = inputs[4] = NULL;
+  inputs[5] = lengths_operand (c, "lengths", batch, length - 1, total - 1);
+  inputs[6] = lengths_operand (c, "total", 0, total, total);
+  for (guint i = 7; i < 9 && turns; i++)
+    inputs[i] = operand (c, i == 7 ? "cos" : "sin", 2, angles);
+  if (chance (c, 0.3))
+    inputs[10] = operand (c, "bias", 4, bias);
+  if (chance (c, 0.1))
+    inputs[11] = operand (c, "sink", 1, &heads);
+  make_node (c, op, inputs, 12);
+  set_int (c, "num_heads", heads);
+  set_int (c, "kv_num_heads", kv);
+  set_int (c, "do_rotary", turns);
+  set_int (c, "rotary_interleaved", chance (c, 0.4));
+  if (chance (c, 0.3))
+    set_int (c, "local_window_size", pick (c, 1, 5));
+  if (chance (c, 0.2))
+    set_float (c, "softcap", 3);
+}
+
 static void
 make_rotary (Case *c, const IrOp *op)
 {
@@ -989,6 +1073,8 @@ static const struct
   { IR_FAMILY_LINEAR, "Attention", make_attention },
   { IR_FAMILY_LINEAR, "Conv", make_conv },
   { IR_FAMILY_LINEAR, "Gemm", make_gemm },
+  { IR_FAMILY_LINEAR, "GroupQueryAttention", make_grouped },
+  { IR_FAMILY_LINEAR, "MatMulNBits", make_n_bits },
   { IR_FAMILY_LINEAR, "MatMul", make_matmul },
   { IR_FAMILY_LINEAR, "RNN", make_recurrent },
   { IR_FAMILY_LINEAR, "GRU", make_recurrent },
@@ -1083,6 +1169,8 @@ scale_of (const Case *c, const IrTensor *result)
   double product = 1;
   for (guint i = 0; i < 2; i++)
     {
+      if (c->node->inputs[i] == NULL)
+        continue;
       const IrTensor *tensor = ir_value_constant (c->node->inputs[i]);
       if (tensor == NULL)
         tensor = g_hash_table_lookup (c->inputs, GUINT_TO_POINTER (c->node->inputs[i]->id));

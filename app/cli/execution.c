@@ -20,9 +20,9 @@ parse_flops (const char *text, guint64 *flops)
       unit = *end == 'K' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : *end == 'T' ? 1e12 : 0;
       end++;
     }
-  if (end == text || *end != '\0' || !(number * unit >= 1))
+  if (end == text || *end != '\0' || !(number * unit >= 1 && number * unit < 1e18))
     return FALSE;
-  *flops = (guint64) MIN (number * unit, 1e18);
+  *flops = (guint64) (number * unit);
   return TRUE;
 }
 

@@ -13,8 +13,8 @@ cli_parse_budget (const char *text, guint64 whole, guint64 *bytes, GError **erro
   if (ir_size_parse (text, MAX (whole, 1), bytes))
     return TRUE;
   g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
-               "--budget %s: needs bytes from 1 on, such as 500000 or 20M, or a part of the "
-               "peak without a budget, such as 50%%",
+               "--budget %s: needs bytes from 1 on and below 8388608T, such as 500000 or 20M, or a "
+               "part of the peak without a budget, such as 50%%",
                text);
   return FALSE;
 }

@@ -6,7 +6,6 @@
 
 #include "core/exec/kernel/size.h"
 
-
 const IrBackend *
 cli_backend (const CliModelOptions *options, GError **error)
 {
@@ -38,7 +37,8 @@ cli_parse_size (const char *option, const char *text, gsize *bytes, GError **err
   if (text != NULL && !ir_size_parse (text, 0, &size))
     {
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
-                   "%s %s: needs a size from 1 on, such as 500M or 2G", option, text);
+                   "%s %s: needs a size from 1 on and below 8388608T, such as 500M or 2G", option,
+                   text);
       return FALSE;
     }
   *bytes = size;

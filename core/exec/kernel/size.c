@@ -10,8 +10,6 @@
  * @whole: bytes that a part is of; 0: no part is allowed
  * @bytes: (out): at least 1, but for parts
  *
- * Sizes are bounds: one of more than 63 bits is more than any machine has, and bounds nothing.
- *
  * Returns: %FALSE if that is no size from 1 on
  */
 gboolean
@@ -32,8 +30,8 @@ ir_size_parse (const char *text, guint64 whole, guint64 *bytes)
       *bytes = (guint64) ((double) whole * (double) number / 100);
       return TRUE;
     }
-  if (number == 0 || *end != '\0')
+  if (number == 0 || *end != '\0' || number > G_MAXINT64 / scale)
     return FALSE;
-  *bytes = number > G_MAXINT64 / scale ? G_MAXINT64 : number * scale;
+  *bytes = number * scale;
   return TRUE;
 }

@@ -102,6 +102,7 @@ end_loading (IrTextView *self)
   ir_text_fold_update (self->fold);
   ir_text_mark_changes (GTK_TEXT_BUFFER (self->buffer), frame);
   select_node (self);
+  gtk_widget_queue_resize (self->view);
   set_status (self,
               frame != NULL && ir_model_n_nodes (frame->model) == 0
                   ? "Write a graph, such as  g (float[3] x) => (y) { y = Relu (x) }  and apply it."
@@ -840,6 +841,9 @@ make_editor (IrTextView *self)
   g_signal_connect_object (self->buffer, "changed", G_CALLBACK (on_changed), self, 0);
   g_signal_connect_object (self->buffer, "modified-changed", G_CALLBACK (update_actions), self,
                            G_CONNECT_SWAPPED); /* comes after "changed" */
+  /* Lines are measured as sizes are given, not as they are drawn, when scroll bars have their places. */
+  g_signal_connect_object (self->buffer, "changed", G_CALLBACK (gtk_widget_queue_resize), self->view,
+                           G_CONNECT_SWAPPED);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
   add_undo_keys (self);
   gtk_widget_set_vexpand (scroller, TRUE);

@@ -282,21 +282,33 @@ restore_views (IrSession *session, const char *path)
     ir_session_take_kept (session, views);
 }
 
+/* What another window has kept of the same model stays. */
+static void
+save_views (IrSession *session, const char *path)
+{
+  const IrModel *model = ir_session_get_frame (session)->model;
+  GPtrArray *own = ir_session_get_kept (session);
+  g_autofree char *file = ir_kept_file ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) known = ir_kept_load (file, model, path, &error);
+
+  for (guint i = 0; known != NULL && i < own->len; i++)
+    if (own->pdata[i] == NULL)
+      own->pdata[i] = g_steal_pointer (&known->pdata[i]);
+  if (known == NULL || !ir_kept_save (file, model, path, own, &error))
+    g_warning ("%s", error->message);
+}
+
 /* All has changed where a file was opened. */
 static void
 on_views_changed (IrSession *session, guint flags)
 {
   const char *path = ir_session_is_empty (session) ? NULL : ir_session_get_path (session);
-  g_autofree char *file = ir_kept_file ();
-  g_autoptr (GError) error = NULL;
 
-  if (path == NULL)
-    return;
-  if (flags == IR_CHANGED_ALL)
+  if (path != NULL && flags == IR_CHANGED_ALL)
     restore_views (session, path);
-  else if (flags == IR_CHANGED_KEPT && !ir_kept_save (file, ir_session_get_frame (session)->model,
-                                                      path, ir_session_get_kept (session), &error))
-    g_warning ("%s", error->message);
+  else if (path != NULL && flags == IR_CHANGED_KEPT)
+    save_views (session, path);
 }
 
 void

@@ -137,6 +137,17 @@ free_height (IrCanvas *self)
   return MAX (height - self->inset, height / 2);
 }
 
+/* The same where a note in the lower left corner would lie on a picture of that size. */
+static double
+fit_height (IrCanvas *self, const IrLayoutRect *bounds, double zoom)
+{
+  const double width = gtk_widget_get_width (GTK_WIDGET (self)), height = free_height (self);
+  const gboolean meets = (width - bounds->width * zoom) / 2 < self->note_width &&
+                         (height + bounds->height * zoom) / 2 > height - self->note_height;
+
+  return meets ? MAX (height - self->note_height, height / 2) : height;
+}
+
 static void
 fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
 {
@@ -198,13 +209,21 @@ ir_canvas_set_inset (IrCanvas *self, double px)
 }
 
 static double
-fit_zoom (IrCanvas *self, const IrLayoutRect *bounds)
+zoom_into (IrCanvas *self, const IrLayoutRect *bounds, double height)
 {
   const double width = gtk_widget_get_width (GTK_WIDGET (self));
-  const double height = free_height (self);
 
   return MIN (FIT_MARGIN * MIN (width / MAX (bounds->width, 1), height / MAX (bounds->height, 1)),
               1.0);
+}
+
+/* @height: (out): px in which the picture fits */
+static double
+fit_zoom (IrCanvas *self, const IrLayoutRect *bounds, double *height)
+{
+  *height = free_height (self);
+  *height = fit_height (self, bounds, zoom_into (self, bounds, *height));
+  return zoom_into (self, bounds, *height);
 }
 
 /* Shows all of the graph, at most at its natural size */
@@ -212,11 +231,29 @@ void
 ir_canvas_fit (IrCanvas *self)
 {
   IrLayoutRect bounds;
+  double zoom, height;
 
   if (canvas_scene (self) == NULL)
     return;
   bounds = ir_scene_bounds (canvas_scene (self));
-  fly_to_rect (self, &bounds, fit_zoom (self, &bounds));
+  zoom = fit_zoom (self, &bounds, &height);
+  fly_to (self, zoom,
+          (bounds.x + bounds.width / 2) * zoom - gtk_widget_get_width (GTK_WIDGET (self)) / 2.0,
+          (bounds.y + bounds.height / 2) * zoom - height / 2);
+}
+
+void
+ir_canvas_set_caption (IrCanvas *self, double width, double height)
+{
+  self->caption_width = width;
+  self->caption_height = height;
+}
+
+void
+ir_canvas_set_note (IrCanvas *self, double width, double height)
+{
+  self->note_width = width;
+  self->note_height = height;
 }
 
 #define MAX_FIRST 400 /* boxes at the beginning that are looked at */
@@ -264,8 +301,8 @@ canvas_place_first (IrCanvas *self)
 {
   const IrLayoutRect bounds = ir_scene_bounds (canvas_scene (self));
   const double width = gtk_widget_get_width (GTK_WIDGET (self));
-  const double height = free_height (self);
-  const double fit = fit_zoom (self, &bounds);
+  double height;
+  const double fit = fit_zoom (self, &bounds, &height);
   const double across = FIT_MARGIN * width / MAX (bounds.width, 1);
 
   if (width <= 1 || height <= 1)
@@ -299,6 +336,8 @@ canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
   const IrCamera now = resting_camera (self);
   const double x = rect->x * now.zoom - now.x, y = rect->y * now.zoom - now.y;
 
+  if (x < self->caption_width && y < self->caption_height)
+    return FALSE; /* the caption lies on it */
   return x >= margin && y >= margin && x + rect->width * now.zoom <= now.width - margin &&
          y + rect->height * now.zoom <= free_height (self) - margin;
 }
@@ -617,7 +656,8 @@ canvas_tween_from (IrCanvas *self, const IrFrame *old, const IrCamera *was)
   canvas_end_tween (self);
   g_object_get (gtk_widget_get_settings (GTK_WIDGET (self)), "gtk-enable-animations", &motion,
                 NULL);
-  if (!motion || was->zoom != now.zoom || !gtk_widget_get_mapped (GTK_WIDGET (self)) || old->root != self->frame->root)
+  if (!motion || was->zoom != now.zoom || !gtk_widget_get_mapped (GTK_WIDGET (self)) ||
+      old->root != self->frame->root)
     return;
   self->tween = ir_tween_new (old->scene, canvas_scene (self), (now.x - was->x) / now.zoom,
                               (now.y - was->y) / now.zoom);

@@ -29,7 +29,9 @@ struct _IrCanvas
   GtkScrollablePolicy hpolicy, vpolicy;
   double zoom;
   int allocated_width;
-  double inset; /* px at the bottom that something floats over */
+  double inset;                         /* px at the bottom that something floats over */
+  double caption_width, caption_height; /* px in the upper left corner, the same */
+  double note_width, note_height;       /* px in the lower left corner, the same */
   gboolean configuring, allocating, zoom_to_tell;
   GHashTable *places; /* root or "" -> IrCamera *: where one was in graphs that were left */
   IrCamera next;      /* where the next frame is looked at; zoom 0: as it comes */
@@ -60,7 +62,7 @@ struct _IrCanvas
   GArray *relatives;      /* of gint32: boxes of what the selected node comes from or became */
   GPtrArray *proxies;     /* of IrNodeProxy, (transfer none) */
   guint sync_timeout;
-  gint64 synced_us; /* when there were proxies last */
+  gint64 synced_us;     /* when there were proxies last */
   IrCamera sync_camera; /* that the proxies were made for */
 };
 

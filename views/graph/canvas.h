@@ -30,6 +30,8 @@ void ir_canvas_zoom_by (IrCanvas *self, double factor); /* around the middle */
 void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);
 void ir_canvas_set_inset (IrCanvas *self, double px); /* something floats over so much below */
+void ir_canvas_set_caption (IrCanvas *self, double width, double height); /* in the upper left one */
+void ir_canvas_set_note (IrCanvas *self, double width, double height); /* in the lower left corner */
 void ir_canvas_show_box (IrCanvas *self, gint32 box); /* moves only if it is not in sight */
 void ir_canvas_centre_selected (IrCanvas *self);
 void ir_canvas_flash (IrCanvas *self); /* the selected box, as soon as there is one */

@@ -430,6 +430,17 @@ update_legend (IrGraphView *self)
   gtk_widget_set_visible (self->legend, any);
 }
 
+static void
+update_tints (IrGraphView *self, const IrFrame *frame)
+{
+  GtkRequisition size = { 0, 0 };
+
+  ir_legend_set_scale (self->tints, frame != NULL ? frame->scale : NULL);
+  if (frame != NULL && frame->scale != NULL)
+    gtk_widget_get_preferred_size (GTK_WIDGET (self->tints), NULL, &size);
+  ir_canvas_set_note (self->canvas, size.width, size.height);
+}
+
 /* One rewrite by its rule; more by what holds them together. */
 static char *
 caption_title (const IrModel *history, const IrFrame *frame)
@@ -455,6 +466,20 @@ foreign_title (IrSession *about)
     return g_strdup_printf ("Compared with %s", other);
   return g_strdup (ir_session_shows_what_if (about) ? "Compared with the original result"
                                                     : "Compared with the what-if");
+}
+
+#define MINIMAP_ROOM 210 /* px, as wide as the map with its margins may be */
+
+/* Where the caption lies, nothing is in sight. */
+static void
+tell_caption (IrGraphView *self)
+{
+  const int room = gtk_widget_get_width (GTK_WIDGET (self->canvas)) - MINIMAP_ROOM;
+  GtkRequisition size = { 0, 0 };
+
+  if (gtk_widget_get_visible (self->caption))
+    gtk_widget_get_preferred_size (self->caption, NULL, &size);
+  ir_canvas_set_caption (self->canvas, MIN (size.width, MAX (room, 0)), size.height);
 }
 
 static void
@@ -551,9 +576,10 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
       if (!was_drawn && ir_canvas_selected_box (self->canvas) >= 0)
         ir_canvas_show_selection (self->canvas); /* its scopes were opened for it */
       update_legend (self);
-      ir_legend_set_scale (self->tints, frame != NULL ? frame->scale : NULL);
+      update_tints (self, frame);
       ir_part_bar_update (self->part_bar);
       update_caption (self);
+      tell_caption (self);
       if (frame != NULL && (frame->from != self->shown_from || frame->to != self->shown_to ||
                             (frame->marks != NULL && frame->serial != self->shown_serial) ||
                             (frame->foreign && frame->before != self->shown_before)))
@@ -694,8 +720,6 @@ build_notes (IrGraphView *self)
   self->notes = box;
   return box;
 }
-
-#define MINIMAP_ROOM 210 /* px, as wide as the map with its margins may be */
 
 static GtkWidget *
 build_caption (IrGraphView *self)

@@ -159,7 +159,7 @@ options_menu (void)
   g_menu_append (scales, "Linear Scale", "graph.scale::linear");
   g_menu_append (scales, "Logarithmic Scale", "graph.scale::log");
   g_menu_append_submenu (tints, "Scale", G_MENU_MODEL (scales));
-  g_menu_append_section (menu, "Colour", G_MENU_MODEL (tints));
+  g_menu_append_submenu (menu, "Colour", G_MENU_MODEL (tints));
   return G_MENU_MODEL (menu);
 }
 

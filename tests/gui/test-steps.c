@@ -8,6 +8,7 @@
 #include "views/graph/two-sides.h"
 #include "views/session/file.h"
 #include "views/session/selection.h"
+#include "views/steps/step-list.h"
 
 #include <math.h>
 #include <string.h>
@@ -323,11 +324,122 @@ test_zoom_to_change (void)
   close_window (&self);
 }
 
+/* -- cards -- */
+
+static gboolean
+is_shown (GtkWidget *root, const char *text)
+{
+  if (GTK_IS_LABEL (root) && gtk_widget_get_mapped (root) &&
+      strstr (gtk_label_get_text (GTK_LABEL (root)), text) != NULL)
+    return TRUE;
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (is_shown (child, text))
+      return TRUE;
+  return FALSE;
+}
+
+static guint
+row_of (GListModel *rows, IrStepRowKind kind, guint step)
+{
+  for (guint i = 0; i < g_list_model_get_n_items (rows); i++)
+    {
+      g_autoptr (IrStepRow) row = g_list_model_get_item (rows, i);
+
+      if (ir_step_row_get_kind (row) == kind && ir_step_row_get_step (row) == step)
+        return i;
+    }
+  g_assert_not_reached ();
+}
+
+/* A card shows all that its pass did, a step what it did; and the other way round. */
+static void
+test_cards (void)
+{
+  Fixture self = { 0 };
+  GtkWidget *list, *page;
+  GtkSingleSelection *chosen;
+  const IrPassRun *run;
+  guint last;
+
+  open_optimized (&self);
+  ir_session_show_view (self.session, "steps");
+  settle (200);
+  list = find_widget (GTK_WIDGET (self.window), GTK_TYPE_LIST_VIEW, "steps");
+  page = find_widget (GTK_WIDGET (self.window), GTK_TYPE_BOX, "step-details");
+  chosen = GTK_SINGLE_SELECTION (gtk_list_view_get_model (GTK_LIST_VIEW (list)));
+  run = ir_history_pass_run (ir_session_get_history (self.session),
+                             ir_history_step (ir_session_get_history (self.session), 20)->pass_run);
+  last = run->first_step + run->n_steps - 1;
+
+  gtk_single_selection_set_selected (chosen,
+                                     row_of (G_LIST_MODEL (chosen), IR_STEP_ROW_PASS, last));
+  g_assert_cmpint (ir_session_get_compare (self.session), ==, IR_COMPARE_PASS);
+  g_assert_cmpuint (drawn (&self)->from, ==, run->first_step - 1);
+  g_assert_cmpuint (ir_session_get_cursor (self.session), ==, last);
+  g_assert_true (is_shown (page, "Its Steps"));
+  g_assert_false (is_shown (page, "Details"));
+
+  gtk_single_selection_set_selected (chosen, row_of (G_LIST_MODEL (chosen), IR_STEP_ROW_STEP, 20));
+  g_assert_cmpint (ir_session_get_compare (self.session), ==, IR_COMPARE_STEP);
+  drawn (&self);
+  g_assert_true (is_shown (page, "became"));
+  g_assert_true (is_shown (page, "Details"));
+  g_assert_true (is_shown (page, "+ ")); /* the expression */
+
+  ir_session_pass_by (self.session, -1);
+  drawn (&self);
+  g_assert_cmpuint (
+      gtk_single_selection_get_selected (chosen), ==,
+      row_of (G_LIST_MODEL (chosen), IR_STEP_ROW_PASS, ir_session_get_cursor (self.session)));
+  gtk_single_selection_set_selected (chosen, row_of (G_LIST_MODEL (chosen), IR_STEP_ROW_IDLE, 0));
+  g_assert_true (is_shown (page, "Passes That Did Nothing"));
+  close_window (&self);
+}
+
+static gboolean
+is_exported (gpointer data)
+{
+  return g_file_test (data, G_FILE_TEST_EXISTS);
+}
+
+/* A difference is exported as DOT with what it is, a graph alone as one that can be read back. */
+static void
+test_export (void)
+{
+  Fixture self = { 0 };
+  g_autofree char *folder = g_dir_make_tmp ("irscope-steps-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "d.dot", NULL), *difference = NULL,
+                  *graph = NULL;
+
+  open_optimized (&self);
+  ir_session_goto (self.session, 20);
+  drawn (&self);
+  ir_session_export (self.session, path);
+  wait_for ("the file", is_exported, path);
+  g_assert_true (g_file_get_contents (path, &difference, NULL, NULL));
+  g_assert_nonnull (strstr (difference, "label=\"+ Conv"));
+  g_assert_nonnull (strstr (difference, "class=\"removed\""));
+  ir_session_set_compare (self.session, IR_COMPARE_NOTHING);
+  drawn (&self);
+  remove (path);
+  ir_session_export (self.session, path);
+  wait_for ("the file", is_exported, path);
+  g_assert_true (g_file_get_contents (path, &graph, NULL, NULL));
+  g_assert_null (strstr (graph, "class=\"new\""));
+  g_assert_nonnull (strstr (graph, "name="));
+  remove (path);
+  remove (folder);
+  close_window (&self);
+}
+
 int
 main (int argc, char **argv)
 {
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
+  g_test_add_func ("/steps/a card is all that its pass did", test_cards);
+  g_test_add_func ("/differences/are exported as DOT", test_export);
   g_test_add_func ("/differences/are of any two points, either way round", test_two_points);
   g_test_add_func ("/differences/ticks say what became of a node", test_ticks);
   g_test_add_func ("/differences/both sides stand beside each other, at one place", test_sides);

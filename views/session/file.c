@@ -321,6 +321,16 @@ ir_session_swap_files (IrSession *self)
 
 /* -- exporting -- */
 
+/* DOT of a graph alone can be read back; of a difference it is what the picture shows. */
+static gboolean
+is_picture (const IrFrame *frame, const char *path)
+{
+  const gboolean dot = g_str_has_suffix (path, ".dot") || g_str_has_suffix (path, ".gv");
+
+  return ir_picture_is_format (path) ||
+         (dot && frame->scene != NULL && ir_scene_is_diff (frame->scene));
+}
+
 static gpointer
 run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
@@ -328,7 +338,7 @@ run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
   const IrFrame *frame = request->base.frame;
   gboolean ok;
 
-  if (ir_picture_is_format (request->path))
+  if (is_picture (frame, request->path))
     ok = ir_picture_save (frame, request->path, error);
   else
     {

@@ -5,39 +5,26 @@
 
 #include "views/steps/step-page.h"
 
-#include "core/render/render.h"
 #include "passes/pipeline/pipeline.h"
 #include "passes/rule/rule.h"
 #include "views/count.h"
 #include "views/session/records.h"
 #include "views/session/timeline.h"
+#include "views/steps/step-picture.h"
 #include "views/steps/step-row.h"
 
-#include <adwaita.h>
 #include <string.h>
 
-#define MAX_RECORDS 200   /* lines of records that are shown */
-#define MAX_LINES   12    /* of the expression, on each side */
-#define MAX_REASON  2000  /* bytes */
-#define MAX_HEIGHT  380.0 /* px of the picture */
-#define TRIM        22.0  /* px of the picture's margin that are left out */
+#define MAX_RECORDS 200  /* lines of records that are shown */
+#define MAX_LINES   12   /* of the expression, on each side */
+#define MAX_REASON  2000 /* bytes */
 
 typedef struct
 {
   IrSession *session;
   GtkWidget *box;
-  IrFrame *frame;  /* (nullable) whose picture is shown */
   gboolean opened; /* the details */
 } Page;
-
-static void
-page_free (gpointer data)
-{
-  Page *page = data;
-
-  g_clear_pointer (&page->frame, ir_frame_unref);
-  g_free (page);
-}
 
 static Page *
 page_of (GtkWidget *widget)
@@ -92,76 +79,6 @@ proof_sentence (const IrStep *step)
   return g_strdup_printf ("%s%s%s%s%s", look->glyph, proof->verdict != IR_VERDICT_NONE ? "  " : "",
                           look->text, proof->text != NULL ? ": " : "",
                           proof->text != NULL ? proof->text : "");
-}
-
-/* -- the picture -- */
-
-static double
-zoom_in (const IrScene *scene, double width)
-{
-  const IrLayoutRect r = ir_scene_bounds (scene);
-
-  return MIN (1, MIN (width / (r.width - 2 * TRIM), MAX_HEIGHT / (r.height - 2 * TRIM)));
-}
-
-#define READABLE 0.68
-
-/* Across, if it can be read in the width that there is; else the form that is larger. */
-static const IrScene *
-scene_for (const IrFrame *frame, double width)
-{
-  if (frame == NULL || frame->rewrite_across == NULL || frame->rewrite_down == NULL)
-    return NULL;
-  return zoom_in (frame->rewrite_across, width) >=
-                 MIN (READABLE, zoom_in (frame->rewrite_down, width))
-             ? frame->rewrite_across
-             : frame->rewrite_down;
-}
-
-static void
-draw_picture (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
-{
-  const Page *page = data;
-  const IrScene *scene = scene_for (page->frame, width);
-  const IrPalette *palette = ir_palette (
-      adw_style_manager_get_dark (adw_style_manager_get_default ()));
-  IrLayoutRect r;
-  double zoom;
-
-  if (scene == NULL)
-    return;
-  r = ir_scene_bounds (scene);
-  zoom = zoom_in (scene, width);
-  cairo_translate (cr, MAX (0, (width - zoom * (r.width - 2 * TRIM)) / 2), 0);
-  cairo_scale (cr, zoom, zoom);
-  cairo_translate (cr, -r.x - TRIM, -r.y - TRIM);
-  ir_render_cairo (scene, palette, NULL, zoom, cr);
-}
-
-static void
-on_resize (GtkDrawingArea *area, int width, int height, gpointer data)
-{
-  const Page *page = data;
-  const IrScene *scene = scene_for (page->frame, width);
-
-  if (scene != NULL)
-    gtk_drawing_area_set_content_height (
-        area, (int) (zoom_in (scene, width) * (ir_scene_bounds (scene).height - 2 * TRIM)));
-}
-
-static void
-add_picture (Page *page, GtkWidget *box, const char *sentence)
-{
-  GtkWidget *area = gtk_drawing_area_new ();
-  const int width = gtk_widget_get_width (box);
-
-  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (area), draw_picture, page, NULL);
-  g_signal_connect (area, "resize", G_CALLBACK (on_resize), page);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (area), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "The rewrite as a picture", GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
-                                  sentence, -1);
-  on_resize (GTK_DRAWING_AREA (area), width > 0 ? width - 24 : 280, 0, page);
-  gtk_box_append (GTK_BOX (box), area);
 }
 
 /* -- numbers -- */
@@ -369,7 +286,7 @@ show_step (Page *page, IrModel *history, guint index)
 {
   const IrStep *step = ir_history_step (history, index);
   const IrRule *rule = find_rule (step->rule);
-  const IrFrame *frame = ir_session_get_frame (page->session);
+  IrFrame *frame = ir_session_get_frame (page->session);
   const IrRewrite *rewrite = frame != NULL && frame->to == index ? frame->rewrite : NULL;
   g_autofree char *number = ir_count_text (index), *proof = proof_sentence (step),
                   *title = g_strdup_printf ("%s  %s", number, step->rule),
@@ -377,10 +294,7 @@ show_step (Page *page, IrModel *history, guint index)
 
   add_text (page->box, title, "heading");
   if (rewrite != NULL && frame->rewrite_across != NULL)
-    {
-      page->frame = ir_frame_ref ((IrFrame *) frame);
-      add_picture (page, page->box, sentence);
-    }
+    gtk_box_append (GTK_BOX (page->box), ir_step_picture_new (frame, sentence));
   if (rule != NULL)
     add_text (page->box, rule->doc, NULL);
   if (sentence != NULL)
@@ -513,7 +427,6 @@ clear_page (Page *page)
 {
   GtkWidget *child;
 
-  g_clear_pointer (&page->frame, ir_frame_unref);
   while ((child = gtk_widget_get_first_child (page->box)) != NULL)
     gtk_box_remove (GTK_BOX (page->box), child);
 }
@@ -550,6 +463,6 @@ ir_step_page_new (IrSession *session)
   page->session = session;
   page->box = box;
   gtk_widget_add_css_class (box, "step-details");
-  g_object_set_data_full (G_OBJECT (box), "step-page", page, page_free);
+  g_object_set_data_full (G_OBJECT (box), "step-page", page, g_free);
   return box;
 }

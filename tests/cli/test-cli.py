@@ -670,7 +670,7 @@ def _():
     assert debug('to 2', 'show')[0][1]['changes']
     assert 'no command "jump"' in debug('jump', status=2)[1] and 'no step 999' in debug('to 999', status=2)[1]
     assert all(step['verdict'] == 'rounding' for step in json_of('steps', DIGITS, '-b', 'verdict=rounding')['steps'])
-    code, _, err = irscope('steps', DIGITS, '-b', 'node=nobody')
+    code, _, err = irscope('steps', DIGITS, '-b', 'pass=gradient')
     assert code == 0 and 'no breakpoint stops' in err, err
 
 

@@ -124,8 +124,8 @@ ir_diff_add_fates (IrDiff *diff, const IrModel *history, guint from, guint to)
         {
           const IrIdPair pair = g_array_index (pairs, IrIdPair, i);
 
-          if (pair.before != 0 && pair.after != 0 && !is_same (diff, pair.before) &&
-              !is_same (diff, pair.after))
+          if (pair.before != 0 && pair.after != 0 && pair.before != pair.after &&
+              !is_same (diff, pair.before) && !is_same (diff, pair.after))
             join (parents, pair.before, pair.after);
         }
     }

@@ -15,7 +15,8 @@ static const char nodes[] =
     "  float[4] m = {1, 1, 2, 2}, float[4] v = {1, 4, 1, 4}, float[4,3,1,1] w = {1,2,3,4,5,6,7,8,9,10,11,12}, float one = {1}, float two = {2}> {\n"
     "  [conv] a = Conv (x, w)\n  [norm] n = BatchNormalization (a, s, b, m, v)\n  [act] r = Relu (n)\n"
     "  [left] e = Exp (r)\n  [right] f = Exp (r)\n  [sum] t = Add (e, f)\n  [idle] i = Identity (t)\n"
-    "  [known] k = Add (one, two)\n  [scale] y = Mul (i, k)\n  [unread] z = Neg (a)\n}\n";
+    "  [known] k = Add (one, two)\n  [scale] q = Mul (i, k)\n  [there] u = Transpose <perm = [0, 2, 3, 1]> (q)\n"
+    "  [back] y = Transpose <perm = [0, 3, 1, 2]> (u)\n  [unread] z = Neg (a)\n}\n";
 
 static const char once[] = "Conv conv: from conv+norm for n by fold-conv-bn/fold-conv-bn\n"
                            "Relu act:\n"
@@ -23,6 +24,8 @@ static const char once[] = "Conv conv: from conv+norm for n by fold-conv-bn/fold
                            "Exp right:\n"
                            "Add sum:\n"
                            "Mul scale:\n"
+                           "Transpose there:\n"
+                           "Transpose back:\n"
                            "gone idle: eliminate-identity/identity into t\n"
                            "gone known: fold-constants/fold-constants into k\n"
                            "gone unread: eliminate-dead-code/dead-node into\n";
@@ -31,10 +34,12 @@ static const char twice[] =
     "ConvRelu conv: from conv+norm+act for r by fold-conv-bn/fold-conv-bn+fuse-activation/fuse-conv-relu\n"
     "Exp left: from left+right for e by merge-common-subexpressions/merge-nodes\n"
     "Add sum:\n"
-    "Mul scale:\n"
+    "Mul scale: from scale for q by\n"
     "gone idle: eliminate-identity/identity into t\n"
     "gone known: fold-constants/fold-constants into k\n"
-    "gone unread: eliminate-dead-code/dead-node into\n";
+    "gone unread: eliminate-dead-code/dead-node into\n"
+    "gone there: eliminate-dead-code/dead-node into y\n"
+    "gone back: cancel-transposes/cancel-transposes into y\n";
 
 static IrModel *
 read_model (const char *version)
@@ -91,8 +96,8 @@ put_list (GString *text, const char *label, const GPtrArray *list)
 static char *
 describe (const IrModel *model)
 {
-  static const char *const originals[] = { "conv", "norm", "act",   "left",  "right",
-                                           "sum",  "idle", "known", "scale", "unread" };
+  static const char *const originals[] = { "conv", "norm",  "act",   "left",   "right", "sum",
+                                           "idle", "known", "scale", "unread", "there", "back" };
   g_autoptr (IrOrigins) origins = ir_origins_read (model);
   g_autoptr (GPtrArray) list = ir_graph_nodes (model->main);
   GString *text = g_string_new (NULL);
@@ -137,7 +142,8 @@ test_origins (gconstpointer version)
   g_autoptr (IrModel) second = save_and_open (first);
   g_autofree char *found = describe (second);
   g_assert_cmpstr (found, ==, once);
-  optimize (second, "merge-common-subexpressions fuse-activation eliminate-dead-code");
+  optimize (second,
+            "merge-common-subexpressions fuse-activation cancel-transposes eliminate-dead-code");
   g_autoptr (IrModel) third = save_and_open (second);
   g_autofree char *again = describe (third);
   g_assert_cmpstr (again, ==, twice);

@@ -983,10 +983,8 @@ ir_scene_new_for_model (IrModel *model,
  * @cancellable: (nullable): checked by the layout
  * @error: return location for an error, or %NULL
  *
- * The union of both models in one layout, so that what both have has one
- * place; states say what is new, removed or changed.
- *
- * Fails as ir_layout_new() does.
+ * The union of both models in one layout, so that what both have has one place; states say what is new,
+ * removed or changed. Fails as ir_layout_new() does.
  *
  * Returns: (transfer full) (nullable): a finished scene
  */

@@ -297,7 +297,9 @@ test_refusals (void)
       0, "up (Resize): cannot be upgraded to opset 13: *tf_half_pixel_for_nn*" },
     { OLD ("6", "(float x, float[3] b) => (float y)"
                 " { [add] y = Crop <scale: ints = [1,1]> (x, b) }"),
-      0, "add (Crop): cannot be upgraded: irscope knows no operator Crop*" },
+      0, "add (Crop): cannot be upgraded: opset * has no Crop, which was removed in 10*" },
+    { OLD ("6", "(float x) => (float y) { [cell] y = GRUUnit (x) }"), 0,
+      "cell (GRUUnit): cannot be upgraded: irscope knows no operator GRUUnit*" },
     { "<ir_version: 8, opset_import: [\"\" : 18]>\n"
       "g (float[2,4,5] x, float[s] scale, float[4] bias) => (float[2,4,5] y) "
       "{ [norm] y = GroupNormalization <num_groups = 2> (x, scale, bias) }",

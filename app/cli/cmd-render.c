@@ -513,7 +513,7 @@ wanted_diff (Cli *cli, const Options *options, IrModel *history, GError **error)
   a = ir_history_snapshot (history, from);
   b = ir_history_snapshot (history, to);
   diff = ir_diff_new (a, b, TRUE);
-  ir_diff_add_fates (diff, history, from, to);
+  ir_diff_add_descent (diff, history, from, to);
   return diff;
 }
 

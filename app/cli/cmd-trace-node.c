@@ -67,7 +67,7 @@ print_value (const IrModel *model, const char *name)
 
 /* What holds what @node computed, if no node does its work: empty if nothing needed it. */
 static GPtrArray *
-fate_of (IrModel *model, const IrNode *node, const GArray *to)
+into_of (IrModel *model, const IrNode *node, const GArray *to)
 {
   GPtrArray *names = g_ptr_array_new ();
   g_autoptr (IrFolded) folded = to->len == 0 ? ir_folded_new (model) : NULL;
@@ -354,7 +354,7 @@ run (Cli *cli)
     return cli_fail (CLI_BAD, error);
   from = ir_lineage_origins (opened.model, node->id);
   to = ir_lineage_descendants (opened.model, node->id, ir_history_cursor (opened.model));
-  into = fate_of (opened.model, node, to);
+  into = into_of (opened.model, node, to);
   steps = ir_lineage_touches (opened.model, node->id);
   (cli->json ? print_json : print_text) (opened.model, node, from, to, into, steps);
   return CLI_OK;

@@ -40,4 +40,4 @@ guint64 ir_diff_value_key (const IrPairing *p, const IrValue *value, gboolean si
 GPtrArray *ir_diff_note (GPtrArray *changes, const char *format, ...) G_GNUC_PRINTF (2, 3);
 GPtrArray *ir_diff_compare_nodes (const IrPairing *p, const IrNode *a, const IrNode *b);
 GPtrArray *ir_diff_compare_values (const IrPairing *p, const IrValue *a, const IrValue *b);
-void ir_diff_add_fates_by_origin (IrDiff *diff, const IrPairing *p);
+void ir_diff_add_descent_by_origin (IrDiff *diff, const IrPairing *p);

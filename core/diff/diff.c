@@ -229,7 +229,7 @@ ir_diff_new (IrModel *a, IrModel *b, gboolean same_history)
   fill_nodes (diff, &p);
   fill_values (diff, &p);
   if (p.origins != NULL)
-    ir_diff_add_fates_by_origin (diff, &p);
+    ir_diff_add_descent_by_origin (diff, &p);
   g_free (p.node_of_a);
   g_free (p.node_of_b);
   g_free (p.value_of_a);
@@ -249,7 +249,7 @@ ir_diff_free (IrDiff *diff)
   g_array_unref (diff->values);
   g_hash_table_unref (diff->by_a);
   g_hash_table_unref (diff->by_b);
-  g_clear_pointer (&diff->fates, g_ptr_array_unref);
+  g_clear_pointer (&diff->descents, g_ptr_array_unref);
   ir_model_unref (diff->a);
   ir_model_unref (diff->b);
   g_free (diff);

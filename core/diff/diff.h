@@ -30,7 +30,7 @@ typedef struct
 typedef struct
 {
   GArray *a, *b; /* of IrNodeId */
-} IrDiffFate;
+} IrDescent;
 
 typedef struct
 {
@@ -40,7 +40,7 @@ typedef struct
   GArray *values;        /* of IrValueDiff: initializers, inputs, outputs and edges that differ */
   guint n_nodes[IR_N_DIFF_KINDS];
   GHashTable *by_a, *by_b; /* node id -> index + 1 into nodes */
-  GPtrArray *fates;        /* (nullable) of IrDiffFate: of several nodes, where lineage is known */
+  GPtrArray *descents;     /* (nullable) of IrDescent: of several nodes, where lineage is known */
 } IrDiff;
 
 /* Differences that say the same of several nodes, or of several values. */
@@ -59,7 +59,7 @@ GPtrArray *ir_diff_groups (const IrDiff *diff);
 IrDiff *ir_diff_new (IrModel *a, IrModel *b, gboolean same_history);
 void ir_diff_free (IrDiff *diff);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrDiff, ir_diff_free)
-void ir_diff_add_fates (IrDiff *diff, const IrModel *history, guint from, guint to);
+void ir_diff_add_descent (IrDiff *diff, const IrModel *history, guint from, guint to);
 char *ir_diff_change_brief (const IrDiff *diff, const IrNodeDiff *row, guint index);
 const IrNodeDiff *ir_diff_of_a (const IrDiff *diff, IrNodeId a);
 const IrNodeDiff *ir_diff_of_b (const IrDiff *diff, IrNodeId b);

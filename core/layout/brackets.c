@@ -12,7 +12,7 @@
 #define TICK      6.0     /* px, of its ends */
 #define GAP       6.0     /* px between the bracket and its words */
 #define ROOM      14.0    /* px beside the boxes that have to be free */
-#define MAX_WORK  4000000 /* fates × boxes: tenths of a second */
+#define MAX_WORK  4000000 /* descents × boxes: tenths of a second */
 #define MAX_NAMES 6       /* in the tooltip */
 
 typedef struct
@@ -113,20 +113,20 @@ name_nodes (GString *text, const IrModel *model, const GArray *ids)
 }
 
 static char *
-label_of (const IrDiffFate *fate)
+label_of (const IrDescent *descent)
 {
-  return g_strdup_printf ("%u became %u", fate->a->len, fate->b->len);
+  return g_strdup_printf ("%u became %u", descent->a->len, descent->b->len);
 }
 
 static char *
-tip_of (const Brackets *b, const IrDiffFate *fate)
+tip_of (const Brackets *b, const IrDescent *descent)
 {
   GString *text = g_string_new (NULL);
 
-  g_string_append_printf (text, "%u became %u:", fate->a->len, fate->b->len);
-  name_nodes (text, b->diff->a, fate->a);
+  g_string_append_printf (text, "%u became %u:", descent->a->len, descent->b->len);
+  name_nodes (text, b->diff->a, descent->a);
   g_string_append (text, "\nbecame");
-  name_nodes (text, b->diff->b, fate->b);
+  name_nodes (text, b->diff->b, descent->b);
   return g_string_free (text, FALSE);
 }
 
@@ -149,14 +149,14 @@ find_line (const Brackets *b, const IrLayoutRect *r, gboolean right, double widt
 }
 
 static void
-draw (Brackets *b, const IrDiffFate *fate, const IrLayoutRect *r, gboolean right, double line)
+draw (Brackets *b, const IrDescent *descent, const IrLayoutRect *r, gboolean right, double line)
 {
   const double side = right ? 1 : -1, edge = right ? r->x + r->width : r->x, x = edge + side * AWAY;
   const IrLayoutPoint points[] = { { x - side * TICK, r->y },
                                    { x, r->y },
                                    { x, r->y + r->height },
                                    { x - side * TICK, r->y + r->height } };
-  g_autofree char *tip = tip_of (b, fate), *label = label_of (fate);
+  g_autofree char *tip = tip_of (b, descent), *label = label_of (descent);
 
   ir_scene_add_line (
       b->scene,
@@ -176,16 +176,16 @@ draw (Brackets *b, const IrDiffFate *fate, const IrLayoutRect *r, gboolean right
 
 /* On the side of what they became, if there is room, with words if there is room for these. */
 static void
-add_bracket (Brackets *b, const IrDiffFate *fate)
+add_bracket (Brackets *b, const IrDescent *descent)
 {
-  g_autofree char *label = label_of (fate);
+  g_autofree char *label = label_of (descent);
   const double width = ir_scene_measure (b->scene, label, IR_SCENE_TEXT_CAPTION);
   IrLayoutRect r, to;
   gboolean near, free[2];
   double line[2];
   guint n, n_after;
 
-  if (!rect_of (b, fate->a, FALSE, &r, &n) || !rect_of (b, fate->b, TRUE, &to, &n_after) ||
+  if (!rect_of (b, descent->a, FALSE, &r, &n) || !rect_of (b, descent->b, TRUE, &to, &n_after) ||
       count_in (b, &r) > 2 * (n + n_after))
     return;
   near = to.x + to.width / 2 >= r.x + r.width / 2;
@@ -195,11 +195,11 @@ add_bracket (Brackets *b, const IrDiffFate *fate)
       line[right] = free[right] ? find_line (b, &r, right, width) : NAN;
     }
   if (free[near] && !isnan (line[near]))
-    draw (b, fate, &r, near, line[near]);
+    draw (b, descent, &r, near, line[near]);
   else if (free[!near] && (!isnan (line[!near]) || !free[near]))
-    draw (b, fate, &r, !near, line[!near]);
+    draw (b, descent, &r, !near, line[!near]);
   else if (free[near])
-    draw (b, fate, &r, near, NAN);
+    draw (b, descent, &r, near, NAN);
 }
 
 void
@@ -208,7 +208,7 @@ scene_add_brackets (IrScene *scene, const IrDiff *diff)
   g_autoptr (GHashTable) by_a = g_hash_table_new (NULL, NULL), by_b = g_hash_table_new (NULL, NULL);
   Brackets b = { scene, diff, by_a, by_b };
 
-  if ((guint64) diff->fates->len * scene->boxes->len > MAX_WORK)
+  if ((guint64) diff->descents->len * scene->boxes->len > MAX_WORK)
     return;
   for (guint i = 0; i < scene->boxes->len; i++)
     {
@@ -219,6 +219,6 @@ scene_add_brackets (IrScene *scene, const IrDiff *diff)
       g_hash_table_insert (by_a, GUINT_TO_POINTER (box->before), GUINT_TO_POINTER (i + 1));
       g_hash_table_insert (by_b, GUINT_TO_POINTER (box->node), GUINT_TO_POINTER (i + 1));
     }
-  for (guint i = 0; i < diff->fates->len; i++)
-    add_bracket (&b, diff->fates->pdata[i]);
+  for (guint i = 0; i < diff->descents->len; i++)
+    add_bracket (&b, diff->descents->pdata[i]);
 }

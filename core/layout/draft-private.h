@@ -30,7 +30,7 @@ typedef struct
   GArray *rows;                      /* (nullable) of SceneRow */
   guint n_inside[IR_N_SCENE_STATES]; /* of folds: nodes by state */
   guint64 flops, bytes;              /* of its nodes, of the later model */
-  GPtrArray *nodes;                  /* (nullable) of IrNode: of folds, where styles are asked for */
+  GPtrArray *nodes; /* (nullable) of IrNode: of folds, where styles are asked for */
 } SceneItem;
 
 typedef struct
@@ -91,7 +91,7 @@ guint64 scene_graph_key (const IrDiff *diff, const IrGraph *graph, gboolean late
 char *scene_scope_fold (guint64 graph, const char *scope, gsize length);
 char *scene_node_fold (guint64 key);
 
-void scene_add_brackets (IrScene *scene, const IrDiff *diff); /* (brackets.c) of its fates */
+void scene_add_brackets (IrScene *scene, const IrDiff *diff); /* (brackets.c) of its descents */
 /* -- parts that are drawn by themselves (regions.c) -- */
 typedef struct _SceneRegions SceneRegions;
 

@@ -931,7 +931,7 @@ scene_from_draft (const SceneDraft *draft,
     add_labels (&build);
   if (o->wrapped && o->direction == IR_LAYOUT_TOP_TO_BOTTOM)
     ir_scene_wrap (build.scene, o->keep == IR_LAYOUT_KEEP_PLACES ? o->previous : NULL);
-  if (diff != NULL && diff->fates != NULL)
+  if (diff != NULL && diff->descents != NULL)
     scene_add_brackets (build.scene, diff);
   ir_scene_finish (build.scene);
   return g_steal_pointer (&build.scene);

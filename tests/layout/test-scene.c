@@ -624,8 +624,8 @@ test_fates (void)
   before = ir_history_snapshot (model, 0);
   after = ir_history_snapshot (model, 1);
   diff = ir_diff_new (before, after, TRUE);
-  ir_diff_add_fates (diff, model, 0, 1);
-  g_assert_cmpuint (diff->fates->len, ==, 1);
+  ir_diff_add_descent (diff, model, 0, 1);
+  g_assert_cmpuint (diff->descents->len, ==, 1);
   scene = ir_scene_new_for_diff (diff, NULL, NULL, NULL);
   check_scene (scene);
   g_assert_true (has_text (scene, find_box (scene, "LayerNormalization"),

@@ -268,7 +268,7 @@ class Hunt:
     spent, items = 0.0, self.items(key)
     for tried, (cost, name, arguments, label) in enumerate(items):
       if spent > self.budget:
-        return {"fate": "budget", "tests": tried, "of": len(items), "seconds": spent}
+        return {"outcome": "budget", "tests": tried, "of": len(items), "seconds": spent}
       for _ in range(2):
         status, seconds = run_test(self.tests[name], arguments, 10 + 4 * cost, 60 + 20 * cost,
                                    IRSCOPE_MUTANT=str(self.numbers[key]))
@@ -279,21 +279,21 @@ class Hunt:
         self.spent[label] += seconds
         self.kills[label] += status not in (0, 77)
       if status not in (0, 77):
-        return {"fate": "caught", "by": label, "how": "time" if status in (None, -signal.SIGXCPU) else status,
+        return {"outcome": "caught", "by": label, "how": "time" if status in (None, -signal.SIGXCPU) else status,
                 "tests": tried + 1, "seconds": spent}
-    return {"fate": "unnoticed" if items else "unreached", "tests": len(items), "seconds": spent}
+    return {"outcome": "unnoticed" if items else "unreached", "tests": len(items), "seconds": spent}
 
 
 def report(drawn, dropped, results):
   reasons, rows, survivors = equivalent(), collections.defaultdict(collections.Counter), []
   for place in drawn:
     if place.key in results:
-      fate = results[place.key]["fate"]
-      if fate != "caught" and place.key in reasons:
-        fate = "equivalent"
-      rows[place.kind][fate] += 1
-      if fate not in ("caught", "equivalent"):
-        survivors.append(f"{place.key}  [line {place.line}, {fate}]")
+      outcome = results[place.key]["outcome"]
+      if outcome != "caught" and place.key in reasons:
+        outcome = "equivalent"
+      rows[place.kind][outcome] += 1
+      if outcome not in ("caught", "equivalent"):
+        survivors.append(f"{place.key}  [line {place.line}, {outcome}]")
   print("| Kind | Tried | Caught | Equivalent | Unnoticed | Unreached | Out of budget |\n|---|---:|---:|---:|---:|---:|---:|")
   for kind in [*KINDS, "all"]:
     row = sum(rows.values(), collections.Counter()) if kind == "all" else rows[kind]
@@ -366,7 +366,7 @@ def main():
       list(pool.map(again, sorted(stale, key=lambda n: not tests[n]["cases"])))
     hunt = Hunt(tests, measured.data, numbers, args.budget)
     todo = [p.key for p in drawn if p.key not in dropped and
-            (results.data.get(p.key, {}).get("fate") not in (None, "caught") if args.again else p.key not in results.data)]
+            (results.data.get(p.key, {}).get("outcome") not in (None, "caught") if args.again else p.key not in results.data)]
     random.Random(args.seed).shuffle(todo)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
       started = {pool.submit(hunt.one, key): key for key in todo}

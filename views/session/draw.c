@@ -111,7 +111,7 @@ ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **erro
   frame->diff = ir_diff_new (frame->before, frame->model, !frame->foreign);
   if (!frame->foreign && frame->from != frame->to &&
       ABS ((gint64) frame->to - frame->from) <= MAX_FATE_STEPS)
-    ir_diff_add_fates (frame->diff, ir_timeline_model (spec->timeline), frame->from, frame->to);
+    ir_diff_add_descent (frame->diff, ir_timeline_model (spec->timeline), frame->from, frame->to);
   frame->serial = settings->serial;
   frame->root = g_intern_string (settings->look->root);
   frame->shape = ir_look_shape (settings->look);

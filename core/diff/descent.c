@@ -7,13 +7,13 @@
 #include "core/ir/history.h"
 
 static void
-free_fate (gpointer data)
+free_descent (gpointer data)
 {
-  IrDiffFate *fate = data;
+  IrDescent *descent = data;
 
-  g_array_unref (fate->a);
-  g_array_unref (fate->b);
-  g_free (fate);
+  g_array_unref (descent->a);
+  g_array_unref (descent->b);
+  g_free (descent);
 }
 
 /* -- disjoint sets of keys -- */
@@ -45,53 +45,53 @@ join (GHashTable *parents, guint a, guint b)
     g_hash_table_insert (parents, GUINT_TO_POINTER (MAX (a, b)), GUINT_TO_POINTER (MIN (a, b)));
 }
 
-/* -- fates -- */
+/* -- descents -- */
 
 /* @key_a, @key_b: of ids on a side, which are the same where both sides have one history */
 static void
 fill (IrDiff *diff, GHashTable *parents, guint a_factor, guint b_offset)
 {
-  g_autoptr (GHashTable) fates = g_hash_table_new (NULL, NULL); /* root -> IrDiffFate */
-  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (free_fate);
+  g_autoptr (GHashTable) descents = g_hash_table_new (NULL, NULL); /* root -> IrDescent */
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (free_descent);
 
   for (guint i = 0; i < diff->nodes->len; i++)
     {
       const IrNodeDiff *row = &g_array_index (diff->nodes, IrNodeDiff, i);
       const guint key = row->b != 0 ? row->b * a_factor + b_offset : row->a * a_factor;
       const guint root = find (parents, key);
-      IrDiffFate *fate = g_hash_table_lookup (fates, GUINT_TO_POINTER (root));
+      IrDescent *descent = g_hash_table_lookup (descents, GUINT_TO_POINTER (root));
 
       if (row->kind == IR_DIFF_SAME)
         continue;
-      if (fate == NULL)
+      if (descent == NULL)
         {
-          fate = g_new (IrDiffFate, 1);
-          fate->a = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
-          fate->b = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
-          g_ptr_array_add (all, fate);
-          g_hash_table_insert (fates, GUINT_TO_POINTER (root), fate);
+          descent = g_new (IrDescent, 1);
+          descent->a = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
+          descent->b = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
+          g_ptr_array_add (all, descent);
+          g_hash_table_insert (descents, GUINT_TO_POINTER (root), descent);
         }
       if (row->a != 0)
-        g_array_append_val (fate->a, row->a);
+        g_array_append_val (descent->a, row->a);
       if (row->b != 0)
-        g_array_append_val (fate->b, row->b);
+        g_array_append_val (descent->b, row->b);
     }
-  g_clear_pointer (&diff->fates, g_ptr_array_unref);
-  diff->fates = g_ptr_array_new_with_free_func (free_fate);
+  g_clear_pointer (&diff->descents, g_ptr_array_unref);
+  diff->descents = g_ptr_array_new_with_free_func (free_descent);
   for (guint i = 0; i < all->len; i++)
     {
-      IrDiffFate *fate = all->pdata[i];
+      IrDescent *descent = all->pdata[i];
 
-      if (fate->a->len > 0 && fate->b->len > 0 && fate->a->len + fate->b->len > 2)
+      if (descent->a->len > 0 && descent->b->len > 0 && descent->a->len + descent->b->len > 2)
         {
           all->pdata[i] = NULL;
-          g_ptr_array_add (diff->fates, fate);
+          g_ptr_array_add (diff->descents, descent);
         }
     }
   g_ptr_array_set_free_func (all, NULL);
   for (guint i = 0; i < all->len; i++)
     if (all->pdata[i] != NULL)
-      free_fate (all->pdata[i]);
+      free_descent (all->pdata[i]);
 }
 
 static gboolean
@@ -103,16 +103,16 @@ is_same (const IrDiff *diff, IrNodeId id)
 }
 
 /**
- * ir_diff_add_fates:
+ * ir_diff_add_descent:
  * @diff: the difference of two steps of @history
  * @history: a model with a history
  * @from: step of the one side
  * @to: step of the other
  *
- * Fills @diff->fates, by the lineage of the steps between.
+ * Fills @diff->descents, by the lineage of the steps between.
  */
 void
-ir_diff_add_fates (IrDiff *diff, const IrModel *history, guint from, guint to)
+ir_diff_add_descent (IrDiff *diff, const IrModel *history, guint from, guint to)
 {
   g_autoptr (GHashTable) parents = g_hash_table_new (NULL, NULL);
 
@@ -134,7 +134,7 @@ ir_diff_add_fates (IrDiff *diff, const IrModel *history, guint from, guint to)
 
 /* By what side b says that it was made of. */
 void
-ir_diff_add_fates_by_origin (IrDiff *diff, const IrPairing *p)
+ir_diff_add_descent_by_origin (IrDiff *diff, const IrPairing *p)
 {
   g_autoptr (GHashTable) parents = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable) by_name = ir_diff_index_nodes (p->a);

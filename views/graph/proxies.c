@@ -5,6 +5,7 @@
 #include "views/graph/proxy.h"
 #include "views/session/selection.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_PROXIES   200
@@ -74,6 +75,54 @@ canvas_allocate_proxies (IrCanvas *self)
     }
 }
 
+typedef struct
+{
+  gint32 box;
+  double distance;
+} Near;
+
+static int
+compare_distance (gconstpointer a, gconstpointer b)
+{
+  const Near *x = a, *y = b;
+
+  return x->distance != y->distance ? (x->distance < y->distance ? -1 : 1)
+                                    : (x->box > y->box) - (x->box < y->box);
+}
+
+static int
+compare_box (gconstpointer a, gconstpointer b)
+{
+  return *(const gint32 *) a - *(const gint32 *) b;
+}
+
+/* Of more boxes than have proxies those around the one that is selected, or around the middle, in the
+ * order that they had. */
+static void
+keep_nearest (IrCanvas *self, const IrLayoutRect *world, GArray *boxes)
+{
+  const IrSceneBox *focus = canvas_box (self, self->selected_box);
+  const double x = focus != NULL ? focus->x + focus->width / 2 : world->x + world->width / 2,
+               y = focus != NULL ? focus->y + focus->height / 2 : world->y + world->height / 2;
+  g_autoptr (GArray) near = g_array_sized_new (FALSE, FALSE, sizeof (Near), boxes->len);
+
+  for (guint i = 0; i < boxes->len; i++)
+    {
+      const gint32 index = g_array_index (boxes, gint32, i);
+      const IrSceneBox *box = canvas_box (self, index);
+      const Near one = { index, hypot (box->x + box->width / 2 - x, box->y + box->height / 2 - y) };
+
+      if (box->kind != IR_SCENE_CLUSTER && canvas_shows (self, (IrSceneHit){ index, -1 }))
+        g_array_append_val (near, one);
+    }
+  if (near->len > MAX_PROXIES)
+    g_array_sort (near, compare_distance);
+  g_array_set_size (boxes, MIN (near->len, MAX_PROXIES));
+  for (guint i = 0; i < boxes->len; i++)
+    g_array_index (boxes, gint32, i) = g_array_index (near, Near, i).box;
+  g_array_sort (boxes, compare_box);
+}
+
 /* One proxy per box in sight, bound to the box's key as long as it is in sight. Not while sizes are
  * given: children that come and go would ask for another round. */
 void
@@ -90,15 +139,14 @@ canvas_sync_proxies (IrCanvas *self)
   self->proxies = g_ptr_array_new ();
   if (canvas_scene (self) != NULL)
     ir_scene_foreach_in_rect (canvas_scene (self), &world, collect_boxes, boxes);
-  for (guint i = 0; i < boxes->len && self->proxies->len < MAX_PROXIES; i++)
+  keep_nearest (self, &world, boxes);
+  for (guint i = 0; i < boxes->len; i++)
     {
       const gint32 index = g_array_index (boxes, gint32, i);
       const IrSceneBox *box = canvas_box (self, index);
       g_autofree char *label = NULL;
       GtkWidget *proxy;
 
-      if (box->kind == IR_SCENE_CLUSTER || !canvas_shows (self, (IrSceneHit){ index, -1 }))
-        continue;
       proxy = find_proxy (self, old, box->key);
       if (proxy == NULL)
         {

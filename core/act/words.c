@@ -106,7 +106,7 @@ act_operator (const IrModel *model, const char *word, IrActOperator *found, GErr
         {
           similar = similar_operator (name);
           g_set_error (error, IR_ACT_ERROR, IR_ACT_ERROR_NOT_FOUND,
-                       "there is no operator '%s'%s%s%s 'irscope ops' lists them", word,
+                       "there is no operator '%s'%s%s%s docs/OPS.md lists them", word,
                        similar != NULL ? "; is it " : "", similar != NULL ? similar : "",
                        similar != NULL ? "?" : ";");
           return FALSE;

@@ -598,7 +598,7 @@ check_node (Verifier *v, const IrNode *node)
                                  node, NULL, "%s - irscope does not know %s.%s", label,
                                  domain_name (node), node->op_type);
       ir_problem_set_hint (problem, "The node is shown and kept as it is; types behind it are not "
-                                    "inferred and it cannot be run. See 'irscope ops' for what is "
+                                    "inferred and it cannot be run. docs/OPS.md lists what is "
                                     "known.");
     }
 }

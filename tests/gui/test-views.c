@@ -535,6 +535,9 @@ test_tensor_view (void)
   wait_for ("the statistics", shows_statistics, fixture.view);
   g_assert_true (is_shown (fixture.view, "differ, most by") || is_shown (fixture.view, "equal"));
   g_assert_true (is_shown (fixture.view, "[0, 0]"));
+  ir_session_select_value (fixture.session, 0);
+  settle (200);
+  g_assert_true (is_shown (fixture.view, "Select a node in the graph"));
   close_view (&fixture);
 }
 

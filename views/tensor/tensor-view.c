@@ -365,7 +365,9 @@ reload (IrTensorView *self)
     }
   if (value == NULL)
     {
-      gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "empty");
+      gtk_stack_set_visible_child_name (
+          GTK_STACK (self->stack),
+          ir_session_get_run (session, IR_SIDE_AFTER) != NULL ? "choose" : "empty");
       return;
     }
   gtk_label_set_text (GTK_LABEL (self->title), value->name);
@@ -750,6 +752,11 @@ ir_tensor_view_init (IrTensorView *self)
                           "Run the graph, then select a node, or a value in its properties.",
                           "win.run", "Run"),
       "empty");
+  gtk_stack_add_named (
+      GTK_STACK (self->stack),
+      ir_view_empty_page ("accessories-calculator-symbolic", "No Value Selected",
+                          "Select a node in the graph, or a value in its properties.", NULL, NULL),
+      "choose");
   gtk_stack_add_named (GTK_STACK (self->stack), content, "tensor");
   adw_bin_set_child (ADW_BIN (self), self->stack);
 }

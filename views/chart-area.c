@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "views/chart-area.h"
+#include "views/colours.h"
 
 #include "core/render/render.h"
 #include "views/session/selection.h"
@@ -363,8 +364,7 @@ static void
 draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {
   IrChartArea *self = data;
-  const IrPalette *palette = ir_palette (
-      adw_style_manager_get_dark (adw_style_manager_get_default ()));
+  const IrPalette *palette = ir_palette (ir_colours_wanted ());
   GtkAdjustment *across = gtk_scrolled_window_get_hadjustment (
                     GTK_SCROLLED_WINDOW (self->scroller)),
                 *down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller));
@@ -707,8 +707,7 @@ ir_chart_area_init (IrChartArea *self)
   g_signal_connect_swapped (across, "value-changed", G_CALLBACK (gtk_widget_queue_draw),
                             self->area);
   g_signal_connect_swapped (down, "value-changed", G_CALLBACK (gtk_widget_queue_draw), self->area);
-  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
-                           G_CALLBACK (gtk_widget_queue_draw), self->area, G_CONNECT_SWAPPED);
+  ir_colours_watch (self->area, G_CALLBACK (gtk_widget_queue_draw));
   add_controllers (self);
   gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
   gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);

@@ -31,7 +31,7 @@ typedef struct
   CliPlanOptions plan;
   char *output, *diff, *why, *view, *tensor, *sides;
   gint at, rewrite;
-  gboolean dark, constants, flat, left_to_right, wrap, cycle;
+  gboolean dark, high_contrast, constants, flat, left_to_right, wrap, cycle;
   gdouble zoom;
   double scale;
   char **fold, **beside, **only, **highlight, **colour;
@@ -71,6 +71,8 @@ static const CliOption render_options[] = {
   { "cycle", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, cycle),
     "Only the nodes of the first cycle, which wait for each other", NULL },
   { "dark", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, dark), "Light on dark", NULL },
+  { "high-contrast", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, high_contrast),
+    "Black and white where it can be, 7 : 1 for all that is read", NULL },
   { "constants", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, constants),
     "Draw constants as boxes of their own", NULL },
   { "flat", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, flat), "No frames for scopes", NULL },
@@ -850,7 +852,8 @@ write_picture (Cli *cli,
   g_autoptr (IrTextMeasure) measure = NULL;
   g_autoptr (IrScene) scene = NULL, legend = NULL;
   g_auto (Picture) picture = { .cli = cli, .options = options, .opened = opened };
-  IrRenderOptions render = { .dark = options->dark,
+  IrRenderOptions render = { .colours = (options->dark ? IR_PALETTE_DARK : IR_PALETTE_LIGHT) |
+                                        (options->high_contrast ? IR_PALETTE_HIGH_CONTRAST : 0),
                              .scale = options->scale,
                              .zoom = options->zoom };
 

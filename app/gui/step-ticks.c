@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "app/gui/step-ticks.h"
+#include "views/colours.h"
 
 #include "core/render/palette.h"
 #include "views/count.h"
@@ -8,7 +9,6 @@
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
 
-#include <adwaita.h>
 #include <math.h>
 
 #define HEIGHT    16  /* px */
@@ -174,8 +174,7 @@ static void
 ir_step_ticks_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   IrStepTicks *self = IR_STEP_TICKS (widget);
-  const IrPalette *palette = ir_palette (
-      adw_style_manager_get_dark (adw_style_manager_get_default ()));
+  const IrPalette *palette = ir_palette (ir_colours_wanted ());
   cairo_t *cr;
 
   if (self->session == NULL || ir_session_get_n_steps (self->session) == 0)
@@ -283,8 +282,7 @@ ir_step_ticks_set_session (IrStepTicks *self, IrSession *session)
   self->session = g_object_ref (session);
   g_signal_connect_object (session, "changed", G_CALLBACK (on_session_changed), self,
                            G_CONNECT_SWAPPED);
-  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
-                           G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  ir_colours_watch (self, G_CALLBACK (gtk_widget_queue_draw));
   on_session_changed (self, IR_CHANGED_ALL, session);
 }
 

@@ -310,7 +310,7 @@ draw_page (const IrScene *scene,
            double scale,
            cairo_surface_t *surface)
 {
-  const IrPalette *palette = ir_palette (options != NULL && options->dark);
+  const IrPalette *palette = ir_palette (options != NULL ? options->colours : IR_PALETTE_LIGHT);
   const IrScene *legend = options != NULL ? options->legend : NULL;
   IrLayoutPoint at;
   const IrLayoutRect r = ir_render_page (scene, options, &at);

@@ -292,7 +292,7 @@ ir_render_dot (const IrScene *scene, IrRenderOptions *options, GError **error)
 {
   Writer w = { .out = g_string_new (NULL),
                .scene = scene,
-               .palette = ir_palette (options != NULL && options->dark) };
+               .palette = ir_palette (options != NULL ? options->colours : IR_PALETTE_LIGHT) };
   const gboolean transparent = options != NULL && options->transparent;
   const IrSceneLine *lines;
   guint n, n_texts;

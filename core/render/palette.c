@@ -59,18 +59,71 @@ static const IrPalette dark = {
   .ramp = { 0x2f353e, 0x3d5a78, 0x5c86ae, 0x93b7d6, 0xdbe9f5 },
   .accent = { 0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0xf0e442, 0x8a8f98 },
 };
+
+/* At least 7 : 1 for all that is read. */
+static const IrPalette light_contrast = {
+  .background = 0xffffff, .box = 0xffffff, .border = 0x000000, .text = 0x000000,
+  .muted = 0x2e3440, .on_header = 0xffffff, .line = 0x1b2430, .control = 0x6a3d00,
+  .frame = 0xf4f6f9, .frame_deep = 0xeaeef4, .frame_border = 0x2e3440,
+  .hover = 0x0b4f9e, .selection = 0x003c8f,
+  .header = {
+    [IR_FAMILY_ELEMENTWISE] = 0x48596f, [IR_FAMILY_ACTIVATION] = 0x8c3a27,
+    [IR_FAMILY_REDUCE] = 0x6e5516, [IR_FAMILY_LINEAR] = 0x235799,
+    [IR_FAMILY_POOL] = 0x226042, [IR_FAMILY_NORM] = 0x624b90,
+    [IR_FAMILY_SHAPE] = 0x62564c, [IR_FAMILY_INDEX] = 0x185b68,
+    [IR_FAMILY_CONSTANT] = 0x505764, [IR_FAMILY_CONTROL] = 0x923769,
+    [IR_FAMILY_FUSED] = 0x1b3f7a, [IR_FAMILY_OTHER] = 0x525863,
+    [IR_SCENE_COLOUR_INPUT] = 0x296237, [IR_SCENE_COLOUR_OUTPUT] = 0x8a3b3b,
+    [IR_SCENE_COLOUR_CONSTANT] = 0x505764, [IR_SCENE_COLOUR_UNKNOWN] = 0x3d434c,
+    [IR_SCENE_COLOUR_FOLD] = 0x485584, [IR_SCENE_COLOUR_CLUSTER] = 0x505764,
+  },
+  .state = { [IR_SCENE_SAME] = 0x51555a, [IR_SCENE_NEW] = 0x005b92,
+             [IR_SCENE_REMOVED] = 0x903a00, [IR_SCENE_CHANGED] = 0x7339ad,
+             [IR_SCENE_MATCHED] = 0x006042, [IR_SCENE_MISFIT] = 0xa91824,
+             [IR_SCENE_MISSING] = 0x573bc6 },
+  .problem = { 0x2e5681, 0x785100, 0xa91824 },
+  .ramp = { 0xe6ebf2, 0xa9c3d9, 0x6a93b8, 0x345f94, 0x152f60 },
+  .accent = { 0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0xf0e442, 0x8a8f98 },
+};
+
+static const IrPalette dark_contrast = {
+  .background = 0x000000, .box = 0x000000, .border = 0xffffff, .text = 0xffffff,
+  .muted = 0xd8dee6, .on_header = 0xffffff, .line = 0xe8ecf1, .control = 0xffc98a,
+  .frame = 0x0d0f12, .frame_deep = 0x16191e, .frame_border = 0xd8dee6,
+  .hover = 0x9ccbff, .selection = 0xb8d9ff,
+  .header = {
+    [IR_FAMILY_ELEMENTWISE] = 0x47566c, [IR_FAMILY_ACTIVATION] = 0x8d3d29,
+    [IR_FAMILY_REDUCE] = 0x685116, [IR_FAMILY_LINEAR] = 0x265999,
+    [IR_FAMILY_POOL] = 0x236144, [IR_FAMILY_NORM] = 0x5c4888,
+    [IR_FAMILY_SHAPE] = 0x5e5349, [IR_FAMILY_INDEX] = 0x195d6a,
+    [IR_FAMILY_CONSTANT] = 0x4f5764, [IR_FAMILY_CONTROL] = 0x8f3667,
+    [IR_FAMILY_FUSED] = 0x234d96, [IR_FAMILY_OTHER] = 0x505660,
+    [IR_SCENE_COLOUR_INPUT] = 0x2a6438, [IR_SCENE_COLOUR_OUTPUT] = 0x8b3d3d,
+    [IR_SCENE_COLOUR_CONSTANT] = 0x4f5764, [IR_SCENE_COLOUR_UNKNOWN] = 0x4f545e,
+    [IR_SCENE_COLOUR_FOLD] = 0x465383, [IR_SCENE_COLOUR_CLUSTER] = 0x4f5764,
+  },
+  .state = { [IR_SCENE_SAME] = 0x91979e, [IR_SCENE_NEW] = 0x56b4e9,
+             [IR_SCENE_REMOVED] = 0xf08a3c, [IR_SCENE_CHANGED] = 0xc39bf0,
+             [IR_SCENE_MATCHED] = 0x4cc79a, [IR_SCENE_MISFIT] = 0xff7b7b,
+             [IR_SCENE_MISSING] = 0xb3a1ff },
+  .problem = { 0x7fb2e5, 0xe5b93c, 0xff7b7b },
+  .ramp = { 0x2f353e, 0x3d5a78, 0x5c86ae, 0x93b7d6, 0xdbe9f5 },
+  .accent = { 0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0xf0e442, 0x8a8f98 },
+};
 /* clang-format on */
 
 /**
  * ir_palette:
- * @is_dark: whether the background is dark
+ * @kind: light or dark, with the contrast that is usual or a high one
  *
- * Returns: (transfer none): the colours of light or dark pictures
+ * Returns: (transfer none): the colours of such pictures
  */
 const IrPalette *
-ir_palette (gboolean is_dark)
+ir_palette (IrPaletteKind kind)
 {
-  return is_dark ? &dark : &light;
+  static const IrPalette *const palettes[] = { &light, &dark, &light_contrast, &dark_contrast };
+
+  return palettes[kind & (IR_PALETTE_DARK | IR_PALETTE_HIGH_CONTRAST)];
 }
 
 /**

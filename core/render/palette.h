@@ -31,7 +31,15 @@ typedef struct
   guint32 accent[8];  /* classes and rules; told apart by the common kinds of colour blindness */
 } IrPalette;
 
-const IrPalette *ir_palette (gboolean dark);
+/* Which of them: flags. */
+typedef enum
+{
+  IR_PALETTE_LIGHT = 0,
+  IR_PALETTE_DARK = 1 << 0,
+  IR_PALETTE_HIGH_CONTRAST = 1 << 1
+} IrPaletteKind;
+
+const IrPalette *ir_palette (IrPaletteKind kind);
 guint32 ir_colour_mix (guint32 a, guint32 b, double amount);
 guint32 ir_palette_ramp (const IrPalette *palette, double at);
 double ir_colour_contrast (guint32 a, guint32 b);

@@ -2,7 +2,7 @@
 
 /* Scenes as files, without a display. The one place with Pango and cairo. */
 
-#include "core/layout/scene.h"
+#include "core/render/palette.h"
 #include "core/render/palette.h"
 
 #include <cairo.h>
@@ -24,14 +24,14 @@ typedef enum
 /* All zero is a light picture at 1:1. */
 typedef struct
 {
-  gboolean dark;
+  IrPaletteKind colours;
   gboolean transparent; /* no background */
   double scale;         /* px of a PNG per px of the scene; 0 = 1 */
   double zoom; /* the picture as it is seen at this scale: smaller, and with the names that can
                          * be read then; 0 = 1 */
   const IrLayoutRect *clip; /* (nullable) px: the part that is drawn; NULL = all */
-  const IrScene *legend; /* (nullable) what colours mean: below the picture, always at 1:1 */
-  char *note;            /* (out) (nullable) (transfer full): what could not be done as asked */
+  const IrScene *legend;    /* (nullable) what colours mean: below the picture, always at 1:1 */
+  char *note;               /* (out) (nullable) (transfer full): what could not be done as asked */
 } IrRenderOptions;
 
 typedef struct _IrTextMeasure IrTextMeasure;

@@ -243,7 +243,7 @@ append_styles (GString *out)
 GBytes *
 ir_render_svg (const IrScene *scene, IrRenderOptions *options, GError **error)
 {
-  const IrPalette *palette = ir_palette (options != NULL && options->dark);
+  const IrPalette *palette = ir_palette (options != NULL ? options->colours : IR_PALETTE_LIGHT);
   const double zoom = options != NULL && options->zoom > 0 ? options->zoom : 1;
   const IrScene *legend = options != NULL ? options->legend : NULL;
   IrLayoutPoint at;

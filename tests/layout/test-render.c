@@ -186,7 +186,7 @@ test_same_bytes (void)
   g_autoptr (IrScene) scene = sample (NULL, NULL, 500);
   g_autoptr (GBytes) a = ir_render_svg (scene, NULL, NULL);
   g_autoptr (GBytes) b = ir_render_svg (scene, NULL, NULL);
-  IrRenderOptions dark = { .dark = TRUE };
+  IrRenderOptions dark = { .colours = IR_PALETTE_DARK };
   g_autoptr (GBytes) c = ir_render_svg (scene, &dark, NULL);
 
   g_assert_true (g_bytes_equal (a, b));
@@ -237,19 +237,22 @@ test_files (void)
 static void
 test_contrast (void)
 {
-  for (int is_dark = 0; is_dark < 2; is_dark++)
+  for (guint kind = 0; kind <= (IR_PALETTE_DARK | IR_PALETTE_HIGH_CONTRAST); kind++)
     {
-      const IrPalette *p = ir_palette (is_dark);
+      const IrPalette *p = ir_palette ((IrPaletteKind) kind);
+      const double least = (kind & IR_PALETTE_HIGH_CONTRAST) != 0 ? 7 : 4.5;
+
       for (guint i = 0; i < IR_N_SCENE_COLOURS; i++)
-        g_assert_cmpfloat (ir_colour_contrast (p->header[i], p->on_header), >=, 4.5);
+        g_assert_cmpfloat (ir_colour_contrast (p->header[i], p->on_header), >=, least);
       g_assert_cmpfloat (ir_colour_contrast (p->text, p->box), >=, 7);
-      g_assert_cmpfloat (ir_colour_contrast (p->muted, p->box), >=, 4.5);
-      g_assert_cmpfloat (ir_colour_contrast (p->muted, p->background), >=, 4.5);
-      g_assert_cmpfloat (ir_colour_contrast (p->muted, p->frame_deep), >=, 4.5);
-      g_assert_cmpfloat (ir_colour_contrast (p->line, p->background), >=, 3);
+      g_assert_cmpfloat (ir_colour_contrast (p->muted, p->box), >=, least);
+      g_assert_cmpfloat (ir_colour_contrast (p->muted, p->background), >=, least);
+      g_assert_cmpfloat (ir_colour_contrast (p->muted, p->frame_deep), >=, least);
+      g_assert_cmpfloat (ir_colour_contrast (p->line, p->background), >=, least > 5 ? 7 : 3);
       for (guint i = IR_SCENE_NEW; i < IR_N_SCENE_STATES; i++)
         {
-          g_assert_cmpfloat (ir_colour_contrast (p->state[i], p->background), >=, 3);
+          g_assert_cmpfloat (ir_colour_contrast (p->state[i], p->background), >=,
+                             least > 5 ? 7 : 3);
           g_assert_cmpfloat (ir_colour_contrast (p->state[i], ir_palette_on (p, p->state[i])), >=,
                              4.5);
         }

@@ -20,7 +20,7 @@ struct _IrBuilding
 {
   IrView *view;     /* not referenced: owns this */
   IrCanvas *canvas; /* not referenced */
-  IrPalette *palette;
+  IrOpPalette *palette;
   double x, y; /* of the canvas: where a menu was opened */
   gboolean has_point;
   char *act;        /* what the palette is open for: "add" or "insert" */
@@ -241,8 +241,8 @@ open_palette (IrBuilding *self, const char *name, const char *at)
     title = g_strdup (ir_act_find (name)->title);
   place_palette (self, &x, &y);
   if (self->palette == NULL)
-    self->palette = ir_palette_new (GTK_WIDGET (self->view), on_chosen, self);
-  ir_palette_open (self->palette, x, y, title, value);
+    self->palette = ir_op_palette_new (GTK_WIDGET (self->view), on_chosen, self);
+  ir_op_palette_open (self->palette, x, y, title, value);
 }
 
 /* The first outputs of the selected nodes, or the selected value. */
@@ -781,7 +781,7 @@ ir_building_free (IrBuilding *self)
 {
   g_signal_handlers_disconnect_by_data (self->canvas, self);
   g_object_set_data (G_OBJECT (self->view), KEY, NULL);
-  g_clear_pointer (&self->palette, ir_palette_free);
+  g_clear_pointer (&self->palette, ir_op_palette_free);
   g_ptr_array_unref (self->reads);
   g_free (self->act);
   g_free (self->at);

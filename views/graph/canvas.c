@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "views/graph/canvas-private.h"
+#include "views/colours.h"
 #include "views/graph/proxy.h"
 #include "views/jobs.h"
 #include "views/session/frame.h"
@@ -160,10 +161,9 @@ ir_canvas_focus (GtkWidget *widget, GtkDirectionType direction)
 }
 
 static void
-on_dark_changed (IrCanvas *self)
+on_colours_changed (IrCanvas *self)
 {
-  ir_node_painter_set_dark (self->painter,
-                            adw_style_manager_get_dark (adw_style_manager_get_default ()));
+  ir_node_painter_set_colours (self->painter, ir_colours_wanted ());
   g_clear_pointer (&self->content, gsk_render_node_unref);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
@@ -418,9 +418,8 @@ ir_canvas_init (IrCanvas *self)
   self->drag = ir_drag_new (self);
   canvas_add_keys (self);
   canvas_add_pointer (self);
-  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
-                           G_CALLBACK (on_dark_changed), self, G_CONNECT_SWAPPED);
-  on_dark_changed (self);
+  ir_colours_watch (self, G_CALLBACK (on_colours_changed));
+  on_colours_changed (self);
 }
 
 GtkWidget *

@@ -1,11 +1,10 @@
 #include "config.h"
 
 #include "views/graph/legend.h"
+#include "views/colours.h"
 
 #include "core/look/legend.h"
 #include "core/render/render.h"
-
-#include <adwaita.h>
 
 struct _IrLegend
 {
@@ -45,7 +44,6 @@ static void
 ir_legend_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   const IrLegend *self = IR_LEGEND (widget);
-  const gboolean dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
   IrLayoutRect r;
   cairo_t *cr;
 
@@ -55,7 +53,7 @@ ir_legend_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cr = gtk_snapshot_append_cairo (
       snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) r.width + 1, (float) r.height + 1));
   cairo_translate (cr, -r.x, -r.y);
-  ir_render_cairo (self->scene, ir_palette (dark), NULL, 1, cr);
+  ir_render_cairo (self->scene, ir_palette (ir_colours_wanted ()), NULL, 1, cr);
   cairo_destroy (cr);
 }
 
@@ -97,8 +95,7 @@ static void
 ir_legend_init (IrLegend *self)
 {
   gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
-  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
-                           G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  ir_colours_watch (self, G_CALLBACK (gtk_widget_queue_draw));
 }
 
 GtkWidget *

@@ -1,10 +1,10 @@
 #include "config.h"
 
 #include "views/graph/minimap.h"
+#include "views/colours.h"
 
 #include "core/render/palette.h"
 
-#include <adwaita.h>
 #include <math.h>
 
 #define MOST_WIDTH  180.0 /* px */
@@ -21,7 +21,7 @@ struct _IrMinimap
   cairo_surface_t *picture; /* (nullable) painted once for a scene */
   double scale;             /* px of the map per px of the scene */
   int width, height;        /* px of the map */
-  gboolean dark;
+  IrPaletteKind colours;
 };
 
 G_DEFINE_FINAL_TYPE (IrMinimap, ir_minimap, GTK_TYPE_WIDGET)
@@ -36,7 +36,7 @@ set_colour (cairo_t *cr, guint32 colour, double alpha)
 static void
 paint_boxes (IrMinimap *self, cairo_t *cr, const IrScene *scene)
 {
-  const IrPalette *palette = ir_palette (self->dark);
+  const IrPalette *palette = ir_palette (self->colours);
   const IrLayoutRect bounds = ir_scene_bounds (scene);
   guint n;
   const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
@@ -46,10 +46,10 @@ paint_boxes (IrMinimap *self, cairo_t *cr, const IrScene *scene)
   for (guint i = 0; i < n; i++)
     {
       const IrSceneBox *b = &boxes[i];
-      const guint32 colour = b->state != IR_SCENE_SAME       ? palette->state[b->state]
-                             : b->kind == IR_SCENE_CLUSTER   ? palette->frame_deep
-                                                             : palette->header[b->colour %
-                                                                             IR_N_SCENE_COLOURS];
+      const guint32 colour = b->state != IR_SCENE_SAME ? palette->state[b->state]
+                             : b->kind == IR_SCENE_CLUSTER
+                                 ? palette->frame_deep
+                                 : palette->header[b->colour % IR_N_SCENE_COLOURS];
 
       set_colour (cr, colour, 1);
       cairo_rectangle (cr, (b->x - bounds.x) * self->scale, (b->y - bounds.y) * self->scale,
@@ -131,11 +131,11 @@ ir_minimap_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_rectangle (cr, x + (seen.x - bounds.x) * self->scale, y + (seen.y - bounds.y) * self->scale,
                    MAX (seen.width * self->scale, 3), MAX (seen.height * self->scale, 3));
   cairo_set_fill_rule (cr, CAIRO_FILL_RULE_EVEN_ODD);
-  set_colour (cr, ir_palette (self->dark)->background, 0.55);
+  set_colour (cr, ir_palette (self->colours)->background, 0.55);
   cairo_fill (cr);
   cairo_rectangle (cr, x + (seen.x - bounds.x) * self->scale, y + (seen.y - bounds.y) * self->scale,
                    MAX (seen.width * self->scale, 3), MAX (seen.height * self->scale, 3));
-  set_colour (cr, ir_palette (self->dark)->selection, 1);
+  set_colour (cr, ir_palette (self->colours)->selection, 1);
   cairo_set_line_width (cr, 1.5);
   cairo_stroke (cr);
   cairo_destroy (cr);
@@ -198,9 +198,9 @@ ir_minimap_scene_changed (IrMinimap *self)
 }
 
 static void
-on_dark_changed (IrMinimap *self)
+on_colours_changed (IrMinimap *self)
 {
-  self->dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
+  self->colours = ir_colours_wanted ();
   if (self->canvas != NULL)
     make_picture (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
@@ -236,9 +236,8 @@ ir_minimap_init (IrMinimap *self)
   gtk_widget_set_tooltip_text (GTK_WIDGET (self), "The whole graph: drag to move");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Overview of the graph", -1);
-  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
-                           G_CALLBACK (on_dark_changed), self, G_CONNECT_SWAPPED);
-  on_dark_changed (self);
+  ir_colours_watch (self, G_CALLBACK (on_colours_changed));
+  on_colours_changed (self);
 }
 
 GtkWidget *

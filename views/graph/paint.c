@@ -29,7 +29,7 @@ typedef enum
 struct _IrPainter
 {
   IrScene *scene; /* (nullable) */
-  gboolean dark;
+  IrPaletteKind colours;
   double zoom; /* of the frame that is painted */
   IrSceneSides sides;
   const IrTween *tween; /* (nullable) boxes are on their way */
@@ -86,7 +86,7 @@ rgba (guint32 colour, double alpha)
 static const IrPalette *
 palette (const IrNodePainter *self)
 {
-  return ir_palette (self->dark);
+  return ir_palette (self->colours);
 }
 
 static guint32
@@ -173,9 +173,9 @@ ir_node_painter_set_sides (IrNodePainter *self, IrSceneSides sides)
 }
 
 void
-ir_node_painter_set_dark (IrNodePainter *self, gboolean dark)
+ir_node_painter_set_colours (IrNodePainter *self, IrPaletteKind colours)
 {
-  self->dark = dark;
+  self->colours = colours;
   ir_tiles_forget (self->tiles);
   forget_nodes (self);
 }
@@ -896,7 +896,7 @@ paint_visible (IrNodePainter *self,
   if (camera->zoom >= DETAIL_MIN_ZOOM && visible.boxes->len <= MAX_DETAIL_BOXES)
     paint_detailed (self, snapshot, pango, camera, &visible);
   else if (takes_tiles (self))
-    ir_tiles_paint (self->tiles, snapshot, self->scene, self->dark, self->scale, camera);
+    ir_tiles_paint (self->tiles, snapshot, self->scene, self->colours, self->scale, camera);
   else
     paint_flat (self, snapshot, camera, &visible);
   g_array_unref (visible.boxes);
@@ -918,7 +918,7 @@ ir_node_painter_paint (IrNodePainter *self, PangoContext *pango, const IrCamera 
     return gtk_snapshot_free_to_node (snapshot);
   self->zoom = camera->zoom;
   if (camera->zoom < DETAIL_MIN_ZOOM && takes_tiles (self))
-    ir_tiles_paint (self->tiles, snapshot, self->scene, self->dark, self->scale, camera);
+    ir_tiles_paint (self->tiles, snapshot, self->scene, self->colours, self->scale, camera);
   else
     paint_visible (self, snapshot, pango, camera);
   if (ir_scene_detail (camera->zoom) != IR_SCENE_DETAIL_ALL)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/layout/scene.h"
+#include "core/render/palette.h"
 
 #include <gtk/gtk.h>
 
@@ -22,7 +23,7 @@ void ir_node_painter_free (IrNodePainter *painter);
 void ir_node_painter_set_scene (IrNodePainter *painter, IrScene *scene); /* (nullable) */
 void ir_node_painter_set_sides (IrNodePainter *painter, IrSceneSides sides);
 void ir_node_painter_set_scale (IrNodePainter *painter, int scale);
-void ir_node_painter_set_dark (IrNodePainter *painter, gboolean dark);
+void ir_node_painter_set_colours (IrNodePainter *painter, IrPaletteKind colours);
 struct _IrTween;
 void ir_node_painter_set_tween (IrNodePainter *painter, const struct _IrTween *tween, double t);
 GskRenderNode *ir_node_painter_paint (IrNodePainter *painter,

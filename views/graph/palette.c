@@ -11,10 +11,10 @@
 #define WIDTH  400
 #define HEIGHT 340
 
-struct _IrPalette
+struct _IrOpPalette
 {
   GtkWidget *parent, *popover, *title, *entry, *list, *hint;
-  IrPaletteChosen chosen;
+  IrOpPaletteChosen chosen;
   gpointer data;
   guint8 *fits; /* by operator: whether it takes the value */
   gboolean has_value;
@@ -28,7 +28,7 @@ op_of_row (GtkListBoxRow *row)
 
 /* The first word that is typed: the operator, or its beginning. (transfer full) */
 static char *
-typed_name (IrPalette *self)
+typed_name (IrOpPalette *self)
 {
   const char *text = gtk_editable_get_text (GTK_EDITABLE (self->entry));
 
@@ -74,7 +74,7 @@ unlikeness (const IrOp *op, const char *typed)
 static gboolean
 filter_row (GtkListBoxRow *row, gpointer data)
 {
-  IrPalette *self = data;
+  IrOpPalette *self = data;
   const IrOp *op = ir_op_by_id (op_of_row (row));
   g_autofree char *typed = typed_name (self);
   const guint unlike = unlikeness (op, typed);
@@ -122,7 +122,7 @@ add_header (GtkListBoxRow *row, GtkListBoxRow *before, gpointer data)
 }
 
 static GtkListBoxRow *
-first_shown (IrPalette *self)
+first_shown (IrOpPalette *self)
 {
   GtkListBoxRow *row;
 
@@ -134,7 +134,7 @@ first_shown (IrPalette *self)
 
 /* Under the list: what the chosen one takes. */
 static void
-on_row_selected (IrPalette *self, GtkListBoxRow *row)
+on_row_selected (IrOpPalette *self, GtkListBoxRow *row)
 {
   const IrOp *op = row != NULL ? ir_op_by_id (op_of_row (row)) : NULL;
   g_autofree char *text = op != NULL
@@ -147,7 +147,7 @@ on_row_selected (IrPalette *self, GtkListBoxRow *row)
 }
 
 static void
-on_typed (IrPalette *self)
+on_typed (IrOpPalette *self)
 {
   GtkListBoxRow *row;
 
@@ -162,7 +162,7 @@ on_typed (IrPalette *self)
 
 /* The operator of the row, with the other words that were typed. */
 static void
-choose (IrPalette *self, GtkListBoxRow *row)
+choose (IrOpPalette *self, GtkListBoxRow *row)
 {
   g_auto (GStrv) typed = NULL;
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
@@ -188,13 +188,13 @@ choose (IrPalette *self, GtkListBoxRow *row)
 }
 
 static void
-on_entry_activated (IrPalette *self)
+on_entry_activated (IrOpPalette *self)
 {
   choose (self, gtk_list_box_get_selected_row (GTK_LIST_BOX (self->list)));
 }
 
 static void
-on_row_activated (IrPalette *self, GtkListBoxRow *row)
+on_row_activated (IrOpPalette *self, GtkListBoxRow *row)
 {
   choose (self, row);
 }
@@ -202,7 +202,7 @@ on_row_activated (IrPalette *self, GtkListBoxRow *row)
 /* Up and down choose in the list while the entry has the focus. */
 static gboolean
 on_key (
-    GtkEventControllerKey *keys, guint keyval, guint code, GdkModifierType state, IrPalette *self)
+    GtkEventControllerKey *keys, guint keyval, guint code, GdkModifierType state, IrOpPalette *self)
 {
   GtkListBoxRow *row = gtk_list_box_get_selected_row (GTK_LIST_BOX (self->list));
   const int by = keyval == GDK_KEY_Down ? 1 : keyval == GDK_KEY_Up ? -1 : 0;
@@ -255,7 +255,7 @@ make_row (const IrOp *op)
 }
 
 static GtkWidget *
-build_list (IrPalette *self)
+build_list (IrOpPalette *self)
 {
   GtkWidget *scrolled = gtk_scrolled_window_new ();
 
@@ -278,7 +278,7 @@ build_list (IrPalette *self)
 }
 
 static void
-build (IrPalette *self)
+build (IrOpPalette *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   GtkEventController *keys = gtk_event_controller_key_new ();
@@ -318,10 +318,10 @@ build (IrPalette *self)
                                   "Palette of operators", -1);
 }
 
-IrPalette *
-ir_palette_new (GtkWidget *parent, IrPaletteChosen chosen, gpointer data)
+IrOpPalette *
+ir_op_palette_new (GtkWidget *parent, IrOpPaletteChosen chosen, gpointer data)
 {
-  IrPalette *self = g_new0 (IrPalette, 1);
+  IrOpPalette *self = g_new0 (IrOpPalette, 1);
 
   self->parent = parent;
   self->chosen = chosen;
@@ -331,7 +331,7 @@ ir_palette_new (GtkWidget *parent, IrPaletteChosen chosen, gpointer data)
 }
 
 void
-ir_palette_free (IrPalette *self)
+ir_op_palette_free (IrOpPalette *self)
 {
   if (self->popover != NULL)
     gtk_widget_unparent (self->popover);
@@ -340,7 +340,7 @@ ir_palette_free (IrPalette *self)
 }
 
 void
-ir_palette_open (IrPalette *self, double x, double y, const char *title, const IrValue *value)
+ir_op_palette_open (IrOpPalette *self, double x, double y, const char *title, const IrValue *value)
 {
   if (self->popover == NULL)
     build (self);

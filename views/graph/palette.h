@@ -6,12 +6,13 @@
 
 #include <gtk/gtk.h>
 
-typedef struct _IrPalette IrPalette;
+typedef struct _IrOpPalette IrOpPalette;
 
 /* @words: (array zero-terminated=1): what was typed, the operator first; @data as given */
-typedef void (*IrPaletteChosen) (const char *const *words, gpointer data);
+typedef void (*IrOpPaletteChosen) (const char *const *words, gpointer data);
 
-IrPalette *ir_palette_new (GtkWidget *parent, IrPaletteChosen chosen, gpointer data);
-void ir_palette_free (IrPalette *self);
+IrOpPalette *ir_op_palette_new (GtkWidget *parent, IrOpPaletteChosen chosen, gpointer data);
+void ir_op_palette_free (IrOpPalette *self);
 /* @value: (nullable): what the new node is to read, of the frame on screen; only looked at now */
-void ir_palette_open (IrPalette *self, double x, double y, const char *title, const IrValue *value);
+void ir_op_palette_open (
+    IrOpPalette *self, double x, double y, const char *title, const IrValue *value);

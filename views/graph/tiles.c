@@ -54,7 +54,7 @@ typedef struct
   Place place;
   gint epoch;
   int scale;
-  gboolean dark;
+  IrPaletteKind colours;
   cairo_surface_t *surface; /* (nullable) */
 } Work;
 
@@ -126,7 +126,7 @@ collect (IrSceneHit hit, gpointer data)
 static void
 draw (Work *work)
 {
-  const IrPalette *palette = ir_palette (work->dark);
+  const IrPalette *palette = ir_palette (work->colours);
   const double x = work->place.column * (double) SIDE, y = work->place.row * (double) SIDE;
   const double zoom = work->place.zoom;
   const IrLayoutRect rect = { (x - 2) / zoom, (y - 2) / zoom, (SIDE + 4) / zoom,
@@ -252,7 +252,7 @@ make_room (IrTiles *self)
 }
 
 static Tile *
-ask_for (IrTiles *self, IrScene *scene, gboolean dark, int scale, const Place *place)
+ask_for (IrTiles *self, IrScene *scene, IrPaletteKind colours, int scale, const Place *place)
 {
   Tile *tile = find_tile (self, place);
 
@@ -269,7 +269,7 @@ ask_for (IrTiles *self, IrScene *scene, gboolean dark, int scale, const Place *p
                       *place,
                       g_atomic_int_get (&self->shared->epoch),
                       scale,
-                      dark,
+                      colours,
                       NULL };
       g_thread_pool_push (self->pool, work, NULL);
     }
@@ -338,7 +338,7 @@ void
 ir_tiles_paint (IrTiles *self,
                 GtkSnapshot *snapshot,
                 IrScene *scene,
-                gboolean dark,
+                IrPaletteKind colours,
                 int scale,
                 const IrCamera *camera)
 {
@@ -357,7 +357,7 @@ ir_tiles_paint (IrTiles *self,
     for (gint32 column = first_column; column <= last_column; column++)
       {
         const Place place = { camera->zoom, column, row };
-        Tile *tile = camera->zoom == self->zoom ? ask_for (self, scene, dark, scale, &place)
+        Tile *tile = camera->zoom == self->zoom ? ask_for (self, scene, colours, scale, &place)
                                                 : find_tile (self, &place);
 
         if (tile != NULL && tile->surface != NULL)

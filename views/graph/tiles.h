@@ -13,7 +13,7 @@ void ir_tiles_forget (IrTiles *self); /* another scene, or other colours */
 void ir_tiles_paint (IrTiles *self,
                      GtkSnapshot *snapshot,
                      IrScene *scene,
-                     gboolean dark,
+                     IrPaletteKind colours,
                      int scale,
                      const IrCamera *camera);
 gboolean ir_tiles_are_wanted (const IrScene *scene);

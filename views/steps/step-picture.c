@@ -1,10 +1,10 @@
 #include "config.h"
 
 #include "views/steps/step-picture.h"
+#include "views/colours.h"
 
 #include "core/render/render.h"
 
-#include <adwaita.h>
 #include <math.h>
 
 #define MAX_HEIGHT 380.0 /* px */
@@ -73,8 +73,7 @@ ir_step_picture_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   const int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
   const IrScene *scene = scene_for (IR_STEP_PICTURE (widget), width);
-  const IrPalette *palette = ir_palette (
-      adw_style_manager_get_dark (adw_style_manager_get_default ()));
+  const IrPalette *palette = ir_palette (ir_colours_wanted ());
   const IrLayoutRect r = ir_scene_bounds (scene);
   const double zoom = zoom_in (scene, width);
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
@@ -109,8 +108,7 @@ static void
 ir_step_picture_init (IrStepPicture *self)
 {
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
-  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
-                           G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  ir_colours_watch (self, G_CALLBACK (gtk_widget_queue_draw));
 }
 
 GtkWidget *

@@ -1,12 +1,12 @@
 #include "config.h"
 
 #include "core/ir/problem.h"
+#include "views/colours.h"
 #include "core/render/palette.h"
 #include "views/jobs.h"
 #include "views/tensor/element-list.h"
 #include "views/tensor/tensor-plot.h"
 
-#include <adwaita.h>
 #include <math.h>
 
 #define HISTOGRAM_WIDTH 180
@@ -135,7 +135,7 @@ typedef struct
   IrTensor *tensor, *minus;
   Grid grid;
   double most; /* the strongest colour */
-  gboolean dark;
+  IrPaletteKind colours;
 } Request;
 
 static void
@@ -204,7 +204,7 @@ make_heat_map (IrJob *job, gpointer data, GCancellable *cancellable, GError **er
 {
   const Request *request = data;
   const Grid *grid = &request->grid;
-  const IrPalette *palette = ir_palette (request->dark);
+  const IrPalette *palette = ir_palette (request->colours);
   guint64 height = MIN (grid->rows, MAX_SIDE), width = MIN (grid->columns, MAX_SIDE);
   cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, (int) width,
                                                          (int) height);
@@ -267,7 +267,7 @@ start_heat_map (IrTensorPlot *self)
   request->minus = self->minus != NULL ? ir_tensor_ref (self->minus) : NULL;
   request->grid = grid_of (self->tensor, self->plane);
   request->most = MAX (fabs (self->stats.min), fabs (self->stats.max));
-  request->dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
+  request->colours = ir_colours_wanted ();
   self->working = TRUE;
   ir_job_unref (
       ir_job_start (self, &(IrJobSpec){ .run = make_heat_map,
@@ -310,7 +310,7 @@ caption_height (const IrTensorPlot *self)
 static const IrPalette *
 palette_now (void)
 {
-  return ir_palette (adw_style_manager_get_dark (adw_style_manager_get_default ()));
+  return ir_palette (ir_colours_wanted ());
 }
 
 static void
@@ -590,8 +590,7 @@ ir_tensor_plot_init (IrTensorPlot *self)
   g_signal_connect (click, "pressed", G_CALLBACK (on_pressed), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
-  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
-                           G_CALLBACK (start_heat_map), self, G_CONNECT_SWAPPED);
+  ir_colours_watch (self, G_CALLBACK (start_heat_map));
 }
 
 GtkWidget *

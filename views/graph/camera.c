@@ -245,8 +245,12 @@ ir_canvas_fit (IrCanvas *self)
 void
 ir_canvas_set_caption (IrCanvas *self, double width, double height)
 {
+  if (width == self->caption_width && height == self->caption_height)
+    return;
   self->caption_width = width;
   self->caption_height = height;
+  if (!self->moved)
+    canvas_queue_allocate (self);
 }
 
 void
@@ -295,6 +299,14 @@ crowded_middle (IrCanvas *self, double bottom, double width)
   return middle;
 }
 
+/* px above a graph that begins at the top, whose left end is at @left: below the caption, where it would
+ * lie on the graph. */
+static double
+room_above (IrCanvas *self, double left)
+{
+  return self->caption_height > 0 && left < self->caption_width ? self->caption_height : 8;
+}
+
 /* The first look at a graph: all of it where that is readable, else its beginning. */
 void
 canvas_place_first (IrCanvas *self)
@@ -317,7 +329,10 @@ canvas_place_first (IrCanvas *self)
                            ? bounds.x + width / zoom / 2
                            : crowded_middle (self, bounds.y + height / zoom, width / zoom - 16);
 
-      canvas_set_camera (self, zoom, x * zoom - width / 2, bounds.y * zoom - 8);
+      const double left = x * zoom - width / 2;
+
+      canvas_set_camera (self, zoom, left,
+                         bounds.y * zoom - room_above (self, bounds.x * zoom - left));
     }
 }
 

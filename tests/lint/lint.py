@@ -394,6 +394,20 @@ def files_are_short(root):
             yield f'{path}: {lines} lines, at most {most}'
 
 
+def the_architecture_is_told_shortly(root):
+    with open(os.path.join(root, 'ARCHITECTURE.md')) as file:
+        prose = re.sub(r'```.*?```', '', file.read(), flags=re.S)
+    for paragraph in re.split(r'\n\s*\n', prose):
+        words = len(paragraph.split())
+        if paragraph.lstrip().startswith('|'):
+            continue
+        if words > 120:
+            yield f'ARCHITECTURE.md: a paragraph of {words} words, at most 120: {paragraph[:60]!r}'
+        for sentence in re.split(r'(?<=[.!?])\s+', ' '.join(paragraph.split())):
+            if len(sentence.split()) > 30:
+                yield f'ARCHITECTURE.md: a sentence of {len(sentence.split())} words, at most 30: {sentence[:60]!r}'
+
+
 CHECKS = [
     layers_point_downwards,
     the_command_line_knows_no_views,
@@ -413,6 +427,7 @@ CHECKS = [
     the_session_has_floors,
     functions_are_short,
     files_are_short,
+    the_architecture_is_told_shortly,
 ]
 
 

@@ -394,6 +394,20 @@ def files_are_short(root):
             yield f'{path}: {lines} lines, at most {most}'
 
 
+def no_key_has_two_commands(root):
+    """In the canvas and in the window, which both hear a key that is pressed over the graph."""
+    key = r'(?:<\w+>)*(?:[a-z0-9]+|F\d+|Home|End|Left|Right|Up|Down|Escape)'
+    found = {}
+    for path, text in sources(root, 'views/graph', 'app/gui', endings=('.c',)):
+        rows = re.findall(rf'\{{ "({key})"(?:, "({key})")? ?\}}|\{{ "({key})", "win\.[^"]+" \}}', text)
+        names = [name for row in rows for name in row if name]
+        for name in names + re.findall(r'keyval == GDK_KEY_([a-z])\b', text):
+            found.setdefault(name, []).append(path)
+    for name, paths in sorted(found.items()):
+        if len(paths) > 1:
+            yield f'{name}: {", ".join(paths)}'
+
+
 def the_architecture_is_told_shortly(root):
     with open(os.path.join(root, 'ARCHITECTURE.md')) as file:
         prose = re.sub(r'```.*?```', '', file.read(), flags=re.S)
@@ -427,6 +441,7 @@ CHECKS = [
     the_session_has_floors,
     functions_are_short,
     files_are_short,
+    no_key_has_two_commands,
     the_architecture_is_told_shortly,
 ]
 

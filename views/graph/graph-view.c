@@ -949,7 +949,7 @@ const IrViewInfo ir_view_graph = {
       "to the change, V shows before and after side by side, and as long as Space is held "
       "the graph is the one before. Far out, boxes have the colour of their "
       "arithmetic: the darker, the more.\n\nE enters the branch or body of a node, Alt+Up leaves "
-      "it, G puts it beside. S shows the selection alone, [ and ] grow it. Ctrl and a number keep "
+      "it, G puts it beside. S shows the selection alone, comma and period grow it. Ctrl and a number keep "
       "the view, the number alone shows it again.",
   .place = IR_VIEW_CENTRE,
   .get_type = ir_graph_view_get_type,

@@ -8,7 +8,7 @@
 #include "views/session/runs-private.h"
 
 #define MAX_SEEN       16
-#define MAX_FATE_STEPS 20000 /* that are compared: of more, brackets would be one over another */
+#define MAX_DESCENT_STEPS 20000 /* that are compared: of more, brackets would be one over another */
 
 typedef struct
 {
@@ -110,7 +110,7 @@ ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **erro
     frame->marks = ir_scene_marks_ref (settings->marks);
   frame->diff = ir_diff_new (frame->before, frame->model, !frame->foreign);
   if (!frame->foreign && frame->from != frame->to &&
-      ABS ((gint64) frame->to - frame->from) <= MAX_FATE_STEPS)
+      ABS ((gint64) frame->to - frame->from) <= MAX_DESCENT_STEPS)
     ir_diff_add_descent (frame->diff, ir_timeline_model (spec->timeline), frame->from, frame->to);
   frame->serial = settings->serial;
   frame->root = g_intern_string (settings->look->root);

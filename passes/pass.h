@@ -73,9 +73,9 @@ struct _IrPass
   const IrRule *rules;      /* (nullable) ends with a NULL name */
   /* (nullable) instead of rules. Returns FALSE with @error only if it could not go on. */
   gboolean (*run) (IrPassContext *context, GError **error);
-  const IrRule *documented_rules; /* (nullable) for run passes: the rule names that it logs */
-  const IrPassOption *options;    /* (nullable) ends with a NULL name */
-  gboolean once;                  /* runs in the first round of a pipeline only */
+  const IrRule *documented_rules;   /* (nullable) for run passes: the rule names that it logs */
+  const IrPassOption *options;      /* (nullable) ends with a NULL name */
+  gboolean once;                    /* runs in the first round of a pipeline only */
   struct _IrPassSettings *settings; /* (nullable) no descriptor has them: ir_pass_set() */
 };
 
@@ -88,6 +88,8 @@ guint64 ir_pass_option_number (const IrPass *pass, const char *option);
 gboolean ir_pass_option_is_set (const IrPass *pass, const char *option);
 const char *ir_pass_settings (const IrPass *pass); /* (nullable) "of=loss,wrt=params" */
 const char *ir_pass_option_kind_name (IrPassOptionKind kind);
+gboolean ir_pass_refuse (GError **error, const char *who, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
 
 const IrPass *ir_pass_find (const char *name);
 const IrPass *const *ir_passes (guint *n);

@@ -209,18 +209,7 @@ try_value (Check *check, const IrValue *value, const IrTensor *gradient, GError 
 
 /* -- the models -- */
 
-G_GNUC_PRINTF (2, 3)
-static gboolean
-fail (GError **error, const char *format, ...)
-{
-  va_list args;
-
-  va_start (args, format);
-  g_autofree char *message = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "gradcheck: %s", message);
-  return FALSE;
-}
+#define fail(error, ...) ir_pass_refuse (error, "gradcheck", __VA_ARGS__)
 
 /* What is moved becomes an input, with the contents of the parameter. */
 static gboolean

@@ -31,18 +31,7 @@ typedef struct
   gboolean named; /* they were named: where nothing comes, zeros are given */
 } Derivation;
 
-G_GNUC_PRINTF (2, 3)
-static gboolean
-fail (GError **error, const char *format, ...)
-{
-  va_list args;
-
-  va_start (args, format);
-  g_autofree char *message = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "gradient: %s", message);
-  return FALSE;
-}
+#define fail(error, ...) ir_pass_refuse (error, "gradient", __VA_ARGS__)
 
 static const char *
 option (const Derivation *d, const char *name)

@@ -22,18 +22,7 @@
 
 #define GRADIENT_SUFFIX ".grad"
 
-G_GNUC_PRINTF (2, 3)
-static gboolean
-fail (GError **error, const char *format, ...)
-{
-  va_list args;
-
-  va_start (args, format);
-  g_autofree char *message = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "optimizer: %s", message);
-  return FALSE;
-}
+#define fail(error, ...) ir_pass_refuse (error, "optimizer", __VA_ARGS__)
 
 /* -- options -- */
 

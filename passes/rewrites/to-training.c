@@ -29,18 +29,7 @@
 
 #define N_NAMED 4 /* parameters that a reason names */
 
-G_GNUC_PRINTF (2, 3)
-static gboolean
-fail (GError **error, const char *format, ...)
-{
-  va_list args;
-
-  va_start (args, format);
-  g_autofree char *message = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "to-training: %s", message);
-  return FALSE;
-}
+#define fail(error, ...) ir_pass_refuse (error, "to-training", __VA_ARGS__)
 
 static const char *
 option (const IrPassContext *context, const char *name)

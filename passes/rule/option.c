@@ -218,3 +218,25 @@ ir_pass_settings (const IrPass *pass)
 {
   return pass->settings != NULL ? pass->settings->text : NULL;
 }
+
+/**
+ * ir_pass_refuse:
+ * @error: return location for an error
+ * @who: name of the pass
+ * @format: which option, what was found, what is needed
+ *
+ * Says that options of a pass do not fit the model.
+ *
+ * Returns: %FALSE
+ */
+gboolean
+ir_pass_refuse (GError **error, const char *who, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_autofree char *message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: %s", who, message);
+  return FALSE;
+}

@@ -35,6 +35,8 @@ def main():
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--out', required=True, metavar='FILE')
     options = parser.parse_args()
+    if not options.out.endswith('.onnxtxt'):
+        parser.error(f'--out {options.out}: what is written is ONNX text; needs a name that ends in .onnxtxt')
     with open(options.out, 'w', encoding='utf-8') as file:
         file.writelines(large(options.nodes, options.scopes, options.wide, options.seed))
 

@@ -18,6 +18,7 @@
 #include "views/session/timeline.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define TICK_MS 8
@@ -305,6 +306,13 @@ measure_pictures (GtkWidget *canvas, IrSession *session, Meter *meter)
   wait_picture (session);
 }
 
+static void
+on_failed (IrSession *session, const char *what, const char *why, gpointer data)
+{
+  g_printerr ("bench-window: %s: %s\n", what, why);
+  exit (1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -329,6 +337,7 @@ main (int argc, char **argv)
   settle (500);
 
   begin (&meter);
+  g_signal_connect (session, "failed", G_CALLBACK (on_failed), NULL);
   ir_session_open (session, argv[1]);
   wait_idle (session);
   settle (200);

@@ -27,6 +27,7 @@ typedef struct
   double end;    /* px */
   double dx, dy; /* px, by which all in it is moved */
   double right;  /* px, moved: where its gap begins */
+  GArray *cut;   /* of double: x in px of the lines cut at its end, ascending */
 } Column;
 
 typedef struct
@@ -276,10 +277,20 @@ measure_columns (const Wrap *w, double *left, double *right)
     }
 }
 
-/* A line that only passes through a column needs room there, too. */
-static void
-measure_passing (const Wrap *w, double *left, double *right)
+static int
+compare_doubles (gconstpointer a, gconstpointer b)
 {
+  const double x = *(const double *) a, y = *(const double *) b;
+
+  return (x > y) - (x < y);
+}
+
+/* A line that only passes through a column needs room there, too; and at each end it is cut. */
+static void
+measure_passing (Wrap *w, double *left, double *right)
+{
+  for (guint i = 0; i < w->columns->len; i++)
+    column_at (w, i)->cut = g_array_new (FALSE, FALSE, sizeof (double));
   for (guint k = 0; k < w->scene->lines->len; k++)
     {
       const IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, k);
@@ -291,8 +302,11 @@ measure_passing (const Wrap *w, double *left, double *right)
           {
             widen (&left[i], &right[i], p[m + 1].x);
             widen (&left[i + 1], &right[i + 1], p[m + 1].x);
+            g_array_append_val (column_at (w, i)->cut, p[m].x);
           }
     }
+  for (guint i = 0; i < w->columns->len; i++)
+    g_array_sort (column_at (w, i)->cut, compare_doubles);
 }
 
 /* Columns are as wide as what is in them, and begin at one height. */
@@ -317,26 +331,26 @@ place_columns (Wrap *w, const IrLayoutRect *r)
       column->dx = x - left[i];
       column->dy = r->y - column->y;
       column->right = right[i] + column->dx;
-      x = column->right + GAP + (i + 1 < n ? TRACK * n_cut (w, column->end) : 0);
+      x = column->right + GAP + (i + 1 < n ? TRACK * column->cut->len : 0);
     }
 }
 
-/* How many lines are cut left of @x at the end of column @i: their places below it and in the gap */
+/* How many lines are cut left of @x at the end of @column: their places below it and in the gap */
 static guint
-rank_at (const Wrap *w, guint i, double x)
+rank_at (const Column *column, double x)
 {
-  const double y = column_at (w, i)->end;
-  guint n = 0;
+  guint lo = 0, hi = column->cut->len;
 
-  for (guint l = 0; l < w->scene->lines->len; l++)
+  while (lo < hi)
     {
-      const IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, l);
-      const IrLayoutPoint *p = ir_scene_line_points (w->scene, line);
+      const guint mid = (lo + hi) / 2;
 
-      for (guint k = 0; k + 1 < line->n_points; k++)
-        n += (p[k].y < y) != (p[k + 1].y < y) && p[k].x < x;
+      if (g_array_index (column->cut, double, mid) < x)
+        lo = mid + 1;
+      else
+        hi = mid;
     }
-  return n;
+  return lo;
 }
 
 static void
@@ -352,7 +366,7 @@ static void
 add_bridge (const Wrap *w, guint i, double x, gboolean down, GArray *points)
 {
   const Column *here = column_at (w, i), *next = column_at (w, i + 1);
-  const guint n = n_cut (w, here->end), rank = rank_at (w, i, x);
+  const guint n = here->cut->len, rank = rank_at (here, x);
   const double deep = TRACK * (n - 1 - MIN (rank, n - 1)); /* the leftmost goes deepest, farthest */
   const double low = here->end + here->dy + ROOM + deep, high = next->y + next->dy - ROOM - TRACK * rank;
   const double side = here->right + GAP / 2 + deep;
@@ -464,5 +478,7 @@ ir_scene_wrap (IrScene *scene, const IrScene *before)
     }
   g_array_unref (w.gaps);
   g_free (w.cost);
+  for (guint i = 0; i < w.columns->len; i++)
+    g_clear_pointer (&column_at (&w, i)->cut, g_array_unref);
   g_array_unref (w.columns);
 }

@@ -60,8 +60,13 @@ struct _IrTextMeasure
 {
   PangoContext *context;
   PangoLayout *layouts[IR_N_SCENE_TEXT_STYLES];
-  GHashTable *widths[IR_N_SCENE_TEXT_STYLES]; /* text -> double * */
 };
+
+/* Of every measure: the fonts are the same, and step after step draws the same names. */
+#define MAX_WIDTHS 200000
+
+static GMutex widths_lock;
+static GHashTable *widths[IR_N_SCENE_TEXT_STYLES]; /* text -> width in Pango's units, + 1 */
 
 /**
  * ir_text_measure_new:
@@ -78,10 +83,7 @@ ir_text_measure_new (void)
 
   measure->context = new_context ();
   for (int i = 0; i < IR_N_SCENE_TEXT_STYLES; i++)
-    {
-      measure->layouts[i] = new_layout (measure->context, i);
-      measure->widths[i] = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-    }
+    measure->layouts[i] = new_layout (measure->context, i);
   return measure;
 }
 
@@ -95,12 +97,33 @@ ir_text_measure_free (IrTextMeasure *measure)
   if (measure == NULL)
     return;
   for (int i = 0; i < IR_N_SCENE_TEXT_STYLES; i++)
-    {
-      g_object_unref (measure->layouts[i]);
-      g_hash_table_unref (measure->widths[i]);
-    }
+    g_object_unref (measure->layouts[i]);
   g_object_unref (measure->context);
   g_free (measure);
+}
+
+static int
+remembered_width (const char *text, IrSceneTextStyle style)
+{
+  int width = 0;
+
+  g_mutex_lock (&widths_lock);
+  if (widths[style] != NULL)
+    width = GPOINTER_TO_INT (g_hash_table_lookup (widths[style], text));
+  g_mutex_unlock (&widths_lock);
+  return width - 1;
+}
+
+static void
+remember_width (const char *text, IrSceneTextStyle style, int width)
+{
+  g_mutex_lock (&widths_lock);
+  if (widths[style] == NULL)
+    widths[style] = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  if (g_hash_table_size (widths[style]) >= MAX_WIDTHS)
+    g_hash_table_remove_all (widths[style]);
+  g_hash_table_replace (widths[style], g_strdup (text), GINT_TO_POINTER (width + 1));
+  g_mutex_unlock (&widths_lock);
 }
 
 /**
@@ -109,7 +132,7 @@ ir_text_measure_free (IrTextMeasure *measure)
  * @style: how it is set
  * @measure: an #IrTextMeasure
  *
- * Fits #IrSceneMeasure. Widths are remembered.
+ * Fits #IrSceneMeasure. Widths are remembered, for all measures together.
  *
  * Returns: px
  */
@@ -117,17 +140,15 @@ double
 ir_text_measure_width (const char *text, IrSceneTextStyle style, gpointer measure)
 {
   IrTextMeasure *self = measure;
-  double *known = g_hash_table_lookup (self->widths[style], text);
-  int width;
+  int width = remembered_width (text, style);
 
-  if (known != NULL)
-    return *known;
-  pango_layout_set_text (self->layouts[style], text, -1);
-  pango_layout_get_size (self->layouts[style], &width, NULL);
-  known = g_new (double, 1);
-  *known = (double) width / PANGO_SCALE;
-  g_hash_table_insert (self->widths[style], g_strdup (text), known);
-  return *known;
+  if (width < 0)
+    {
+      pango_layout_set_text (self->layouts[style], text, -1);
+      pango_layout_get_size (self->layouts[style], &width, NULL);
+      remember_width (text, style, width);
+    }
+  return (double) width / PANGO_SCALE;
 }
 
 /* --- the painter ------------------------------------------------------------ */

@@ -11,14 +11,14 @@
 
 #include <math.h>
 
-#define MOST_CUT  8     /* lines that one cut may go through */
-#define GAP       56.0  /* px between columns, and more for each line */
-#define TRACK     12.0  /* px between lines in the gap */
-#define ROOM      20.0  /* px between a column's end and the first line that turns there */
-#define LOOK      0.35  /* part of a column by which a cut may be higher than wanted */
-#define SHAPE     1.5   /* wanted width by height */
-#define TALL      2.2   /* height by width of what is cut */
-#define LEAST     1600.0 /* px, height of what is cut */
+#define MOST_CUT    8      /* lines that one cut may go through */
+#define GAP         56.0   /* px between columns, and more for each line */
+#define TRACK       12.0   /* px between lines in the gap */
+#define ROOM        20.0   /* px between a column's end and the first line that turns there */
+#define LOOK        0.35   /* part of a column by which a cut may be higher than wanted */
+#define SHAPE       1.5    /* wanted width by height */
+#define TALL        2.2    /* height by width of what is cut */
+#define LEAST       1600.0 /* px, height of what is cut */
 #define MAX_COLUMNS 250
 
 typedef struct
@@ -81,22 +81,6 @@ find_gaps (Wrap *w)
     }
 }
 
-static guint
-n_cut (const Wrap *w, double y)
-{
-  guint n = 0;
-
-  for (guint i = 0; i < w->scene->lines->len; i++)
-    {
-      const IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, i);
-      const IrLayoutPoint *p = ir_scene_line_points (w->scene, line);
-
-      for (guint k = 0; k + 1 < line->n_points; k++)
-        n += (p[k].y < y) != (p[k + 1].y < y);
-    }
-  return n;
-}
-
 /* Behind what turns there, before the arrows. */
 static double
 cut_in (const Span *gap)
@@ -104,17 +88,17 @@ cut_in (const Span *gap)
   return floor (gap->to) - 8;
 }
 
-/* The first gap whose cut is not above @y. */
+/* The first of @n ascending places that is behind @y. */
 static guint
-first_gap (const Wrap *w, double y)
+first_behind (const double *places, guint n, double y)
 {
-  guint lo = 0, hi = w->gaps->len;
+  guint lo = 0, hi = n;
 
   while (lo < hi)
     {
       const guint mid = (lo + hi) / 2;
 
-      if (cut_in (&g_array_index (w->gaps, Span, mid)) <= y)
+      if (places[mid] <= y)
         lo = mid + 1;
       else
         hi = mid;
@@ -122,30 +106,42 @@ first_gap (const Wrap *w, double y)
   return lo;
 }
 
-/* For all gaps at once: each part of a line begins and ends to be cut somewhere. */
-static void
-count_cuts (Wrap *w)
+/* How many lines a cut at each of @places goes through, for all at once: each part of a line begins
+ * and ends to be cut somewhere. */
+static guint *
+count_cuts (const IrScene *scene, const double *places, guint n)
 {
-  g_autofree gint *steps = g_new0 (gint, w->gaps->len + 1);
+  g_autofree gint *steps = g_new0 (gint, n + 1);
+  guint *counts = g_new0 (guint, n + 1);
   gint sum = 0;
 
-  for (guint i = 0; i < w->scene->lines->len; i++)
+  for (guint i = 0; i < scene->lines->len; i++)
     {
-      const IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, i);
-      const IrLayoutPoint *p = ir_scene_line_points (w->scene, line);
+      const IrSceneLine *line = &g_array_index (scene->lines, IrSceneLine, i);
+      const IrLayoutPoint *p = ir_scene_line_points (scene, line);
 
       for (guint k = 0; k + 1 < line->n_points; k++)
         {
-          steps[first_gap (w, MIN (p[k].y, p[k + 1].y))]++;
-          steps[first_gap (w, MAX (p[k].y, p[k + 1].y))]--;
+          steps[first_behind (places, n, MIN (p[k].y, p[k + 1].y))]++;
+          steps[first_behind (places, n, MAX (p[k].y, p[k + 1].y))]--;
         }
     }
-  w->cost = g_new0 (guint, w->gaps->len + 1);
-  for (guint i = 0; i < w->gaps->len; i++)
+  for (guint i = 0; i < n; i++)
     {
       sum += steps[i];
-      w->cost[i] = (guint) MAX (sum, 0);
+      counts[i] = (guint) MAX (sum, 0);
     }
+  return counts;
+}
+
+static guint *
+count_cuts_of_gaps (const Wrap *w)
+{
+  g_autofree double *places = g_new (double, w->gaps->len + 1);
+
+  for (guint i = 0; i < w->gaps->len; i++)
+    places[i] = cut_in (&g_array_index (w->gaps, Span, i));
+  return count_cuts (w->scene, places, w->gaps->len);
 }
 
 /* The lowest of the cheapest cuts from @earliest to @latest; NAN: none is cheap. */
@@ -196,17 +192,19 @@ choose_columns (Wrap *w, const IrLayoutRect *r)
 static gboolean
 keep_columns (Wrap *w, const IrLayoutRect *r, const GArray *cuts)
 {
+  const double *places = (const double *) (gconstpointer) cuts->data;
+  g_autofree guint *n_cut = count_cuts (w->scene, places, cuts->len);
   double y = r->y;
 
-  for (guint i = 0; cuts != NULL && i < cuts->len; i++)
+  for (guint i = 0; i < cuts->len; i++)
     {
-      const double cut = g_array_index (cuts, double, i);
+      const double cut = places[i];
       gboolean is_free = FALSE;
 
       for (guint k = 0; k < w->gaps->len && !is_free; k++)
         is_free = g_array_index (w->gaps, Span, k).from <= cut &&
                   cut <= g_array_index (w->gaps, Span, k).to;
-      if (!is_free || cut <= y || cut >= r->y + r->height || n_cut (w, cut) > 2 * MOST_CUT)
+      if (!is_free || cut <= y || cut >= r->y + r->height || n_cut[i] > 2 * MOST_CUT)
         {
           g_array_set_size (w->columns, 0);
           return FALSE;
@@ -335,24 +333,6 @@ place_columns (Wrap *w, const IrLayoutRect *r)
     }
 }
 
-/* How many lines are cut left of @x at the end of @column: their places below it and in the gap */
-static guint
-rank_at (const Column *column, double x)
-{
-  guint lo = 0, hi = column->cut->len;
-
-  while (lo < hi)
-    {
-      const guint mid = (lo + hi) / 2;
-
-      if (g_array_index (column->cut, double, mid) < x)
-        lo = mid + 1;
-      else
-        hi = mid;
-    }
-  return lo;
-}
-
 static void
 add_point (GArray *points, double x, double y)
 {
@@ -366,11 +346,17 @@ static void
 add_bridge (const Wrap *w, guint i, double x, gboolean down, GArray *points)
 {
   const Column *here = column_at (w, i), *next = column_at (w, i + 1);
-  const guint n = here->cut->len, rank = rank_at (here, x);
+  const guint n =
+      here->cut->len; /* and those left of @x: their places below the column and in the gap */
+  const guint rank = first_behind ((const double *) (gconstpointer) here->cut->data, n,
+                                   nextafter (x, -G_MAXDOUBLE));
   const double deep = TRACK * (n - 1 - MIN (rank, n - 1)); /* the leftmost goes deepest, farthest */
-  const double low = here->end + here->dy + ROOM + deep, high = next->y + next->dy - ROOM - TRACK * rank;
+  const double low = here->end + here->dy + ROOM + deep,
+               high = next->y + next->dy - ROOM - TRACK * rank;
   const double side = here->right + GAP / 2 + deep;
-  const IrLayoutPoint bridge[] = { { x + here->dx, low }, { side, low }, { side, high }, { x + next->dx, high } };
+  const IrLayoutPoint bridge[] = {
+    { x + here->dx, low }, { side, low }, { side, high }, { x + next->dx, high }
+  };
 
   for (guint k = 0; k < G_N_ELEMENTS (bridge); k++)
     {
@@ -467,7 +453,7 @@ ir_scene_wrap (IrScene *scene, const IrScene *before)
   w.gaps = g_array_new (FALSE, FALSE, sizeof (Span));
   w.columns = g_array_new (FALSE, FALSE, sizeof (Column));
   find_gaps (&w);
-  count_cuts (&w);
+  w.cost = count_cuts_of_gaps (&w);
   if ((was && keep_columns (&w, &r, before->cuts)) || (tall && choose_columns (&w, &r)))
     {
       scene->cuts = g_array_new (FALSE, FALSE, sizeof (double));

@@ -161,6 +161,18 @@ closed_in (const IrFrame *frame, const IrPictureSettings *settings)
   return closed;
 }
 
+/* Of each thread, as Pango's fonts are: from step to step it knows nearly all names. */
+static IrTextMeasure *
+thread_measure (void)
+{
+  static GPrivate kept = G_PRIVATE_INIT ((GDestroyNotify) ir_text_measure_free);
+  IrTextMeasure *measure = g_private_get (&kept);
+
+  if (measure == NULL)
+    g_private_set (&kept, measure = ir_text_measure_new ());
+  return measure;
+}
+
 /**
  * ir_picture_facts:
  *
@@ -201,7 +213,6 @@ ir_picture_new (const IrFrame *frame,
                 GError **error)
 {
   g_autoptr (GHashTable) closed = closed_in (frame, settings);
-  g_autoptr (IrTextMeasure) measure = ir_text_measure_new ();
   const IrLookSubject subject = {
     .model = frame->model,
     .diff = frame->from == frame->to && !frame->foreign ? NULL : frame->diff,
@@ -218,7 +229,7 @@ ir_picture_new (const IrFrame *frame,
             : previous->shape == frame->shape ? IR_LAYOUT_KEEP_PLACES
                                               : IR_LAYOUT_KEEP_ORDER,
     .measure = ir_text_measure_width,
-    .measure_data = measure,
+    .measure_data = thread_measure (),
   };
 
   return ir_look_draw (settings->look, &subject, scale, cancellable, error);
@@ -228,10 +239,10 @@ ir_picture_new (const IrFrame *frame,
 IrScene *
 ir_picture_of_rewrite (const IrRewrite *rewrite, IrSceneJoin join, GCancellable *cancellable)
 {
-  g_autoptr (IrTextMeasure) measure = ir_text_measure_new ();
-  const IrSceneOptions options = {
-    .measure = ir_text_measure_width, .measure_data = measure, .hide_shapes = TRUE, .flat = TRUE
-  };
+  const IrSceneOptions options = { .measure = ir_text_measure_width,
+                                   .measure_data = thread_measure (),
+                                   .hide_shapes = TRUE,
+                                   .flat = TRUE };
 
   return ir_rewrite_scene (rewrite, join, TRUE, &options, cancellable, NULL);
 }

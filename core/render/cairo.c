@@ -56,17 +56,14 @@ new_layout (PangoContext *context, IrSceneTextStyle style)
   return layout;
 }
 
+#define MAX_WIDTHS (200 * 1000) /* remembered for each style */
+
 struct _IrTextMeasure
 {
   PangoContext *context;
   PangoLayout *layouts[IR_N_SCENE_TEXT_STYLES];
+  GHashTable *widths[IR_N_SCENE_TEXT_STYLES]; /* text -> double * */
 };
-
-/* Of every measure: the fonts are the same, and step after step draws the same names. */
-#define MAX_WIDTHS 200000
-
-static GMutex widths_lock;
-static GHashTable *widths[IR_N_SCENE_TEXT_STYLES]; /* text -> width in Pango's units, + 1 */
 
 /**
  * ir_text_measure_new:
@@ -83,7 +80,10 @@ ir_text_measure_new (void)
 
   measure->context = new_context ();
   for (int i = 0; i < IR_N_SCENE_TEXT_STYLES; i++)
-    measure->layouts[i] = new_layout (measure->context, i);
+    {
+      measure->layouts[i] = new_layout (measure->context, i);
+      measure->widths[i] = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+    }
   return measure;
 }
 
@@ -97,33 +97,12 @@ ir_text_measure_free (IrTextMeasure *measure)
   if (measure == NULL)
     return;
   for (int i = 0; i < IR_N_SCENE_TEXT_STYLES; i++)
-    g_object_unref (measure->layouts[i]);
+    {
+      g_object_unref (measure->layouts[i]);
+      g_hash_table_unref (measure->widths[i]);
+    }
   g_object_unref (measure->context);
   g_free (measure);
-}
-
-static int
-remembered_width (const char *text, IrSceneTextStyle style)
-{
-  int width = 0;
-
-  g_mutex_lock (&widths_lock);
-  if (widths[style] != NULL)
-    width = GPOINTER_TO_INT (g_hash_table_lookup (widths[style], text));
-  g_mutex_unlock (&widths_lock);
-  return width - 1;
-}
-
-static void
-remember_width (const char *text, IrSceneTextStyle style, int width)
-{
-  g_mutex_lock (&widths_lock);
-  if (widths[style] == NULL)
-    widths[style] = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  if (g_hash_table_size (widths[style]) >= MAX_WIDTHS)
-    g_hash_table_remove_all (widths[style]);
-  g_hash_table_replace (widths[style], g_strdup (text), GINT_TO_POINTER (width + 1));
-  g_mutex_unlock (&widths_lock);
 }
 
 /**
@@ -132,7 +111,7 @@ remember_width (const char *text, IrSceneTextStyle style, int width)
  * @style: how it is set
  * @measure: an #IrTextMeasure
  *
- * Fits #IrSceneMeasure. Widths are remembered, for all measures together.
+ * Fits #IrSceneMeasure. Widths are remembered, so that a measure is worth keeping.
  *
  * Returns: px
  */
@@ -140,15 +119,19 @@ double
 ir_text_measure_width (const char *text, IrSceneTextStyle style, gpointer measure)
 {
   IrTextMeasure *self = measure;
-  int width = remembered_width (text, style);
+  double *known = g_hash_table_lookup (self->widths[style], text);
+  int width;
 
-  if (width < 0)
-    {
-      pango_layout_set_text (self->layouts[style], text, -1);
-      pango_layout_get_size (self->layouts[style], &width, NULL);
-      remember_width (text, style, width);
-    }
-  return (double) width / PANGO_SCALE;
+  if (known != NULL)
+    return *known;
+  pango_layout_set_text (self->layouts[style], text, -1);
+  pango_layout_get_size (self->layouts[style], &width, NULL);
+  if (g_hash_table_size (self->widths[style]) >= MAX_WIDTHS)
+    g_hash_table_remove_all (self->widths[style]);
+  known = g_new (double, 1);
+  *known = (double) width / PANGO_SCALE;
+  g_hash_table_insert (self->widths[style], g_strdup (text), known);
+  return *known;
 }
 
 /* --- the painter ------------------------------------------------------------ */

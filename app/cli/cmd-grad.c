@@ -5,6 +5,7 @@
 #include "app/cli/derive.h"
 #include "app/cli/output.h"
 #include "core/io/io.h"
+#include "passes/debug/explain-gradient.h"
 #include "passes/rewrites/gradient.h"
 
 #include <glib/gstdio.h>
@@ -14,7 +15,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *of, *cotangent, *output, *out;
+  char *of, *cotangent, *output, *out, *explain;
   char **wrt, **stop;
 } Options;
 
@@ -29,6 +30,10 @@ static const CliOption grad_options[] = {
     "Values that count as constant", "V" },
   { "cotangent", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, cotangent),
     "A value of the same type that the elements of what is derived are weighed by", "V" },
+  { "explain", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, explain),
+    "Derive by this value alone, and say why the derivative is 0, tiny or not a number, and what "
+    "came back through each node",
+    "NAME" },
   { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, output),
     "Write the model with its backward part", "M" },
   { "out", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
@@ -56,6 +61,7 @@ typedef struct
   guint64 kept;        /* bytes that the backward part reads of the forward part */
   guint n_forward_ids; /* nodes below are those of the forward part */
   IrRun *run;
+  IrGradientReason *reason; /* (nullable) for --explain */
 } Answer;
 
 static void
@@ -72,6 +78,7 @@ answer_clear (Answer *answer)
 {
   g_clear_pointer (&answer->gradients, g_array_unref);
   g_clear_pointer (&answer->run, ir_run_unref);
+  g_clear_pointer (&answer->reason, ir_gradient_reason_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Answer, answer_clear)
 
@@ -193,7 +200,8 @@ static gboolean
 derive (Answer *answer, GError **error)
 {
   const Options *options = answer->options;
-  g_autofree char *wrt = joined (options->wrt, "params");
+  g_autofree char *wrt = options->explain != NULL ? g_strdup (options->explain)
+                                                  : joined (options->wrt, "params");
   g_autoptr (IrPipeline) pipeline = NULL;
   gboolean partial = FALSE;
   const IrPipelineOptions how = { .max_class = IR_CLASS_EXACT };
@@ -265,6 +273,19 @@ max_abs_of (const IrTensorStats *stats)
                                                  : MAX (fabs (stats->min), fabs (stats->max));
 }
 
+/* By its name, or #id, as commands take both. */
+static void
+add_node (const IrNode *node, cJSON *object)
+{
+  g_autofree char *id = node != NULL ? g_strdup_printf ("#%u", node->id) : NULL;
+
+  cJSON_AddItemToObject (object, "node",
+                         node == NULL ? cJSON_CreateNull ()
+                                      : cJSON_CreateString (*node->name != '\0' ? node->name : id));
+  cJSON_AddItemToObject (object, "operator",
+                         node != NULL ? cJSON_CreateString (node->op_type) : cJSON_CreateNull ());
+}
+
 static void
 add_reason (const Answer *answer, const Gradient *gradient, cJSON *object)
 {
@@ -278,14 +299,7 @@ add_reason (const Answer *answer, const Gradient *gradient, cJSON *object)
     }
   reason = cJSON_AddObjectToObject (object, "reason");
   cJSON_AddStringToObject (reason, "kind", "no-path");
-  if (node != NULL)
-    cJSON_AddStringToObject (reason, "node", node->name);
-  else
-    cJSON_AddNullToObject (reason, "node");
-  if (node != NULL)
-    cJSON_AddStringToObject (reason, "operator", node->op_type);
-  else
-    cJSON_AddNullToObject (reason, "operator");
+  add_node (node, reason);
   cJSON_AddStringToObject (reason, "text", gradient->why);
 }
 
@@ -329,6 +343,80 @@ value_of (const Answer *answer)
   return sum;
 }
 
+/* -- why it is what it is -- */
+
+static void
+explain (Answer *answer)
+{
+  const Gradient *gradient = &g_array_index (answer->gradients, Gradient, 0);
+  const IrModel *model = answer->model;
+
+  answer->reason = ir_gradient_explain (
+      model, answer->run, ir_model_value (model, answer->of), ir_model_value (model, gradient->by),
+      gradient->why == NULL ? ir_model_value (model, gradient->gradient) : NULL,
+      answer->options->stop);
+  if (answer->reason->kind != IR_GRADIENT_NO_PATH || gradient->why == NULL)
+    return;
+  answer->reason->node = gradient->end;
+  g_free (answer->reason->text);
+  answer->reason->text = g_strdup (gradient->why);
+}
+
+static void
+add_explanation (const Answer *answer, cJSON *json)
+{
+  const IrGradientReason *reason = answer->reason;
+  cJSON *object = cJSON_AddObjectToObject (json, "explain"), *stages;
+
+  cJSON_AddStringToObject (object, "name", answer->options->explain);
+  cJSON_AddStringToObject (object, "kind", ir_gradient_kind_name (reason->kind));
+  add_node (ir_model_node (answer->model, reason->node), object);
+  cJSON_AddStringToObject (object, "text", reason->text);
+  cli_json_add_double (object, "share", reason->share);
+  if (reason->sample >= 0)
+    cJSON_AddNumberToObject (object, "sample", (double) reason->sample);
+  else
+    cJSON_AddNullToObject (object, "sample");
+  cJSON_AddBoolToObject (object, "forward_finite", reason->is_finite);
+  stages = cJSON_AddArrayToObject (object, "stages");
+  for (guint i = 0; i < reason->stages->len; i++)
+    {
+      const IrGradientStage *stage = &g_array_index (reason->stages, IrGradientStage, i);
+      const IrValue *value = ir_model_value (answer->model, stage->value);
+      cJSON *item = cJSON_CreateObject ();
+
+      cJSON_AddStringToObject (item, "value", value->name);
+      add_node (value->producer, item);
+      cli_json_add_double (item, "norm", stage->norm);
+      cli_json_add_double (item, "max_abs", stage->max_abs);
+      cli_json_add_double (item, "zeros", stage->zeros);
+      cli_json_add_uint (item, "nan", stage->n_nan);
+      cJSON_AddItemToArray (stages, item);
+    }
+}
+
+static void
+print_explanation (const Answer *answer)
+{
+  const IrGradientReason *reason = answer->reason;
+
+  cli_print ("\nWhy: %s\n  %s%s\n", ir_gradient_kind_name (reason->kind), reason->text,
+             reason->is_finite ? "" : " What is derived is not finite itself.");
+  if (reason->stages->len > 0)
+    cli_print ("\nWhat came back, from %s to %s\n  %-32s %-20s %12s %12s %7s %8s\n",
+               ir_model_value (answer->model, answer->of)->name, answer->options->explain, "value",
+               "operator", "norm", "max", "zeros", "NaN");
+  for (guint i = 0; i < reason->stages->len; i++)
+    {
+      const IrGradientStage *stage = &g_array_index (reason->stages, IrGradientStage, i);
+      const IrValue *value = ir_model_value (answer->model, stage->value);
+
+      cli_print ("  %-32s %-20s %12.5g %12.5g %5.0f %% %8" G_GUINT64_FORMAT "\n", value->name,
+                 value->producer != NULL ? value->producer->op_type : "", stage->norm,
+                 stage->max_abs, 100 * stage->zeros, stage->n_nan);
+    }
+}
+
 static void
 print_json (const Answer *answer)
 {
@@ -347,6 +435,10 @@ print_json (const Answer *answer)
   cli_json_add_uint (json, "flops_backward", answer->all.flops - answer->forward.flops);
   cJSON_AddNumberToObject (json, "nodes_forward", answer->forward.n_nodes);
   cJSON_AddNumberToObject (json, "nodes_backward", answer->all.n_nodes - answer->forward.n_nodes);
+  if (answer->reason != NULL)
+    add_explanation (answer, json);
+  else
+    cJSON_AddNullToObject (json, "explain");
   cli_json_print (json);
 }
 
@@ -377,6 +469,8 @@ print_text (const Answer *answer)
     }
   cli_print ("%u nodes forward, %u backward, which keep %s\n", answer->forward.n_nodes,
              answer->all.n_nodes - answer->forward.n_nodes, kept);
+  if (answer->reason != NULL)
+    print_explanation (answer);
 }
 
 /* What is derived is kept beside the outputs. */
@@ -386,7 +480,8 @@ run_all (Answer *answer, GError **error)
   g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
 
   g_array_append_val (chosen, answer->of);
-  answer->run = cli_run (answer->cli, &answer->options->model, answer->model, IR_CAPTURE_CHOSEN,
+  answer->run = cli_run (answer->cli, &answer->options->model, answer->model,
+                         answer->options->explain != NULL ? IR_CAPTURE_ALL : IR_CAPTURE_CHOSEN,
                          chosen, NULL, error);
   if (answer->run == NULL || answer->run->missing == NULL || answer->run->missing->len == 0)
     return answer->run != NULL;
@@ -404,6 +499,12 @@ run (Cli *cli)
   g_autoptr (GError) error = NULL;
   CliStatus status;
 
+  if (options->explain != NULL && options->wrt != NULL)
+    {
+      cli_printerr (
+          "irscope grad: --explain derives by the value that it names; leave --wrt out\n");
+      return CLI_BAD;
+    }
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
@@ -413,6 +514,8 @@ run (Cli *cli)
        !ir_model_save (opened.model, options->output, NULL, cli->cancellable, &error)) ||
       !run_all (&answer, &error) || !save_all (&answer, &error))
     return cli_fail (cli_status_of (error), error);
+  if (options->explain != NULL)
+    explain (&answer);
   answer.kept = answer.n_forward_ids > 0 ? kept_bytes (&answer) : 0;
   (cli->json ? print_json : print_text) (&answer);
   return CLI_OK;
@@ -426,8 +529,9 @@ const CliCommand cli_command_grad = {
   .doc =
       "The backward part is that of the pass gradient ('irscope steps FILE --pass gradient'). Models\n"
       "before opset 18 are upgraded first, and constants folded where sizes are not known. Derivatives are\n"
-      "outputs called NAME.grad. What nothing comes to is listed with the reason. docs/GRADIENTS.md says\n"
-      "how each operator is derived.",
+      "outputs called NAME.grad. What nothing comes to is listed with the reason; --explain follows one\n"
+      "back through the values of the run: no-path, frozen, dead, saturated, masked, times-zero,\n"
+      "cancelled, underflow, non-finite, or plain. docs/GRADIENTS.md says how each operator is derived.",
   .min_args = 1,
   .max_args = 1,
   .options = grad_options,

@@ -37,6 +37,8 @@ typedef struct
   gboolean any_output; /* function: takes derivatives by other outputs than the first */
   const char *kink;    /* (nullable) which slope is taken where there are two */
   const char *keeps;   /* (nullable) of function: what of the forward part it reads */
+  const char *blocks;  /* (nullable) what it is called where its slope is 0, or nearly: "dead",
+                          "saturated" or "masked" */
 } IrGradRow;
 
 const IrGradRow *ir_grad_row (const IrOp *op); /* (nullable): no column */

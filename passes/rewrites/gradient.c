@@ -220,6 +220,25 @@ add_readers (GPtrArray *waiting, const IrValue *value)
     }
 }
 
+/* The nodes that @of is computed from. */
+static GHashTable *
+sources_of (const IrValue *of)
+{
+  GHashTable *nodes = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
+
+  g_ptr_array_add (waiting, (gpointer) of);
+  while (waiting->len > 0)
+    {
+      const IrValue *value = g_ptr_array_steal_index_fast (waiting, waiting->len - 1);
+      if (value->producer == NULL || !g_hash_table_add (nodes, value->producer))
+        continue;
+      ir_node_for_each_input (value->producer, i, input)
+        g_ptr_array_add (waiting, input);
+    }
+  return nodes;
+}
+
 /**
  * ir_gradient_end:
  * @value: a value that nothing comes to
@@ -232,7 +251,7 @@ char *
 ir_gradient_end (const IrValue *value, const IrValue *of, const IrNode **node)
 {
   g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
-  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL), sources = sources_of (of);
   gboolean reached = value == of;
   const IrNode *end = NULL;
 
@@ -241,7 +260,7 @@ ir_gradient_end (const IrValue *value, const IrValue *of, const IrNode **node)
     {
       const IrNode *reader = g_ptr_array_steal_index (waiting, 0);
       const IrGradRow *row = reader->op != NULL ? ir_grad_row (reader->op) : NULL;
-      if (!g_hash_table_add (seen, (gpointer) reader))
+      if (!g_hash_table_contains (sources, reader) || !g_hash_table_add (seen, (gpointer) reader))
         continue;
       for (guint i = 0; i < reader->n_outputs; i++)
         if (reader->outputs[i] != NULL)

@@ -148,8 +148,65 @@ def _():
     assert got['failed'] == 2 and got['worst']['analytic'] == 1 and got['worst']['numeric'] == 0, got
 
 
+HEADS = ', '.join(f'float[4] {name} = {{{values}}}' for name, values in
+                  (('one', '1, 1, 1, 1'), ('low', '-200, -200, -200, -200'), ('half', '-200, 1, 1, -200'), ('none', '0, 0, 0, 0'),
+                   ('mixed', '1, -2, 0, 3'), ('mask', '0, 1, 0, 1'), ('thin', '1e-30, 1e-30, 1e-30, 1e-30'),
+                   ('steep', '60, 60, 60, 60')))
+# what is between w and y, what is said, and the node that is named
+CAUSES = (
+    ('[at] y = Sum (w)', 'plain', None),
+    ('[at] i = Cast <to = 6> (w)  f = Cast <to = 1> (i)  y = Sum (f)', 'no-path', 'at'),
+    ('h = Add (w, low)  [at] y = Relu (h)', 'dead', 'at'),
+    ('h = Add (w, low)  [at] r = ThresholdedRelu (h)  y = Mul (r, one)', 'dead', 'at'),
+    ('h = Add (w, half)  [at] y = Relu (h)', 'dead', 'at'),
+    ('h = Sub (one, steep)  [at] r = Relu (h)  y = Mul (r, w)', 'dead', 'at'),
+    ('h = Add (w, steep)  [at] y = Sigmoid (h)', 'saturated', 'at'),
+    ('h = Add (w, low)  [at] t = Clip (h, none_scalar)  y = Mul (t, one)', 'saturated', 'at'),
+    ('h = Mul (w, steep)  h2 = Mul (h, thin)  h3 = Sub (h2, steep)  [at] y = Tanh (h3)', 'saturated', 'at'),
+    ('[at] p = Softmax (w)  q = Mul (p, steep)  y = Sum (q)', 'cancelled', 'at'),
+    ('c = Greater (none, one)  [at] y = Where (c, w, x)', 'masked', 'at'),
+    ('[at] t = Mul (w, none)  y = Add (t, x)', 'times-zero', 'at'),
+    ('[at] t = Mul (w, thin)  y = Mul (t, thin)', 'underflow', 'at'),
+    ('c = Greater (mixed, none)  v = Mul (w, mixed)  [at] s = Sqrt (v)  y = Where (c, s, w)', 'non-finite', 'at'),
+    ('[at] s = Log (none)  t = Mul (s, w)  y = Mul (t, none)', 'non-finite', 'at'),
+    ('[at] e = Exp (steep2)  y = Mul (e, w)', 'non-finite', 'at'),
+)
+
+
+@test('--explain names the kind and the node, whatever makes a derivative 0, tiny or not a number')
+def _():
+    for i, (body, kind, node) in enumerate(CAUSES):
+        path = model(f'cause{i}', f'g (float[4] x) => (float[4] y) <{HEADS}, float[4] w = {{1, 2, 3, 4}}, float none_scalar = {{0}}, '
+                                  f'float[4] steep2 = {{90, 1, 1, 1}}> {{ {body} }}')
+        got = json_of('grad', path, '--explain', 'w')['explain']
+        assert (got['kind'], got['node']) == (kind, node), (body, got)
+        assert kind == 'no-path' or got['stages'][-1]['value'] == 'w', (body, got)
+
+
+@test('--explain: what is held, which sample, a bias that normalization takes out, and what it refuses')
+def _():
+    held = model('held', 'g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { h = Mul (x, w)  y = Exp (h) }')
+    got = json_of('grad', held, '--explain', 'w', '--stop', 'h')['explain']
+    assert got['kind'] == 'frozen' and 'h, which counts as constant' in got['text'], got
+    batch = model('batch', 'g (float[4,2] x) => (float[4,2] y) <float[2] w = {1, 2}> { h = Mul (x, w)  [at] y = Log (h) }')
+    got = json_of('grad', batch, '--explain', 'w', '--value', 'x=1,1,1,1,0,1,1,1')['explain']
+    assert (got['kind'], got['node'], got['sample'], got['forward_finite']) == ('non-finite', 'at', 2, False), got
+    norm = model('norm', 'g (float[64,3] x, float[64,3] k) => (float[64,3] y) <float[3] b = {1, 2, 3}, float[3] s = {1, 1, 1}, '
+                         'int64[1] a = {0}> { h = Add (x, b)  m = ReduceMean (h, a)  d = Sub (h, m)  y = Mul (d, k) }')
+    assert json_of('grad', norm, '--explain', 'b')['explain']['kind'] == 'cancelled'
+    code, out, err = irscope('grad', held, '--explain', 'w', '--wrt', 'x')
+    assert code == 2 and out == '' and 'leave --wrt out' in err, err
+    code, out, err = irscope('grad', held, '--explain', 'nix')
+    assert code == 2 and out == '' and 'no value "nix"' in err, err
+
+
 @test('what is printed is what the schemas say')
 def _():
+    schema = json.load(open(os.path.join(ROOT, 'data/schema/grad.schema.json')))['properties']['explain']
+    got = json_of('grad', CUT, '--of', 'y', '--explain', 'w')['explain']
+    assert sorted(got) == sorted(schema['required']) and got['kind'] in schema['properties']['kind']['enum'], got
+    for stage in got['stages']:
+        assert sorted(stage) == sorted(schema['properties']['stages']['items']['required']), stage
     for command, arguments in (('grad', [CUT, '--of', 'y']), ('gradcheck', [CUT, '--of', 'y'])):
         schema = json.load(open(os.path.join(ROOT, f'data/schema/{command}.schema.json')))
         got = json_of(command, *arguments)

@@ -1,52 +1,15 @@
-/* Things that go wrong in a run: memory that is not there, kernels that fail, runs that are
- * cancelled at every step. Each must end with an error that says what happened and leave an
- * executable that gives the right results in the next run. The linker puts the functions below
- * before those of GLib and the C library that may fail (see meson.build), so every such allocation
- * of the core is asked. */
+/* Things that go wrong in a run: memory that is not there, primitives of oneDNN that are refused, kernels that fail, runs
+ * that are cancelled at every step. Each must end with an error that says what happened, or with the right results by
+ * another way, and leave an executable that gives the right results in the next run. */
 #include "config.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/io/io.h"
 #include "core/op/infer.h"
 #include "tests/exec/graphs.h"
-
-/* -- allocations -- */
-
-static struct
-{
-  int n;     /* atomic: so many were asked for */
-  int fails; /* atomic: this one is refused, counted from 1; 0: none */
-} allocations;
-
-static gboolean
-refused (void)
-{
-  return g_atomic_int_add (&allocations.n, 1) + 1 == g_atomic_int_get (&allocations.fails);
-}
-
-#define WRAP(name, parameters, arguments)                                                          \
-  gpointer __real_##name parameters;                                                               \
-  gpointer __wrap_##name parameters;                                                               \
-  gpointer __wrap_##name parameters { return refused () ? NULL : __real_##name arguments; }
-
-WRAP (calloc, (size_t n, size_t size), (n, size))
-WRAP (g_try_malloc, (gsize size), (size))
-WRAP (g_try_malloc0, (gsize size), (size))
-WRAP (g_try_malloc_n, (gsize n, gsize size), (n, size))
-WRAP (g_try_malloc0_n, (gsize n, gsize size), (n, size))
-WRAP (g_try_realloc, (gpointer old, gsize size), (old, size))
-WRAP (g_try_realloc_n, (gpointer old, gsize n, gsize size), (old, n, size))
-
-int __real_posix_memalign (void **memory, size_t align, size_t size);
-int __wrap_posix_memalign (void **memory, size_t align, size_t size);
-int
-__wrap_posix_memalign (void **memory, size_t align, size_t size)
-{
-  return refused () ? ENOMEM : __real_posix_memalign (memory, align, size);
-}
+#include "tests/exec/refusals.h"
 
 /* -- a model with kernels of many kinds -- */
 
@@ -128,9 +91,22 @@ check_error (GError **error)
   g_clear_error (error);
 }
 
-/* One allocation after the other fails, from a first run with preparation on, or in a later run. */
+/* Another kernel may have done it, which adds in another order. */
 static void
-check_allocations (const char *backend, IrCaptureKind capture, gboolean prepared)
+assert_close (const IrTensor *a, const IrTensor *b)
+{
+  g_assert_cmpuint (ir_tensor_n_elements (a), ==, ir_tensor_n_elements (b));
+  for (guint64 i = 0; i < ir_tensor_n_elements (a); i++)
+    {
+      double wanted = ir_tensor_get_double (b, i);
+      g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (a, i), wanted,
+                                      1e-4 * MAX (1, fabs (wanted)));
+    }
+}
+
+/* One after the other is refused, from a first run with preparation on, or in a later run. */
+static void
+check_refusals (Refusals *refusals, const char *backend, IrCaptureKind capture, gboolean prepared)
 {
   g_auto (Varied) v = { 0 };
   varied_init (&v);
@@ -149,14 +125,14 @@ check_allocations (const char *backend, IrCaptureKind capture, gboolean prepared
       g_assert_no_error (error);
       if (prepared)
         ir_run_unref (run_well (&v, executable));
-      g_atomic_int_set (&allocations.n, 0);
-      g_atomic_int_set (&allocations.fails, (int) n + 1);
+      refusals_begin (refusals, (int) n + 1);
       g_autoptr (IrRun) run = ir_executable_run (executable, v.inputs, NULL, &partial, &error);
-      more = g_atomic_int_get (&allocations.n) > (int) n;
-      g_atomic_int_set (&allocations.fails, 0);
+      more = refusals_end (refusals);
       /* A kernel may do without: then the result is right. */
-      if (run != NULL)
+      if (run != NULL && refusals == &allocations)
         assert_same_results (&v, expected, run);
+      else if (run != NULL)
+        assert_close (ir_run_value (run, v.y->id), ir_run_value (expected, v.y->id));
       else
         {
           check_error (&error);
@@ -165,19 +141,26 @@ check_allocations (const char *backend, IrCaptureKind capture, gboolean prepared
       g_autoptr (IrRun) again = run_well (&v, executable);
       assert_same_results (&v, expected, again);
     }
-  g_test_message ("%u allocations, %u of them needed", n - 1, n_failed);
+  g_test_message ("%u of %s, %u of them needed", n - 1, refusals->of, n_failed);
   g_assert_cmpuint (n, <, 5000);
-  if (!prepared)
+  g_assert_cmpuint (n, >, 2);
+  if (!prepared && refusals == &allocations)
     g_assert_cmpuint (n_failed, >, 3);
 }
 
 static void
 test_allocations (gconstpointer backend)
 {
-  check_allocations (backend, IR_CAPTURE_NONE, FALSE);
-  check_allocations (backend, IR_CAPTURE_NONE, TRUE);
-  check_allocations (backend, IR_CAPTURE_ALL, FALSE);
-  check_allocations (backend, IR_CAPTURE_ALL, TRUE);
+  for (guint i = 0; i < 4; i++)
+    check_refusals (&allocations, backend, i & 2 ? IR_CAPTURE_ALL : IR_CAPTURE_NONE, i & 1);
+}
+
+/* Then the reference kernel does it. */
+static void
+test_primitives (void)
+{
+  for (guint i = 0; i < 4; i++)
+    check_refusals (&primitives, "cpu", i & 2 ? IR_CAPTURE_ALL : IR_CAPTURE_NONE, i & 1);
 }
 
 /* Kernels with memory of their own, each in a graph alone. */
@@ -191,6 +174,13 @@ static const char *const alone[] = {
   "(float[40,20] a, float[24,40] b, float[24] c) => (y) { y = Gemm <transA = 1, transB = 1> (a, b, c) }",
   "(float[1,32,20,20] x, float[32,32,3,3] w) => (y) { y = Conv <pads = [1,1,1,1]> (x, w) }",
   "(float[1,16,20,20] x, float[16,1,5,5] w) => (y) { y = Conv <group = 16, dilations = [2,2]> (x, w) }",
+  "(float[1,8,9] x, float[6,8,3] w, float[6] b) => (y) { y = Conv <dilations = [2]> (x, w, b) }",
+  "(float[1,4,5,6,7] x, float[6,4,3,3,3] w, float[6] b) => (y) { y = Conv (x, w, b) }",
+  "(float[2,8,10,10] x, float[8,2,3,3] w) => (y) { y = Conv <group = 4, strides = [2,2]> (x, w) }",
+  "(float[2,3,6,5] x, float[2,4,4,3] d) => (y) { y = irscope.ConvGradWeight <kernel_shape = [3,3]> (x, d) }",
+  "(float[1,2,9,8] q, float[1,2,7,8] k, float[1,2,7,4] v) => (y) { y = Attention (q, k, v) }",
+  "(float[7,40] x, uint8[24,3,8] w, float[24,3] s) => (y) { y = com.microsoft.MatMulNBits <K = 40, N = 24, block_size = 16, bits = 4> (x, w, s) }",
+  "(float[4,2,3] x, float[1,12,3] w, float[1,12,4] r) => (y) { y = GRU <hidden_size = 4, linear_before_reset = 1> (x, w, r) }",
   "(float[1,4,9,9] x, float[4,6,3,3] w) => (y) { y = ConvTranspose <strides = [2,2]> (x, w) }",
   "(float[4,2,3] x, float[1,12,3] w, float[1,12,4] r) => (y) { y = GRU <hidden_size = 4> (x, w, r) }",
   "(float[4,2,3] x, float[2,16,3] w, float[2,16,4] r) => (y) { y = LSTM <hidden_size = 4, direction = \"bidirectional\"> (x, w, r) }",
@@ -205,25 +195,15 @@ static const char *const alone[] = {
   "(float[2,3,4,6] x) => (y) { y = Transpose <perm = [3,1,0,2]> (x) }",
 };
 
-/* Another kernel may have done it, which adds in another order. */
-static void
-assert_close (const IrTensor *a, const IrTensor *b)
-{
-  g_assert_cmpuint (ir_tensor_n_elements (a), ==, ir_tensor_n_elements (b));
-  for (guint64 i = 0; i < ir_tensor_n_elements (a); i++)
-    {
-      double wanted = ir_tensor_get_double (b, i);
-      g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (a, i), wanted,
-                                      1e-4 * MAX (1, fabs (wanted)));
-    }
-}
-
 static void
 test_alone (gconstpointer text)
 {
   static const char *const backends[] = { "ref", "cpu" };
-  g_autofree char *whole = g_strdup_printf ("<ir_version: 8, opset_import: [\"\" : 20]>\ng %s",
-                                            (const char *) text);
+  Refusals *const refused[] = { &allocations, &primitives };
+  g_autofree char *whole = g_strdup_printf (
+      "<ir_version: 8, opset_import: [\"\" : 23, \"irscope\" : 1, "
+      "\"com.microsoft\" : 1]>\ng %s",
+      (const char *) text);
   g_autoptr (GError) error = NULL;
   g_autoptr (IrModel) model = ir_text_read (whole, -1, NULL, &error);
 
@@ -240,18 +220,19 @@ test_alone (gconstpointer text)
       IrValueId y = ir_graph_output (model->main, 0)->id;
       g_autoptr (IrRun) expected = ir_model_run (model, inputs, &options, NULL, &error);
       g_assert_no_error (error);
-      for (int n = 1, more = TRUE; more; n++)
-        {
-          g_atomic_int_set (&allocations.n, 0);
-          g_atomic_int_set (&allocations.fails, n);
-          g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
-          more = g_atomic_int_get (&allocations.n) >= n;
-          g_atomic_int_set (&allocations.fails, 0);
-          if (run == NULL)
-            check_error (&error);
-          else
-            assert_close (ir_run_value (run, y), ir_run_value (expected, y));
-        }
+      const guint n_refused = i == 0 ? 1 : G_N_ELEMENTS (refused); /* `ref` has no primitives */
+      for (guint k = 0; k < n_refused; k++)
+        for (int n = 1, more = TRUE; more; n++)
+          {
+            refusals_begin (refused[k], n);
+            g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+            more = refusals_end (refused[k]);
+            if (run == NULL)
+              check_error (&error);
+            else
+              assert_close (ir_run_value (run, y), ir_run_value (expected, y));
+            g_assert_true (run != NULL || refused[k] == &allocations);
+          }
     }
 }
 
@@ -265,11 +246,9 @@ test_random_inputs (void)
   for (int n = 1; more; n++)
     {
       g_autoptr (GError) error = NULL;
-      g_atomic_int_set (&allocations.n, 0);
-      g_atomic_int_set (&allocations.fails, n);
+      refusals_begin (&allocations, n);
       g_autoptr (GHashTable) inputs = ir_random_inputs (v.b.model, 1, NULL, &error);
-      more = g_atomic_int_get (&allocations.n) >= n;
-      g_atomic_int_set (&allocations.fails, 0);
+      more = refusals_end (&allocations);
       if (inputs == NULL)
         check_error (&error);
     }
@@ -424,10 +403,12 @@ main (int argc, char **argv)
     }
   for (guint i = 0; i < G_N_ELEMENTS (alone); i++)
     {
-      g_autofree char *path = g_strdup_printf ("/faults/%u every allocation may fail of %s", i,
-                                               alone[i]);
+      g_autofree char *path = g_strdup_printf (
+          "/faults/%u every allocation and primitive may fail of %s", i, alone[i]);
       g_test_add_data_func (path, alone[i], test_alone);
     }
+  g_test_add_func ("/faults/every primitive of oneDNN may be refused and the next run is right",
+                   test_primitives);
   g_test_add_func ("/faults/every allocation of random inputs may fail", test_random_inputs);
   g_test_add_func ("/faults/every kernel may fail and is named", test_kernels);
   return g_test_run ();

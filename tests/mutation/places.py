@@ -121,12 +121,14 @@ def bounds(source, begin, end):
 
 
 def swaps(source, begin, end):
-  """Operands of a difference or a quotient swapped."""
+  """Operands of a difference or a quotient swapped, but for those whose absolute value is taken."""
   pattern = re.compile(rf"(?:(?<=[(,=] )|(?<=\()|(?<=return ))(?P<a>{TERM}) (?P<o>[-/%]) (?P<b>{TERM})(?=\)|;|,)")
   for found in pattern.finditer(source.code, begin, end):
     start, stop = found.span()
     whole = source.text[start:stop]
-    if found["a"] != found["b"] and not (found["o"] == "-" and found["b"] == "1" and "n_" in found["a"]):
+    absolute = found["o"] == "-" and re.search(r"(?:abs|ABS) \($", source.code[:start]) and source.code[stop] == ")"
+    if found["a"] != found["b"] and not absolute and \
+       not (found["o"] == "-" and found["b"] == "1" and "n_" in found["a"]):
       other = f"({found['b']}) {found['o']} ({found['a']})"
       yield Place("operands", source, [(start, stop, f"(ir_mutated (@) ? {other} : ", ")")], whole)
 

@@ -137,8 +137,10 @@ ir_ref_non_max_suppression (IrCall *call, GError **error)
   g_autofree double *scores = ir_block_load_new (call, 1, error);
   g_autofree Box *boxes = g_try_new (Box, (gsize) MAX (dims[2], 1));
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (gint64));
-  if (corners == NULL || scores == NULL || boxes == NULL)
-    return boxes != NULL || ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for boxes");
+  if (corners == NULL || scores == NULL)
+    return FALSE;
+  if (boxes == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for boxes");
   s.boxes = boxes;
   s.n_boxes = dims[2];
   for (gint64 batch = 0; batch < dims[0]; batch++)

@@ -623,9 +623,11 @@ run_regression (IrCall *call, Forest *forest, IrMlSamples *samples, GError **err
     return FALSE;
   IrTensor *out = ir_block_new_output (call, 0, error);
   g_autofree double *scores = ir_block_new (call, n, error);
-  g_autofree gboolean *met = g_try_new (gboolean, n);
-  if (out == NULL || scores == NULL || met == NULL)
-    return met != NULL || ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for a row");
+  g_autofree gboolean *met = g_try_new (gboolean, MAX (n, 1));
+  if (out == NULL || scores == NULL)
+    return FALSE;
+  if (met == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for a row");
   for (guint64 row = 0; row < samples->n; row++)
     {
       if (ir_block_cancelled (call, error))

@@ -278,9 +278,11 @@ ir_ref_tf_idf_vectorizer (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 0, error);
   g_autofree double *counts = ir_block_new (call, v.n_columns, error);
   g_autofree double *result = ir_block_new (call, (guint64) width, error);
+  if (out == NULL || counts == NULL || result == NULL)
+    return FALSE;
   g_autofree gint64 *row = g_try_new0 (gint64, (gsize) MAX (n, 1));
-  if (out == NULL || counts == NULL || result == NULL || row == NULL)
-    return row != NULL || ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for a row");
+  if (row == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for a row");
   for (gint64 r = 0; r < n_rows; r++)
     {
       for (gint64 i = 0; i < n; i++)

@@ -96,6 +96,10 @@ static const struct
     "(float[n,5] x) => (float[n,3] y, float[n,2] z) { i = Constant <value = int64[2] {3, 4}> ()  j = "
     "Constant <value = int64[3] {0, 1, -3}> ()  a = Gather <axis = 1> (x, i)  y = Gather <axis = 1> "
     "(x, j)  z = Neg (a) }" },
+  { "split-slices",
+    "(float[4,6] x) => (float[2,6] y, float[2,6] z, float[4,1] w) { l = Constant <value = int64[1] {0}> ()"
+    "  p = Constant <value = int64[1] {1}> ()  q = Constant <value = int64[1] {2}> ()  r = Constant <value "
+    "= int64[1] {4}> ()  y = Slice (x, l, q, l)  w = Slice (x, l, p, p)  z = Slice (x, q, r, l) }" },
   { "split-sequences",
     "(float[n,6] x) => (float[n,4] y, float[n,2] z) { k = Constant <value = int64 {4}> ()  i = "
     "Constant <value = int64 {0}> ()  j = Constant <value = int64 {-1}> ()  s = SplitToSequence "
@@ -316,6 +320,32 @@ static const struct
   { "split-slices", SHARED ("(x, low, two, one)", "(x, two, last, one)") },
   { "split-slices", SHARED ("(x, low, two, one)", "(x, two, big, two)") },
   { "split-slices", SHARED ("(x, low, two, one, two)", "(x, two, big, one)") },
+  { "split-slices",
+    "(float[2,3] x) => (float[1,3] y, float[1,3] z) { l = Constant <value = int64[1] {0}> ()  p = Constant "
+    "<value = int64[1] {1}> ()  q = Constant <value = int64[1] {2}> ()  y = ReduceSum (x, l)  z = Slice (x, "
+    "p, q, l) }" },
+  { "split-slices",
+    OLD ("10") "(float[n,6] x) => (float[n,2] y, float[n,3] z) { l = Constant <value = int64[1] {0}> ()  p = "
+               "Constant <value = int64[1] {1}> ()  q = Constant <value = int64[1] {2}> ()  r = Constant <value "
+               "= int64[1] {3}> ()  s = Constant <value = int64[1] {6}> ()  y = Slice (x, l, r, p, q)  z = "
+               "Slice (x, r, s, p) }" },
+  { "fold-pad-max-pool",
+    "(float[n,2,5,6] x) => (float[n,2,h,w] y) { l = Constant <value = float {-1}> ()  p = Constant <value = "
+    "int64[8] {0, 0, 1, 1, 0, 0, 1, 1}> ()  r = Clip (x, l)  a = Pad (r, p, l)  y = MaxPool <kernel_shape = "
+    "[3, 2]> (a) }" },
+  { "fold-norm-mul",
+    "(float16[n,2,3] x, float[2] S, float[2] B, float[2] M, float[2] V, float16[2,1] C) => (float16[n,2,3] y) "
+    "{ a = BatchNormalization (x, S, B, M, V)  y = Mul (a, C) }" },
+  { "push-transposes",
+    "(float[n,3,4,5] x) => (float[n,3,4,5] y, float[n,5,3,4] z) { " TO_FRONT ("a", "x") "b = Relu (a)  "
+    TO_BACK ("y", "b") "z = Neg (b) }" },
+  { "push-transposes",
+    "(float[n,3,4,5] x, float[3,4,5] C) => (float[n,3,4,5] y) { t = Transpose <perm = [2, 0, 1]> (C)  b = "
+    "Relu (t)  u = Transpose <perm = [1, 2, 0]> (b)  y = Add (x, u) }" },
+  { "remove-loop",
+    "(float[4] x) => (float[4] y) { m = Constant <value = int64 {0}> ()  a = Neg (x)  b, c, d = Loop (m, , a, x) "
+    "<body = b (int64 i, bool go, float[4] s, float[4] t) => (bool more, float[4] u, float[4] v, float[4] w) { "
+    "more = Identity (go)  u = Exp (s)  v = Neg (t)  w = Abs (s) }>  y = Abs (b) }" },
   { "split-sequences",
     "(float[n,6] x, int64 i) => (float[n,w] y) { k = Constant <value = int64 {4}> ()  j = Constant "
     "<value = int64 {-1}> ()  s = SplitToSequence <axis = 1> (x, k)  y = SequenceAt (s, j)  l = "

@@ -1,10 +1,11 @@
-/* Whether each pass applies when one thing about its examples and its golden graphs is another: an attribute, a type, a
- * size, a constant, the opset, a device, or one more reader. Which rules take how many steps, and how many nodes are
- * left, is in variants.txt (tests/table/snapshot.h). That what they do is right is tried elsewhere. */
+/* Whether each pass applies when one thing about its examples, its idioms (tests/fuzz) and its golden graphs is another: an
+ * attribute, a type, a size, a constant, the opset, a device, or one more reader. Which rules take how many steps, and
+ * how many nodes are left, is in variants.txt (tests/table/snapshot.h). That what they do is right is tried elsewhere. */
 #include "config.h"
 
 #include "core/ir/edit.h"
 #include "core/op/infer.h"
+#include "tests/fuzz/idioms.h"
 #include "tests/rules/pass-test.h"
 #include "tests/table/snapshot.h"
 
@@ -41,6 +42,30 @@ change_opset (IrModel *model, IrEdit *edit, guint index, GString *said)
   return TRUE;
 }
 
+/* What a run brings is known. */
+static void
+make_constant (IrModel *model, IrEdit *edit, IrValue *value)
+{
+  gint64 dims[IR_MAX_RANK];
+  guint64 n = 1;
+
+  for (int i = 0; i < value->type->rank; i++)
+    n *= (guint64) (dims[i] = ir_dim_is_known (value->type->dims[i]) ? value->type->dims[i] : 2);
+  g_autoptr (IrTensor)
+      tensor = ir_tensor_new_alloc (value->type->dtype, (guint) value->type->rank, dims, NULL);
+  if (tensor == NULL || ir_dtype_kind (value->type->dtype) == IR_DTYPE_KIND_STRING)
+    return;
+  for (guint64 i = 0; i < n; i++)
+    ir_dtype_set_double (value->type->dtype, ir_tensor_data_writable (tensor), i, (double) (i % 3));
+  ir_edit_set_type (edit, value, ir_tensor_type (tensor, model->context));
+  ir_edit_set_initializer (edit, value, tensor);
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
+  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
+    if (ir_graph_input (model->main, i) != value)
+      g_ptr_array_add (inputs, ir_graph_input (model->main, i));
+  ir_edit_set_graph_inputs (edit, model->main, (IrValue *const *) inputs->pdata, inputs->len);
+}
+
 static gboolean
 change_input (IrModel *model, IrEdit *edit, guint index, GString *said)
 {
@@ -50,7 +75,7 @@ change_input (IrModel *model, IrEdit *edit, guint index, GString *said)
   {
     DTYPES = G_N_ELEMENTS (dtypes),
     AXES = 5,
-    EACH = DTYPES + 2 + 2 * AXES
+    EACH = DTYPES + 3 + 2 * AXES
   };
   const guint n = ir_graph_n_inputs (model->main);
 
@@ -71,16 +96,19 @@ change_input (IrModel *model, IrEdit *edit, guint index, GString *said)
     rank = IR_RANK_UNKNOWN;
   else if (change == DTYPES + 1 && rank < 6)
     dims[rank++] = 2;
-  else if (change > DTYPES + 1)
+  else if (change == DTYPES + 2 && value->initializer == NULL)
+    make_constant (model, edit, value);
+  else if (change > DTYPES + 2)
     {
-      guint axis = (change - DTYPES - 2) / 2;
+      guint axis = (change - DTYPES - 3) / 2;
       if (axis >= (guint) rank)
         return TRUE;
       dims[axis] = change % 2 == 0                ? 1
                    : ir_dim_is_known (dims[axis]) ? dims[axis] + 1
                                                   : ir_dim_symbol (model->context, "other");
     }
-  ir_edit_set_type (edit, value, ir_type_tensor (model->context, dtype, rank, dims));
+  if (change != DTYPES + 2)
+    ir_edit_set_type (edit, value, ir_type_tensor (model->context, dtype, rank, dims));
   g_string_append_printf (said, "input %s change %u", value->name, change);
   return TRUE;
 }
@@ -91,17 +119,52 @@ other_attr (IrContext *context, const IrAttr *attr, guint change)
 {
   g_autofree gint64 *ints = NULL;
 
+  if (attr->n == 0) /* or it is the caller's */
+    return NULL;
   if (attr->kind == IR_ATTR_INT)
     return ir_attr_int (context, attr->name, attr->ints[0] + (change == 0 ? 1 : -1));
   if (attr->kind == IR_ATTR_FLOAT)
     return ir_attr_float (context, attr->name, change == 0 ? attr->floats[0] * 1.5f : 0);
   if (attr->kind == IR_ATTR_STRING)
     return ir_attr_string (context, attr->name, "other", -1);
-  if (attr->kind != IR_ATTR_INTS || attr->n == 0)
+  if (attr->kind != IR_ATTR_INTS)
     return NULL;
   ints = g_memdup2 (attr->ints, attr->n * sizeof *ints);
   ints[change == 0 ? 0 : attr->n - 1]++;
   return ir_attr_ints (context, attr->name, ints, attr->n);
+}
+
+/* Other contents: the first or the last element one more, an axis more, nearly 0, the first much less, another type. */
+enum
+{
+  FIRST,
+  LAST,
+  DEEPER,
+  SMALL,
+  LOWER,
+  RETYPED,
+  N_CONTENTS
+};
+
+static IrDtype
+other_dtype (IrDtype dtype)
+{
+  return dtype == IR_DTYPE_FLOAT   ? IR_DTYPE_DOUBLE
+         : dtype == IR_DTYPE_INT64 ? IR_DTYPE_INT32
+                                   : IR_DTYPE_FLOAT;
+}
+
+/* (transfer full) (nullable) */
+static IrTensor *
+converted (const IrTensor *tensor, IrDtype dtype)
+{
+  IrTensor *other = ir_tensor_new_alloc (dtype, ir_tensor_rank (tensor), ir_tensor_dims (tensor),
+                                         NULL);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    ir_dtype_set_double (dtype, ir_tensor_data_writable (other), i,
+                         ir_tensor_get_double (tensor, i));
+  return other;
 }
 
 static IrTensor *
@@ -114,17 +177,67 @@ other_tensor (const IrTensor *tensor, guint change)
   if (n == 0 || n > 4096 || ir_tensor_is_container (tensor) || rank + 1 > IR_MAX_RANK ||
       ir_dtype_kind (ir_tensor_dtype (tensor)) == IR_DTYPE_KIND_STRING)
     return NULL;
-  memcpy (dims + (change == 2), ir_tensor_dims (tensor), rank * sizeof *dims);
-  IrTensor *other = ir_tensor_new_alloc (ir_tensor_dtype (tensor), rank + (change == 2), dims,
+  if (change == RETYPED)
+    return converted (tensor, other_dtype (ir_tensor_dtype (tensor)));
+  if (change == SMALL && !ir_dtype_is_float (ir_tensor_dtype (tensor)))
+    return NULL;
+  memcpy (dims + (change == DEEPER), ir_tensor_dims (tensor), rank * sizeof *dims);
+  IrTensor *other = ir_tensor_new_alloc (ir_tensor_dtype (tensor), rank + (change == DEEPER), dims,
                                          NULL);
   for (guint64 i = 0; i < n; i++)
     {
       double is = ir_tensor_get_double (tensor, i);
-      gboolean moves = change == 0 ? i == 0 : change == 1 && i == n - 1;
+      double by = change == FIRST && i == 0      ? 1
+                  : change == LAST && i == n - 1 ? 1
+                  : change == LOWER && i == 0    ? -10
+                                                 : 0;
       ir_dtype_set_double (ir_tensor_dtype (tensor), ir_tensor_data_writable (other), i,
-                           moves ? is + 1 : is);
+                           change == SMALL ? is * 1e-38 : is + by);
     }
   return other;
+}
+
+/* Those of subgraphs and functions, too. (transfer container) */
+static GPtrArray *
+nodes_of (const IrModel *model)
+{
+  GPtrArray *nodes = g_ptr_array_new ();
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    if (((const IrNode *) model->nodes->pdata[i])->state == IR_STATE_LIVE)
+      g_ptr_array_add (nodes, model->nodes->pdata[i]);
+  return nodes;
+}
+
+static void
+add_output (IrModel *model, IrEdit *edit, IrValue *value)
+{
+  g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
+
+  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
+    g_ptr_array_add (outputs, ir_graph_output (model->main, i));
+  g_ptr_array_add (outputs, value);
+  ir_edit_set_graph_outputs (edit, model->main, (IrValue *const *) outputs->pdata, outputs->len);
+}
+
+/* What was known becomes what a run brings. */
+static void
+make_variable (IrModel *model, IrEdit *edit, IrValue *value)
+{
+  const IrTensor *tensor = ir_value_constant (value);
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
+
+  if (tensor == NULL)
+    return;
+  IrValue *input = ir_edit_add_value (edit, model->main, "variable",
+                                      ir_tensor_type (tensor, model->context));
+
+  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
+    g_ptr_array_add (inputs, ir_graph_input (model->main, i));
+  g_ptr_array_add (inputs, input);
+  ir_edit_set_graph_inputs (edit, model->main, (IrValue *const *) inputs->pdata, inputs->len);
+  while (value->n_uses > 0 && ir_value_use (value, 0).node != NULL)
+    ir_edit_set_input (edit, ir_value_use (value, 0).node, ir_value_use (value, 0).slot, input);
 }
 
 /* Each node by itself. */
@@ -135,9 +248,9 @@ change_node (IrModel *model, IrEdit *edit, guint index, GString *said)
   {
     ATTRS = 6,
     INPUTS = 4,
-    EACH = 2 + 3 * ATTRS + 3 + INPUTS
+    EACH = 4 + 3 * ATTRS + N_CONTENTS + 1 + INPUTS
   };
-  g_autoptr (GPtrArray) nodes = ir_graph_nodes (model->main);
+  g_autoptr (GPtrArray) nodes = nodes_of (model);
   guint change = index % EACH;
 
   if (index / EACH >= nodes->len)
@@ -146,32 +259,38 @@ change_node (IrModel *model, IrEdit *edit, guint index, GString *said)
   g_string_append_printf (said, "node %u (%s) change %u", node->id, node->op_type, change);
   if (change == 0)
     ir_edit_set_device (edit, node, "gpu:1");
-  else if (change == 1)
+  else if (change < 3 && node->graph == model->main && node->outputs[0] != NULL)
     {
-      g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
-      for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
-        g_ptr_array_add (outputs, ir_graph_output (model->main, i));
-      g_ptr_array_add (outputs, node->outputs[0]);
-      ir_edit_set_graph_outputs (edit, model->main, (IrValue *const *) outputs->pdata,
-                                 outputs->len);
+      IrNode *reader = change == 2 ? ir_edit_add_node (edit, model->main, "Identity", NULL,
+                                                       "reader", 1, &node->outputs[0], 1)
+                                   : NULL;
+      add_output (model, edit, reader != NULL ? reader->outputs[0] : node->outputs[0]);
     }
-  else if (change < 2 + 3 * ATTRS && (change - 2) / 3 < node->n_attrs)
+  else if (change == 3 && node->n_inputs > 1)
     {
-      const IrAttr *attr = node->attrs[(change - 2) / 3];
-      const IrAttr *other = (change - 2) % 3 < 2
-                                ? other_attr (model->context, attr, (change - 2) % 3)
+      IrValue *first = node->inputs[0];
+      ir_edit_set_input (edit, node, 0, node->inputs[1]);
+      ir_edit_set_input (edit, node, 1, first);
+    }
+  else if (change > 3 && change < 4 + 3 * ATTRS && (change - 4) / 3 < node->n_attrs)
+    {
+      const IrAttr *attr = node->attrs[(change - 4) / 3];
+      const IrAttr *other = (change - 4) % 3 < 2
+                                ? other_attr (model->context, attr, (change - 4) % 3)
                                 : NULL;
       if (other != NULL)
         ir_edit_set_attr (edit, node, other);
-      else if ((change - 2) % 3 == 2 && attr->kind != IR_ATTR_GRAPH)
+      else if ((change - 4) % 3 == 2 && attr->kind != IR_ATTR_GRAPH)
         ir_edit_unset_attr (edit, node, attr->name);
     }
   else if (change >= EACH - INPUTS && change + INPUTS - EACH < node->n_inputs)
     ir_edit_set_input (edit, node, change + INPUTS - EACH, NULL);
-  else if (change >= 2 + 3 * ATTRS && change < EACH - INPUTS && ir_node_is_constant (node))
+  else if (change == EACH - INPUTS - 1 && ir_node_is_constant (node) && node->graph == model->main)
+    make_variable (model, edit, node->outputs[0]);
+  else if (change >= 4 + 3 * ATTRS && change < EACH - INPUTS - 1 && ir_node_is_constant (node))
     {
       g_autoptr (IrTensor)
-          other = other_tensor (ir_value_constant (node->outputs[0]), change - 2 - 3 * ATTRS);
+          other = other_tensor (ir_value_constant (node->outputs[0]), change - 4 - 3 * ATTRS);
       if (other != NULL)
         ir_edit_set_attr (edit, node, ir_attr_tensor (model->context, "value", other));
     }
@@ -181,21 +300,130 @@ change_node (IrModel *model, IrEdit *edit, guint index, GString *said)
 static gboolean
 change_initializer (IrModel *model, IrEdit *edit, guint index, GString *said)
 {
+  enum
+  {
+    EACH = N_CONTENTS + 1
+  };
   guint n;
   IrValue *const *values = ir_graph_values (model->main, &n);
 
-  if (index / 3 >= n)
+  if (index / EACH >= n)
     return FALSE;
-  IrValue *value = values[index / 3];
-  g_autoptr (IrTensor)
-      other = value->initializer != NULL ? other_tensor (value->initializer, index % 3) : NULL;
-  if (other != NULL)
-    ir_edit_set_initializer (edit, value, other);
-  g_string_append_printf (said, "initializer %s change %u", value->name, index % 3);
+  IrValue *value = values[index / EACH];
+  const guint change = index % EACH;
+  if (value->initializer == NULL)
+    return TRUE;
+  if (change == N_CONTENTS)
+    make_variable (model, edit, value);
+  else
+    {
+      g_autoptr (IrTensor) other = other_tensor (value->initializer, change);
+      if (other != NULL)
+        {
+          ir_edit_set_initializer (edit, value, other);
+          ir_edit_set_type (edit, value, ir_tensor_type (other, model->context));
+        }
+    }
+  g_string_append_printf (said, "initializer %s change %u", value->name, change);
+  return TRUE;
+}
+
+/* An attribute that the node does not have gets a number. */
+static gboolean
+change_absent (IrModel *model, IrEdit *edit, guint index, GString *said)
+{
+  g_autoptr (GPtrArray) nodes = nodes_of (model);
+  guint at = 0;
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      IrNode *node = nodes->pdata[i];
+      const IrAttrSpec *spec = node->op != NULL ? node->op->attrs : NULL;
+      for (; spec != NULL && spec->name != NULL; spec++)
+        for (gint64 number = 0; number < 2; number++)
+          if ((spec->kind == IR_ATTR_INT || spec->kind == IR_ATTR_FLOAT) &&
+              ir_node_attr (node, spec->name) == NULL && at++ == index)
+            {
+              ir_edit_set_attr (
+                  edit, node,
+                  spec->kind == IR_ATTR_INT
+                      ? ir_attr_int (model->context, spec->name, number)
+                      : ir_attr_float (model->context, spec->name, (float) number / 2));
+              g_string_append_printf (said, "node %u (%s) %s %u", node->id, node->op_type,
+                                      spec->name, (guint) number);
+              return TRUE;
+            }
+    }
+  return FALSE;
+}
+
+/* Everything is of another type. */
+static gboolean
+change_dtype (IrModel *model, IrEdit *edit, guint index, GString *said)
+{
+  static const IrDtype dtypes[] = { IR_DTYPE_DOUBLE, IR_DTYPE_FLOAT16, IR_DTYPE_INT32 };
+
+  if (index >= G_N_ELEMENTS (dtypes))
+    return FALSE;
+  const IrDtype dtype = dtypes[index];
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      IrValue *value = ir_model_live_value (model, i);
+      const IrTensor *tensor = value != NULL ? ir_value_constant (value) : NULL;
+      if (value == NULL || value->type == NULL || !ir_type_is_tensor (value->type))
+        continue;
+      gboolean floats = value->type->dtype == IR_DTYPE_FLOAT;
+      if (tensor != NULL && floats)
+        {
+          g_autoptr (IrTensor) other = converted (tensor, dtype);
+          if (value->producer == NULL)
+            ir_edit_set_initializer (edit, value, other);
+          else
+            ir_edit_set_attr (edit, value->producer,
+                              ir_attr_tensor (model->context, "value", other));
+        }
+      if (floats)
+        ir_edit_set_type (
+            edit, value,
+            ir_type_tensor (model->context, dtype, value->type->rank, value->type->dims));
+    }
+  g_string_append_printf (said, "all of type %u", index);
   return TRUE;
 }
 
 /* -- trying them -- */
+
+/* How many values there are; no two nodes of a graph have one name. */
+static guint
+count_names (const IrModel *model)
+{
+  g_autoptr (GPtrArray) nodes = nodes_of (model);
+  g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  guint n = 0;
+
+  for (guint i = 1; i < model->values->len; i++)
+    n += ir_model_live_value (model, i) != NULL;
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      const IrNode *node = nodes->pdata[i];
+      if (node->name[0] != '\0' &&
+          !g_hash_table_add (names, g_strdup_printf ("%u %s", node->graph->id, node->name)))
+        g_error ("two nodes are called %s", node->name);
+    }
+  return n;
+}
+
+static void
+name_nodes (const IrModel *model, IrEdit *edit)
+{
+  g_autoptr (GPtrArray) nodes = nodes_of (model);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("node %u", i);
+      ir_edit_rename_node (edit, nodes->pdata[i], name);
+    }
+}
 
 static void
 run_pass (Trial *t, IrModel *model)
@@ -208,16 +436,29 @@ run_pass (Trial *t, IrModel *model)
   guint n_steps = ir_history_n_steps (model);
   for (guint i = 1; i <= n_steps; i++)
     g_string_append_printf (t->said, " %s", ir_history_step (model, i)->rule);
-  g_string_append_printf (t->said, ": %u nodes\n", ir_model_n_counted_nodes (model));
+  g_string_append_printf (t->said, ": %u nodes, %u values\n", ir_model_n_counted_nodes (model),
+                          count_names (model));
   t->n_tried++;
   t->n_taken += n_steps > 0;
+}
+
+/* What was inferred before the change. */
+static void
+forget_types (const IrModel *model, IrEdit *edit)
+{
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      IrValue *value = ir_model_live_value (model, i);
+      if (value != NULL && value->producer != NULL)
+        ir_edit_set_type (edit, value, NULL);
+    }
 }
 
 static void
 try_model (Trial *t, IrModel *model)
 {
-  static const Change changes[] = { change_nothing, change_opset, change_input, change_node,
-                                    change_initializer };
+  static const Change changes[] = { change_nothing, change_opset, change_input,      change_node,
+                                    change_absent,  change_dtype, change_initializer };
 
   for (guint i = 0; i < G_N_ELEMENTS (changes); i++)
     for (guint index = 0;; index++)
@@ -230,10 +471,31 @@ try_model (Trial *t, IrModel *model)
             break;
           if (i > 0 && t->said->len == before)
             continue;
+          forget_types (other, edit);
+          name_nodes (other, edit);
           ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
         }
         run_pass (t, other);
       }
+}
+
+/* @idioms: (transfer full) (element-type Idiom) */
+static void
+try_idioms (Trial *t, GPtrArray *idioms)
+{
+  for (guint i = 0; i < idioms->len; i++)
+    {
+      const Idiom *idiom = idioms->pdata[i];
+      if (idiom->pass != t->pass || idiom->text == NULL || idiom->text == idiom->rule->example)
+        continue;
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GRand) rand = g_rand_new_with_seed (i);
+      g_autoptr (IrModel) model = idiom_read (idiom->text, &error);
+      g_assert_no_error (error);
+      test_model_randomize (model, rand);
+      try_model (t, model);
+    }
+  g_ptr_array_unref (idioms);
 }
 
 static int
@@ -262,6 +524,8 @@ say (gconstpointer data, guint *n_tried, guint *n_taken)
         test_model_randomize (model, rand);
         try_model (&t, model);
       }
+  try_idioms (&t, idioms_new ());
+  try_idioms (&t, idiom_traps_new ());
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     if (g_str_has_suffix (name, ".onnxtxt") && !g_str_has_suffix (name, ".expect.onnxtxt"))
       g_ptr_array_add (names, g_strdup (name));

@@ -3,9 +3,11 @@
 /* The scene: built by hand, and from models in ONNX's text form. */
 
 #include "core/io/io.h"
+#include "core/ir/edit.h"
 #include "core/ir/history.h"
 #include "core/ir/problem.h"
 #include "core/layout/scene.h"
+#include "core/op/infer.h"
 
 #include <math.h>
 #include <string.h>
@@ -175,6 +177,16 @@ test_pick (void)
   hit = ir_scene_pick (scene, 800, 410, 4);
   g_assert_cmpint (hit.line, ==, -1);
   g_assert_cmpint (hit.box, ==, 0);
+  /* A box has its left and its upper edge; what lies beside it has the others. */
+  for (int k = 0; k < 2; k++)
+    {
+      hit = ir_scene_pick (scene, 100 + k * 79.5, 80 + k * 39.5, 0);
+      g_assert_cmpint (hit.box, ==, 1);
+      hit = ir_scene_pick (scene, k == 0 ? 180 : 100, k == 0 ? 80 : 120, 0);
+      g_assert_cmpint (hit.box, ==, 0);
+      hit = ir_scene_pick (scene, k == 0 ? 99.5 : 100, k == 0 ? 80 : 79.5, 0);
+      g_assert_cmpint (hit.box, ==, 0);
+    }
   hit = ir_scene_pick (scene, 5000, -400, 4);
   g_assert_cmpint (hit.box, ==, -1);
   g_assert_cmpint (hit.line, ==, -1);
@@ -340,6 +352,46 @@ test_folded_subgraphs (void)
   g_assert_cmpuint (n, ==, 5);
   ir_scene_lines (scene, &n);
   g_assert_cmpuint (n, ==, 4);
+}
+
+/* What lies in a closed box is as much as its sizes say: 2 n^3. */
+static void
+test_folded_amounts (void)
+{
+  static const struct
+  {
+    const char *n, *amount;
+  } cases[] = { { "7", "686 FLOP" },         { "8", "1.0 kFLOP" },       { "100", "2.0 MFLOP" },
+                { "1000", "2.0 GFLOP" },     { "10000", "2.0 TFLOP" },   { "100000", "2.0 PFLOP" },
+                { "1000000", "2000 PFLOP" }, { "793", "997 MFLOP" },     { "794", "1.0 GFLOP" },
+                { "170", "9.8 MFLOP" },      { "171", "10 MFLOP" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const char *n = cases[i].n;
+      g_autofree char *text = g_strdup_printf (
+          "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+          "demo (float[%s, %s] a, bool flag) => (float[%s, %s] y)\n"
+          "{ y = If (flag) < then_branch = yes () => (r) { r = MatMul (a, a) },\n"
+          "else_branch = no () => (s) { s = Identity (a) } > }\n",
+          n, n, n, n);
+      g_autoptr (GHashTable) folded = g_hash_table_new (g_str_hash, g_str_equal);
+      IrSceneOptions options = { .folded = folded };
+      g_autoptr (IrModel) model = read_model (text);
+      g_autoptr (GError) error = NULL;
+      {
+        g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+        ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+      }
+      g_autoptr (IrScene) open = ir_scene_new_for_model (model, NULL, NULL, &error);
+      g_hash_table_add (folded, (gpointer) find_box (open, "If")->fold);
+      g_autoptr (IrScene) scene = ir_scene_new_for_model (model, &options, NULL, &error);
+      g_autofree char *wanted = g_strdup_printf ("2 nodes \302\267 %s", cases[i].amount);
+      const IrSceneBox *box = find_box (scene, "If");
+      guint n_texts;
+      const IrSceneText *texts = ir_scene_texts (scene, &n_texts);
+      g_assert_cmpstr (texts[box->first_text + 1].text, ==, wanted);
+    }
 }
 
 static void
@@ -764,6 +816,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/constants can be boxes of their own", test_constants_shown);
   g_test_add_func ("/scene/subgraphs lie in the frame of their node", test_subgraphs);
   g_test_add_func ("/scene/a closed node is one box", test_folded_subgraphs);
+  g_test_add_func ("/scene/a closed node says how much arithmetic it is", test_folded_amounts);
   g_test_add_func ("/scene/problems are badges with a text", test_problems);
   g_test_add_func ("/scene/an overlay tints and labels", test_style);
   g_test_add_func ("/scene/long lines run in bundles", test_bundles);

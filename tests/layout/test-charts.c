@@ -1,0 +1,357 @@
+/* Charts: where their bars, frames and ticks are is worked out here from the numbers that they stand for. */
+#include "config.h"
+
+#include "core/io/io.h"
+#include "core/ir/edit.h"
+#include "core/layout/charts.h"
+#include "core/op/infer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH  700.0
+#define HEIGHT 320.0
+#define LEFT   96.0 /* px before the drawing area */
+
+static const IrChartOptions options = { .width = WIDTH, .height = HEIGHT };
+
+typedef struct
+{
+  IrModel *model;
+  GHashTable *inputs;
+  IrSchedule *schedule;
+} Graph;
+
+static void
+graph_clear (Graph *graph)
+{
+  g_hash_table_unref (graph->inputs);
+  ir_schedule_unref (graph->schedule);
+  ir_model_unref (graph->model);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Graph, graph_clear)
+
+static void
+graph_init (Graph *graph)
+{
+  static const char text[] =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[64,32] x, float[32,48] w) => (float[64,48] y)\n"
+      "{ a = MatMul (x, w)  b = Relu (a)  c = Exp (x)  d = MatMul (c, w)  e = Tanh (d)  "
+      "f = Add (b, e)  y = Mul (f, a) }\n";
+  g_autoptr (GError) error = NULL;
+
+  *graph = (Graph){ .model = ir_text_read (text, -1, NULL, &error) };
+  g_assert_no_error (error);
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new_import (graph->model);
+    ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  }
+  graph->inputs = ir_random_inputs (graph->model, 1, NULL, &error);
+  graph->schedule = ir_schedule_new (graph->model, ir_backend_find ("ref"), 2, &error);
+  g_assert_no_error (error);
+}
+
+/* (nullable) */
+static const IrSceneBox *
+find_box (const IrScene *scene, const char *format, guint number)
+{
+  g_autofree char *id = g_strdup_printf (format, number);
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (strcmp (boxes[i].id, id) == 0)
+      return &boxes[i];
+  return NULL;
+}
+
+static guint
+count_boxes (const IrScene *scene)
+{
+  guint n;
+
+  ir_scene_boxes (scene, &n);
+  return n;
+}
+
+static void
+assert_near (double found, double wanted)
+{
+  g_assert_cmpfloat_with_epsilon (found, wanted, 1e-6 * MAX (1, fabs (wanted)));
+}
+
+/* Numbers below the drawing area stand where they say; the last is not beyond @high */
+static void
+check_ticks (const IrScene *scene, double low, double high, guint least)
+{
+  guint n, n_found = 0;
+  const IrSceneText *texts = ir_scene_texts (scene, &n);
+  double last = -INFINITY;
+
+  for (guint i = 0; i < n; i++)
+    if (texts[i].align == IR_SCENE_ALIGN_MIDDLE)
+      {
+        double number = atof (texts[i].text) * (strstr (texts[i].text, "µs") != NULL ? 1e-3 : 1);
+        assert_near (texts[i].x, LEFT + (number - low) / (high - low) * WIDTH);
+        g_assert_cmpfloat (number, >, last);
+        g_assert_cmpfloat (number, <=, high * (1 + 1e-9));
+        last = number;
+        n_found++;
+      }
+  g_assert_cmpuint (n_found, >=, least);
+}
+
+/* -- time -- */
+
+/* @beside: the worker of the first bar */
+static void
+check_bar (const IrScene *scene,
+           IrNodeId node,
+           guint worker,
+           guint beside,
+           double start,
+           double end,
+           double total)
+{
+  const IrSceneBox *bar = find_box (scene, "t%u", node), *first;
+
+  g_assert_nonnull (bar);
+  g_assert_cmpuint (bar->node, ==, node);
+  assert_near (bar->x, LEFT + start / total * WIDTH);
+  assert_near (bar->width, MAX ((end - start) / total * WIDTH, 1));
+  guint n;
+  first = ir_scene_boxes (scene, &n);
+  while (first->kind != IR_SCENE_PLAIN)
+    first++;
+  assert_near (bar->y - first->y, 40.0 * ((double) worker - beside));
+  assert_near (bar->height, first->height);
+}
+
+static void
+add_span (Graph *graph, guint first, guint last)
+{
+  IrScheduleSpan span = { .first = first, .last = last, .together_ms = 1, .apart_ms = 2 };
+
+  if (graph->schedule->spans == NULL)
+    graph->schedule->spans = g_array_new (FALSE, FALSE, sizeof span);
+  g_array_append_val (graph->schedule->spans, span);
+}
+
+/* Every node takes half as long as it is until the next begins, but for one that takes no time. */
+static void
+test_trace (void)
+{
+  g_auto (Graph) graph = { 0 };
+  graph_init (&graph);
+  IrRunOptions run_options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) run = ir_model_run (graph.model, graph.inputs, &run_options, NULL, &error);
+  g_assert_no_error (error);
+  IrTrace *trace = run->trace;
+  const guint n = trace->items->len;
+
+  trace->duration_ns = n * 1000000;
+  for (guint i = 0; i < n; i++)
+    {
+      IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
+      item->start_ns = i * 1000000;
+      item->end_ns = item->start_ns + (i == 4 ? 0 : 500000);
+      item->worker = i % 3;
+    }
+  add_span (&graph, 1, 3);
+  IrChartOptions beside = options;
+  beside.beside = graph.schedule;
+  g_autoptr (IrScene) scene = ir_chart_trace (trace, run->model, &beside);
+  g_assert_cmpuint (count_boxes (scene), ==, n + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      const IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
+      check_bar (scene, item->node, item->worker, 0, (double) item->start_ns, (double) item->end_ns,
+                 (double) trace->duration_ns);
+    }
+  const IrSceneBox *frame = find_box (scene, "s%u", 0);
+  double low = INFINITY, high = 0;
+  for (guint i = 1; i <= 3; i++)
+    {
+      const IrSceneBox *bar = find_box (
+          scene, "t%u", g_array_index (graph.schedule->items, IrScheduleItem, i).node);
+      low = MIN (low, bar->x);
+      high = MAX (high, bar->x + bar->width);
+    }
+  assert_near (frame->x, low);
+  assert_near (frame->x + frame->width, high);
+  assert_near (frame->height, 3 * 40);
+  check_ticks (scene, 0, n, 4);
+}
+
+static void
+test_schedule (void)
+{
+  g_auto (Graph) graph = { 0 };
+  graph_init (&graph);
+  const GArray *items = graph.schedule->items;
+
+  add_span (&graph, 0, 1);
+  add_span (&graph, 3, 4);
+  g_autoptr (IrScene) scene = ir_chart_schedule (graph.schedule, graph.model, &options);
+  g_assert_cmpuint (count_boxes (scene), ==, items->len + 2);
+  for (guint i = 0; i < items->len; i++)
+    {
+      const IrScheduleItem *item = &g_array_index (items, IrScheduleItem, i);
+      check_bar (scene, item->node, item->worker, g_array_index (items, IrScheduleItem, 0).worker,
+                 item->start_ms, item->end_ms, graph.schedule->makespan_ms);
+    }
+  for (guint k = 0; k < 2; k++)
+    {
+      const IrSceneBox *frame = find_box (scene, "s%u", k);
+      double low = INFINITY, high = 0;
+      for (guint i = 3 * k; i <= 3 * k + 1; i++)
+        {
+          const IrScheduleItem *item = &g_array_index (items, IrScheduleItem, i);
+          low = MIN (low, item->start_ms);
+          high = MAX (high, item->end_ms);
+        }
+      assert_near (frame->x, LEFT + low / graph.schedule->makespan_ms * WIDTH);
+      assert_near (frame->width, (high - low) / graph.schedule->makespan_ms * WIDTH);
+    }
+  check_ticks (scene, 0, graph.schedule->makespan_ms, 3);
+}
+
+/* -- memory -- */
+
+/* Of the whole drawing area: the bytes of the peak upwards, steps to the right. */
+static void
+check_stay (const IrSceneBox *box,
+            guint first,
+            guint last,
+            guint64 offset,
+            guint64 size,
+            guint n_steps,
+            guint64 peak,
+            double bottom)
+{
+  const double per_step = WIDTH / n_steps, per_byte = HEIGHT / (double) peak;
+
+  assert_near (box->x, LEFT + first * per_step);
+  assert_near (box->width, (last + 1 - first) * per_step);
+  assert_near (box->height, (double) size * per_byte);
+  assert_near (box->y + box->height, bottom - (double) offset * per_byte);
+}
+
+static void
+test_memory (void)
+{
+  g_auto (Graph) graph = { 0 };
+  graph_init (&graph);
+  IrMemOptions how = { .align_bytes = 64 };
+  g_autoptr (IrMemPlan) plan = ir_mem_plan_new_full (graph.model, graph.schedule, 0, &how);
+  guint n_steps = graph.schedule->items->len, n_drawn = 0;
+
+  add_span (&graph, 2, 3);
+  IrChartOptions beside = options;
+  beside.beside = graph.schedule;
+  g_autoptr (IrScene) scene = ir_chart_memory (plan, graph.model, &beside);
+  const IrSceneBox *frame = find_box (scene, "s%u", 0);
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      const IrSceneBox *box = find_box (scene, "m%u", item->value);
+      if (item->offset == IR_PLACE_EXTERNAL)
+        g_assert_null (box);
+      else
+        check_stay (box, item->first, item->last, item->offset, item->size, n_steps,
+                    plan->peak_bytes, frame->y + frame->height);
+      n_drawn += box != NULL;
+    }
+  g_assert_cmpuint (n_drawn, >, 2);
+  assert_near (frame->x, LEFT + 2 * WIDTH / n_steps);
+  assert_near (frame->width, 2 * WIDTH / n_steps);
+  assert_near (frame->height, HEIGHT);
+}
+
+/* Of two stays of a value the later one was computed again. */
+static void
+test_recompute (void)
+{
+  g_auto (Graph) graph = { 0 };
+  graph_init (&graph);
+  IrMemOptions how = { .align_bytes = 64 };
+  g_autoptr (IrRecomputeGraph)
+      problem = ir_recompute_graph_new (graph.model, graph.schedule, 0, &how);
+  g_autoptr (IrRecomputePlan) least = ir_mem_recompute (&problem->problem, 1, &how);
+  const guint64 peaks[] = { least->peak_bytes, 10 * least->peak_bytes };
+
+  for (guint k = 0; k < G_N_ELEMENTS (peaks); k++)
+    {
+      g_autoptr (IrRecomputePlan) plan = ir_mem_recompute (&problem->problem, peaks[k], &how);
+      g_autoptr (IrScene) scene = ir_chart_recompute (problem, plan, graph.model, &options);
+      g_autofree guint *stays = g_new0 (guint, problem->problem.n_values);
+      double bottom = 0;
+      g_assert_cmpuint (count_boxes (scene), ==, plan->intervals->len);
+      for (guint i = 0; i < plan->intervals->len; i++)
+        {
+          const IrRecomputeInterval *stay = &g_array_index (plan->intervals, IrRecomputeInterval,
+                                                            i);
+          const IrSceneBox *box = find_box (scene, "l%u", i);
+          const guint64 bytes = problem->problem.sizes[stay->value],
+                        top = MAX (plan->peak_bytes, plan->budget_bytes);
+          if (i == 0)
+            bottom = box->y + box->height + (double) stay->offset * HEIGHT / (double) top;
+          check_stay (box, stay->first, stay->last, stay->offset, bytes, plan->runs->len, top,
+                      bottom);
+          g_assert_cmpint (box->state, ==,
+                           stays[stay->value] > 0 ? IR_SCENE_CHANGED : IR_SCENE_SAME);
+          stays[stay->value]++;
+        }
+      g_assert_cmpuint (plan->intervals->len, >, 2);
+    }
+}
+
+/* -- values -- */
+
+static void
+test_histogram (void)
+{
+  g_autoptr (GError) error = NULL;
+  const float numbers[] = { -2, -1.9f, -1.5f, -2, -1.95f, 0.5f, 1.9f, 2, NAN };
+  g_autoptr (IrTensor) tensor = ir_tensor_new_copy (
+      IR_DTYPE_FLOAT, 1, (const gint64[]){ G_N_ELEMENTS (numbers) }, numbers);
+  IrTensorStats stats = { 0 };
+
+  ir_tensor_stats (tensor, 8, &stats);
+  g_autoptr (IrScene) scene = ir_chart_histogram (&stats, "x", &options);
+  guint64 most = 0, n = 0;
+  guint n_bars = 0;
+  for (guint i = 0; i < stats.n_bins; i++)
+    most = MAX (most, stats.bins[i]);
+  for (guint i = 0; i < stats.n_bins; i++)
+    {
+      const IrSceneBox *bar = find_box (scene, "b%u", i), *full = find_box (scene, "b%u", 0);
+      n += stats.bins[i];
+      n_bars += bar != NULL;
+      g_assert_true ((bar != NULL) == (stats.bins[i] > 0));
+      if (bar == NULL)
+        continue;
+      assert_near (bar->x + bar->width / 2, LEFT + (i + 0.5) * WIDTH / stats.n_bins);
+      assert_near (bar->height / full->height, (double) stats.bins[i] / (double) stats.bins[0]);
+      assert_near (bar->y + bar->height, full->y + full->height);
+    }
+  g_assert_cmpuint (stats.bins[0], ==, most);
+  g_assert_cmpuint (n, ==, 8);
+  g_assert_cmpuint (count_boxes (scene), ==, n_bars);
+  check_ticks (scene, stats.bin_low, stats.bin_high, 3);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/charts/a trace is bars where its nodes ran", test_trace);
+  g_test_add_func ("/charts/a schedule is bars where its nodes shall run", test_schedule);
+  g_test_add_func ("/charts/a memory plan is rectangles of steps and bytes", test_memory);
+  g_test_add_func ("/charts/what is computed again has a colour of its own", test_recompute);
+  g_test_add_func ("/charts/a histogram is as high as its counts", test_histogram);
+  return g_test_run ();
+}

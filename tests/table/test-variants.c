@@ -249,9 +249,11 @@ vary_input (Variant *v, guint slot)
 static void
 vary_attr (Variant *v, const IrAttrSpec *spec)
 {
-  static const char *const ints[] = { "0", "1", "-1", "2", "-9", "5", "6", "7", "10" };
+  static const char *const ints[] = { "0", "1",  "-1",    "2",          "-9",         "5", "6",
+                                      "7", "10", "65536", "2147483647", "2147483648", "3" };
   static const char *const lists[] = { "0",   "1",   "1,1", "2,2",     "1,1,1",
-                                       "0,1", "1,0", "-1",  "1,1,1,1", "2,1" };
+                                       "0,1", "1,0", "-1",  "1,1,1,1", "2,1",
+                                       "2,2147483648", "2147483648,2", "2147483647,2147483647" };
   static const char *const words[] = { "", "VALID", "SAME_UPPER", "linear", "pqr" };
   gboolean list = spec->kind == IR_ATTR_INTS || spec->kind == IR_ATTR_FLOATS;
   const char *const *values = list ? lists : spec->kind == IR_ATTR_STRING ? words : ints;

@@ -1,0 +1,237 @@
+/* What the readers say of files with one thing changed: a token of ONNX text left out, doubled or another; a key or a value
+ * of JSON another; a byte of ONNX another. Whether it is read, with which problems, and as what, is in variants.txt
+ * (tests/table/snapshot.h). What is read is written as text, and that is read as the same. */
+#include "config.h"
+
+#include "tests/io/models.h"
+#include "tests/table/snapshot.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const char *name, *text;
+  IrModel *(*read) (const char *bytes, gsize size, GPtrArray *problems, GError **error);
+  GBytes *(*write) (IrModel *model);
+  void (*vary) (GBytes *whole, GFunc try_one, gpointer data);
+} Form;
+
+typedef struct
+{
+  const Form *form;
+  GString *said;
+  guint n_tried, n_taken;
+} Trial;
+
+/* -- forms -- */
+
+static IrModel *
+read_text (const char *bytes, gsize size, GPtrArray *problems, GError **error)
+{
+  return ir_text_read (bytes, (gssize) size, problems, error);
+}
+
+static IrModel *
+read_json (const char *bytes, gsize size, GPtrArray *problems, GError **error)
+{
+  return ir_json_read (bytes, (gssize) size, problems, error);
+}
+
+static IrModel *
+read_onnx (const char *bytes, gsize size, GPtrArray *problems, GError **error)
+{
+  g_autoptr (GBytes) whole = g_bytes_new (bytes, size);
+
+  return ir_onnx_read_bytes (whole, NULL, problems, error);
+}
+
+static GBytes *
+write_text (IrModel *model)
+{
+  char *text = ir_text_write (model);
+
+  return g_bytes_new_take (text, strlen (text));
+}
+
+static GBytes *
+write_json (IrModel *model)
+{
+  char *text = ir_json_write (model);
+
+  return g_bytes_new_take (text, strlen (text));
+}
+
+static GBytes *
+write_onnx (IrModel *model)
+{
+  return ir_onnx_write_bytes (model, NULL);
+}
+
+/* -- changes -- */
+
+/* The length of a word, a number or a string, which all begin at @at, or 1. */
+static gsize
+token_length (const char *text, gsize at, gsize size)
+{
+  gsize end = at + 1;
+
+  if (text[at] == '"')
+    {
+      while (end < size && text[end] != '"')
+        end += text[end] == '\\' ? 2 : 1;
+      return MIN (end + 1, size) - at;
+    }
+  while (g_ascii_isalnum (text[at]) && end < size &&
+         (g_ascii_isalnum (text[end]) || strchr ("_.+-", text[end]) != NULL))
+    end++;
+  return end - at;
+}
+
+static void
+try_spliced (GBytes *whole,
+             gsize at,
+             gsize length,
+             const char *with,
+             gssize with_length,
+             GFunc try_one,
+             gpointer data)
+{
+  gsize size;
+  const char *text = g_bytes_get_data (whole, &size);
+  g_autoptr (GString) other = g_string_new_len (text, (gssize) at);
+
+  g_string_append_len (other, with, with_length);
+  g_string_append_len (other, text + at + length, (gssize) (size - at - length));
+  try_one (other, data);
+}
+
+static void
+vary_tokens (GBytes *whole, GFunc try_one, gpointer data)
+{
+  static const char *const others[] = { "", "7", "x", "\"x\"", ",", "<", "}", "=", "." };
+  gsize size, length;
+  const char *text = g_bytes_get_data (whole, &size);
+
+  for (gsize at = 0; at < size; at += length)
+    {
+      length = token_length (text, at, size);
+      if (g_ascii_isspace (text[at]))
+        continue;
+      for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+        try_spliced (whole, at, length, others[i], -1, try_one, data);
+      try_spliced (whole, at, 0, text + at, (gssize) length, try_one, data);
+    }
+}
+
+/* A key that is not known is as good as one that is missing. */
+static void
+vary_values (GBytes *whole, GFunc try_one, gpointer data)
+{
+  static const char *const others[] = { "7",    "-1",   "2.5", "\"x\"", "\"\"",
+                                        "null", "true", "[]",  "{}" };
+  gsize size, length;
+  const char *text = g_bytes_get_data (whole, &size);
+
+  for (gsize at = 0; at < size; at += length)
+    {
+      length = token_length (text, at, size);
+      if (text[at] != '"' && text[at] != '-' && !g_ascii_isalnum (text[at]))
+        continue;
+      if (at + length < size && text[at + length] == ':')
+        try_spliced (whole, at + 1, 0, "no ", -1, try_one, data);
+      else
+        for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+          try_spliced (whole, at, length, others[i], -1, try_one, data);
+    }
+}
+
+static void
+vary_bytes (GBytes *whole, GFunc try_one, gpointer data)
+{
+  gsize size;
+  const char *bytes = g_bytes_get_data (whole, &size);
+
+  for (gsize at = 0; at < size; at++)
+    {
+      const char others[] = { bytes[at] ^ 1, bytes[at] ^ 8, (char) 0xff };
+      for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+        try_spliced (whole, at, 1, &others[i], 1, try_one, data);
+      try_spliced (whole, at, 1, "", 0, try_one, data);
+    }
+}
+
+/* -- trying them -- */
+
+static void
+check_again (IrModel *model, const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) again = ir_text_read (text, -1, NULL, &error);
+
+  g_assert_no_error (error);
+  g_autofree char *second = ir_text_write (again);
+  g_assert_cmpstr (second, ==, text);
+}
+
+static void
+try_one (gpointer item, gpointer data)
+{
+  const GString *bytes = item;
+  Trial *t = data;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = t->form->read (bytes->str, bytes->len, problems, &error);
+
+  g_assert_true ((model == NULL) == (error != NULL));
+  t->n_tried++;
+  g_string_append_printf (t->said, "%u:", t->n_tried);
+  for (guint i = 0; i < problems->len; i++)
+    {
+      const IrProblem *problem = problems->pdata[i];
+      g_string_append_printf (t->said, " %s %u:%u", ir_problem_code_name (problem->code),
+                              problem->line, problem->column);
+    }
+  if (model != NULL)
+    {
+      g_autofree char *text = ir_text_write (model);
+      g_string_append_printf (t->said, " read as %x", g_str_hash (text));
+      if (ir_problems_count (problems, IR_SEVERITY_ERROR) == 0)
+        {
+          t->n_taken++;
+          if (t->n_taken % 8 == 0)
+            check_again (model, text);
+        }
+    }
+  g_string_append_c (t->said, '\n');
+}
+
+static char *
+say (gconstpointer data, guint *n_tried, guint *n_taken)
+{
+  const Form *form = data;
+  g_autoptr (IrModel) model = test_read_text (form->text);
+  g_autoptr (GBytes) whole = form->write (model);
+  Trial t = { form, g_string_new (NULL), 0, 0 };
+
+  form->vary (whole, try_one, &t);
+  *n_tried = t.n_tried;
+  *n_taken = t.n_taken;
+  return g_string_free (t.said, FALSE);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const Form forms[] = {
+    { "text", test_rich_text, read_text, write_text, vary_tokens },
+    { "text-dtypes", test_dtypes_text, read_text, write_text, vary_tokens },
+    { "json", test_rich_text, read_json, write_json, vary_values },
+    { "json-dtypes", test_dtypes_text, read_json, write_json, vary_values },
+    { "onnx", test_rich_text, read_onnx, write_onnx, vary_bytes },
+    { "onnx-dtypes", test_dtypes_text, read_onnx, write_onnx, vary_bytes },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
+    snapshot_add (forms[i].name, say, &forms[i]);
+  return snapshot_run (argc, argv, "variants.txt");
+}

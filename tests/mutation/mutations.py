@@ -10,7 +10,7 @@ A copy of the working tree in FOLDER is built with a switch at every place (IRSC
 test runs once without one, which says what each of its cases reaches. Both serve all draws; after a change of the
 tree only what changed is built, and only tests that changed are measured again. Then each mutation that was drawn
 meets the cases that reach it, those first that noticed most in the least time, until one fails. Fuzzers make a
-tenth of their trials. FOLDER keeps everything, so a call that was stopped goes on. Seconds are those of processors.
+tenth of their trials; those of operators and graphs meet it by operator or family, each with as many as it has among all. FOLDER keeps everything, so a call that was stopped goes on. Seconds are those of processors.
 What is left is unreached, unnoticed, over its budget, or equivalent (equivalent.txt says why).
 
 --where  only places whose name matches; --list prints the names   --tests   only these tests
@@ -46,6 +46,8 @@ MEMORY = 16 << 30
 LONG = 1.0  # seconds of cases that run together
 WRAPPED = ("g_test_add_func", "g_test_add_data_func", "g_test_add_data_func_full", "g_test_add_vtable")
 BUSY = re.compile("exec-(detached|stopping|threads|signals)|io-kills|cut|bombs")  # may fail by itself on a busy machine
+TRIALS = 1100  # of one operator
+GRAPHS = 200   # of one family
 FATES = ("caught", "equivalent", "unnoticed", "unreached", "budget")
 
 
@@ -174,20 +176,43 @@ def tests_of(folder, pattern):
     suites = {s.split(":")[-1] for s in test["suite"]}
     if not suites & SUITES or "long" in suites or not re.search(pattern, test["name"]):
       continue
-    cmd = [*test["cmd"]]
+    cmd, by = [*test["cmd"]], split(test["name"], folder)
+    if by:
+      cmd = cmd[:1]
     for at, word in enumerate(cmd[:-1]):
       if word in ("--trials", "--graphs", "--cases"):
         cmd[at + 1] = str(int(cmd[at + 1]) // 10)
     own = [f for f in sources.get(cmd[0], cmd) if "/tests/" in f and Path(f).is_file()]
     text = repr(cmd).encode() + b"".join(Path(f).read_bytes() for f in own)
     tests[test["name"]] = {"cmd": cmd, "env": test["env"], "cwd": test["workdir"] or str(folder / "source/build"),
-                           "hash": hashlib.sha1(text).hexdigest(), "cases": cmd[0] in sources and len(cmd) == 1}
+                           "hash": hashlib.sha1(text).hexdigest(), "cases": cmd[0] in sources and len(cmd) == 1 and not by, "by": by}
   return tests
+
+
+def split(name, folder):
+  """(option, its values, option of the number, number for each) of a fuzzer whose cases are chosen by an option."""
+  if name == "fuzz-ops":
+    listed = subprocess.run([folder / "source/build/irscope", "ops", "--json"], capture_output=True, check=True).stdout
+    ops = [(op["domain"], op["name"]) for op in json.loads(listed)["ops"]]
+    return "--op", [n if d == "ai.onnx" else f"{d}.{n}" for d, n in ops], "--trials", TRIALS
+  if name == "fuzz-graphs":
+    source = (ROOT / "tests/fuzz/graph-gen.c").read_text().split("families[] = {", 1)[1].split("};")[0]
+    return "--family", re.findall(r'\{ "([^"]+)"', source), "--graphs", GRAPHS
+  return None
+
+
+def choose(test, cases):
+  """The arguments with which a test runs these cases alone."""
+  if not test["by"]:
+    return [word for case in cases for word in ("-p", case)]
+  option, _, number, each = test["by"]
+  return [*(word for case in cases for word in (option, case)), number, str(each * len(cases))]
 
 
 def run_test(test, arguments, cpu, wall, **env):
   """(status, seconds): 0 passed, 77 skipped, other failed, None took longer than allowed."""
   def limits():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a run in the background ignores it
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + 1, int(cpu) + 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -210,6 +235,12 @@ def run_test(test, arguments, cpu, wall, **env):
 
 def measure(folder, name, test, n_numbers):
   """What each case of a test reaches and how long it takes without a mutation; a test without cases is one."""
+  if test["by"]:
+    parts = [(value, measure(folder, f"{name}.part", {**test, "cmd": [*test["cmd"], *choose(test, [value])], "by": None}, n_numbers))
+             for value in test["by"][1]]
+    return {"hash": test["hash"], "status": max((abs(m["status"] or 0) for _, m in parts), default=0),
+            "seconds": sum(m["seconds"] for _, m in parts), "numbers": n_numbers,
+            "cases": [[value, m["seconds"], m["cases"][0][2]] for value, m in parts]}
   file, cases_file = folder / f"{name}.reached", folder / f"{name}.cases"
   file.write_bytes(bytes(SLOTS))
   cases_file.write_bytes(b"")
@@ -254,13 +285,14 @@ class Hunt:
           continue
       reach = [c for c in reach if c[0] != "-"]
       part, seconds = [], 0
+      most = LONG if self.tests[name]["by"] is None or self.tests[name]["by"][0] == "--op" else 0
       for case in sorted(reach, key=lambda c: c[1]):  # some go on behind a failure, so not all at once
-        if part and seconds + case[1] > LONG:
-          found.append((seconds, name, part, f"{name} {part[1]}"))
+        if part and seconds + case[1] > most:
+          found.append((seconds, name, choose(self.tests[name], part), f"{name} {part[0]}"))
           part, seconds = [], 0
-        part, seconds = [*part, "-p", case[0]], seconds + case[1]
+        part, seconds = [*part, case[0]], seconds + case[1]
       if part:
-        found.append((seconds, name, part, f"{name} {part[1]}"))
+        found.append((seconds, name, choose(self.tests[name], part), f"{name} {part[0]}"))
     with self.lock:
       return sorted(found, key=lambda f: -(self.kills[f[3]] + 1) / (self.spent[f[3]] + f[0] + 0.05))
 

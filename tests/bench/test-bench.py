@@ -214,6 +214,15 @@ def pipelines_are_compared_to_the_model_as_it_is():
     assert few[0] == all_of_them[0] and int(all_of_them[1]) <= int(few[1]) < int(few[0]), rows
 
 
+def rewrites_are_compared_on_a_grid_of_shapes():
+    done = subprocess.run([sys.executable, os.path.join(ROOT, 'tests/bench/bench-rewrites.py'), PROGRAMS['bench-pipelines'],
+                           '--pairs', '3', '--only', 'bias.scores.heads'], capture_output=True, text=True, timeout=250, check=False)
+    rows = done.stdout.splitlines()
+    assert done.returncode == 0 and len(rows) == 7 and rows[-1].startswith('6 cases, '), done.stdout + done.stderr
+    for row in rows[:-1]:
+        assert re.match(r'bias\.scores\.heads +[\dx]+ +2 -> +1 +[\d.]+ -> +[\d.]+ us +[\d.]+ \(', row), row
+
+
 def statistics_are_rated_for_every_type():
     text = run('bench-stats', '--elements', '4096', '--rounds', '3')
     assert 'float' in text and 'int8' in text and len(text.splitlines()) >= 4, text

@@ -28,18 +28,29 @@ give_up (IrCall *call, GError **error)
   return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
 }
 
+/* What is read @row and @column apart, @column 0 or 1, times @factor. */
+CPU_VECTORIZED static void
+spread (const float *from, gint64 row, gint64 column, float factor, gint64 m, gint64 n, float *y)
+{
+  if (column == 0)
+    for (gint64 i = 0; i < m; i++)
+      for (gint64 j = 0; j < n; j++)
+        y[i * n + j] = factor * from[i * row];
+  else
+    for (gint64 i = 0; i < m; i++)
+      for (gint64 j = 0; j < n; j++)
+        y[i * n + j] = factor * from[i * row + j];
+}
+
 /* C broadcast to [M, N], times beta, into Y. */
 static void
 spread_bias (const IrTensor *c, float beta, gint64 m, gint64 n, float *y)
 {
-  guint rank = c != NULL ? ir_tensor_rank (c) : 0;
-  const gint64 *dims = c != NULL ? ir_tensor_dims (c) : NULL;
-  const float *data = c != NULL ? ir_tensor_data (c) : NULL;
+  guint rank = ir_tensor_rank (c);
+  const gint64 *dims = ir_tensor_dims (c);
   gint64 columns = rank >= 1 ? dims[rank - 1] : 1, rows = rank >= 2 ? dims[rank - 2] : 1;
 
-  for (gint64 i = 0; i < m; i++)
-    for (gint64 j = 0; j < n; j++)
-      y[i * n + j] = beta * data[(rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j)];
+  spread (ir_tensor_data (c), rows == 1 ? 0 : columns, columns != 1, beta, m, n, y);
 }
 
 static gboolean
@@ -290,11 +301,14 @@ const IrCpuKernel cpu_matmul = {
 
 /* -- MatMulAdd and its activations: C broadcasts to the result, as the mask of attention does -- */
 
+#define PIECE 4096 /* elements of the result that are added to and activated at a time */
+
+/* The axes of the result, the innermost first. Neighbours over which C goes on evenly are one, and
+ * the innermost is a row: of one number, or of numbers side by side. */
 typedef struct
 {
   const float *data;
-  gboolean one_row;                              /* for all rows of the result */
-  guint rank;                                    /* of the result */
+  guint rank;                                    /* at least 2 */
   gint64 dims[IR_MAX_RANK], stride[IR_MAX_RANK]; /* in elements of C; 0 where it broadcasts */
 } Addend;
 
@@ -302,23 +316,31 @@ typedef struct
 static void
 addend_init (Addend *addend, const Batch *batch, const IrTensor *c)
 {
-  guint rank = ir_tensor_rank (c);
+  guint rank = ir_tensor_rank (c), n = 0;
   const gint64 *dims = ir_tensor_dims (c);
   gint64 stride = 1;
 
   addend->data = ir_tensor_data (c);
-  addend->rank = batch->rank;
-  addend->one_row = TRUE;
-  memcpy (addend->dims, batch->dims, batch->rank * sizeof (gint64));
   for (guint i = 0; i < batch->rank; i++)
     {
-      guint axis = batch->rank - 1 - i;
-      gint64 dim = i < rank ? dims[rank - 1 - i] : 1;
+      gint64 size = batch->dims[batch->rank - 1 - i], dim = i < rank ? dims[rank - 1 - i] : 1,
+             step = dim == 1 ? 0 : stride;
 
-      addend->stride[axis] = dim == 1 ? 0 : stride;
-      addend->one_row = addend->one_row && (axis + 1 == batch->rank || dim == 1);
       stride *= dim;
+      if (size == 1)
+        continue;
+      if (n > 0 && step == addend->stride[n - 1] * addend->dims[n - 1] &&
+          (n > 1 || size * addend->dims[0] <= PIECE))
+        addend->dims[n - 1] *= size;
+      else
+        {
+          addend->dims[n] = size;
+          addend->stride[n++] = step;
+        }
     }
+  for (; n < 2; n++)
+    addend->dims[n] = 1, addend->stride[n] = 0;
+  addend->rank = n;
 }
 
 /* What is added to row @row of the result. */
@@ -327,49 +349,81 @@ addend_row (const Addend *addend, gint64 row)
 {
   gint64 at = 0;
 
-  if (addend->one_row)
-    return addend->data;
-  for (guint i = addend->rank - 1; i > 0; i--)
+  for (guint i = 1; i < addend->rank; i++)
     {
-      at += row % addend->dims[i - 1] * addend->stride[i - 1];
-      row /= addend->dims[i - 1];
+      at += row % addend->dims[i] * addend->stride[i];
+      row /= addend->dims[i];
     }
   return addend->data + at;
 }
 
-/* @stride: 1, or 0 where one number serves the whole row. */
+/* @column: 1, or 0 where one number serves the whole row. */
 CPU_VECTORIZED static void
-add_row (float *y, const float *row, gint64 n, gint64 stride)
+add_rows (float *y, const float *from, gint64 rows, gint64 n, gint64 row, gint64 column)
 {
-  if (stride == 0)
-    for (gint64 i = 0; i < n; i++)
-      y[i] += *row;
+  if (column == 0)
+    for (gint64 i = 0; i < rows; i++)
+      for (gint64 j = 0; j < n; j++)
+        y[i * n + j] += from[i * row];
   else
-    for (gint64 i = 0; i < n; i++)
-      y[i] += row[i];
+    for (gint64 i = 0; i < rows; i++)
+      for (gint64 j = 0; j < n; j++)
+        y[i * n + j] += from[i * row + j];
+}
+
+/* Rows [first, end) of the result at @y. */
+static void
+add_piece (const Addend *addend, gint64 first, gint64 end, float *y)
+{
+  gint64 n = addend->dims[0], m = addend->dims[1];
+
+  while (first < end)
+    {
+      gint64 rows = MIN (end - first, m - first % m);
+
+      add_rows (y + first * n, addend_row (addend, first), rows, n, addend->stride[1],
+                addend->stride[0]);
+      first += rows;
+    }
+}
+
+/* This thread's share of the pieces. */
+static void
+add_share (const CpuEpilogue *epilogue,
+           const Addend *addend,
+           gint64 rows,
+           gint64 rows_each,
+           CpuWatch *watch,
+           float *y)
+{
+  gint64 n = addend->dims[0], pieces = (rows + rows_each - 1) / rows_each;
+
+  for (gint64 i = cpu_share (pieces, 0), until = cpu_share (pieces, 1);
+       i < until && !cpu_watch_stopped (watch, i); i++)
+    {
+      gint64 first = i * rows_each, end = MIN (first + rows_each, rows);
+
+      add_piece (addend, first, end, y);
+      cpu_epilogue (epilogue, y + first * n, (guint64) ((end - first) * n), 0);
+    }
 }
 
 static void
 add_and_activate (const IrCall *call,
                   const CpuEpilogue *epilogue,
                   const Addend *addend,
-                  gint64 rows,
-                  gint64 n,
+                  gint64 elements,
                   float *y)
 {
-  int n_threads = cpu_n_threads (call, (guint64) (rows * n));
-  gint64 stride = addend->stride[addend->rank - 1];
-  CpuWatch watch = cpu_watch (call, n);
+  gint64 rows = elements / addend->dims[0], rows_each = MAX (PIECE / addend->dims[0], 1);
+  int n_threads = cpu_n_threads (call, (guint64) elements);
+  CpuWatch watch = cpu_watch (call, rows_each * addend->dims[0]);
 
+  if (n_threads == 1) /* entering a parallel region takes as long as a small product */
+    add_share (epilogue, addend, rows, rows_each, &watch, y);
+  else
 #pragma omp parallel num_threads(n_threads)
-  for (gint64 i = cpu_share (rows, 0), until = cpu_share (rows, 1);
-       i < until && !cpu_watch_stopped (&watch, i); i++)
-    {
-      const float *row = addend_row (addend, i);
-
-      add_row (y + i * n, row, n, stride);
-      cpu_epilogue (epilogue, y + i * n, (guint64) n, 0);
-    }
+    add_share (epilogue, addend, rows, rows_each, &watch, y);
 }
 
 static gboolean
@@ -391,7 +445,7 @@ run_matmul_add (IrCall *call, GError **error)
   flatten_batch (&batch, b);
   if (!multiply_batch (call, &batch, y))
     return give_up (call, error);
-  add_and_activate (call, &epilogue, &addend, batch.m * batch.n_batches, batch.n, y);
+  add_and_activate (call, &epilogue, &addend, batch.m * batch.n_batches * batch.n, y);
   return TRUE;
 }
 

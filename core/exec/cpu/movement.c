@@ -112,6 +112,44 @@ is_there (const Walk *walk, const guint8 *in, const guint8 *out)
   return in == out;
 }
 
+/* A run along the innermost axis: which one, and where it lies. */
+typedef struct
+{
+  gint64 index[MAX_AXES];
+  gint64 in, out; /* in elements */
+} Place;
+
+static Place
+place_of (const Walk *walk, gint64 row)
+{
+  Place place = { 0 };
+
+  for (guint i = walk->rank - 1; i > 0; i--)
+    {
+      place.index[i - 1] = row % walk->dims[i - 1];
+      place.in += place.index[i - 1] * walk->in[i - 1];
+      place.out += place.index[i - 1] * walk->out[i - 1];
+      row /= walk->dims[i - 1];
+    }
+  return place;
+}
+
+/* The run behind it; no division, as runs may be short. */
+static inline void
+place_next (const Walk *walk, Place *place)
+{
+  for (guint i = walk->rank - 1; i > 0; i--)
+    {
+      place->in += walk->in[i - 1];
+      place->out += walk->out[i - 1];
+      if (++place->index[i - 1] < walk->dims[i - 1])
+        return;
+      place->index[i - 1] = 0;
+      place->in -= walk->dims[i - 1] * walk->in[i - 1];
+      place->out -= walk->dims[i - 1] * walk->out[i - 1];
+    }
+}
+
 /* Runs along the innermost axis, shared over the threads of the call. */
 static void
 walk_run (const IrCall *call, Walk *walk, const guint8 *in, guint8 *out)
@@ -130,21 +168,13 @@ walk_run (const IrCall *call, Walk *walk, const guint8 *in, guint8 *out)
   int n_threads = cpu_n_threads (call, (guint64) (rows * walk->dims[walk->rank - 1]));
   CpuWatch watch = cpu_watch (call, walk->dims[walk->rank - 1]);
 #pragma omp parallel num_threads(n_threads)
-  for (gint64 row = cpu_share (rows, 0), until = cpu_share (rows, 1);
-       row < until && !cpu_watch_stopped (&watch, row); row++)
-    {
-      gint64 at_in = 0, at_out = 0, index = row;
+  {
+    gint64 row = cpu_share (rows, 0), until = cpu_share (rows, 1);
+    Place place = row < until ? place_of (walk, row) : (Place){ 0 };
 
-      for (guint i = walk->rank - 1; i > 0; i--)
-        {
-          gint64 at = index % walk->dims[i - 1];
-
-          at_in += at * walk->in[i - 1];
-          at_out += at * walk->out[i - 1];
-          index /= walk->dims[i - 1];
-        }
-      copy_run (walk, in + at_in * (gint64) walk->size, out + at_out * (gint64) walk->size);
-    }
+    for (; row < until && !cpu_watch_stopped (&watch, row); row++, place_next (walk, &place))
+      copy_run (walk, in + place.in * (gint64) walk->size, out + place.out * (gint64) walk->size);
+  }
 }
 
 /* -- views -- */

@@ -34,8 +34,8 @@ scale_row (float *y, float factor, gint64 n)
     y[i] *= factor;
 }
 
-CPU_VECTORIZED static double
-row_sum (const float *x, gint64 n)
+static inline __attribute__ ((always_inline)) double
+sum_in_place (const float *x, gint64 n)
 {
   double sums[8] = { 0 }, sum = 0;
   gint64 i = 0;
@@ -50,6 +50,12 @@ row_sum (const float *x, gint64 n)
   return sum;
 }
 
+CPU_VECTORIZED static double
+row_sum (const float *x, gint64 n)
+{
+  return sum_in_place (x, n);
+}
+
 /* The softmax of @n >= 1 floats; @y may be @x. A NaN anywhere makes the sum, and so the row, NaN.
  */
 void
@@ -59,7 +65,8 @@ cpu_softmax_row (const float *x, float *y, gint64 n)
   scale_row (y, (float) (1 / row_sum (y, n)), n);
 }
 
-#define N_LINES 64 /* neighbouring lines along an axis that are walked together */
+#define PIECE   4096 /* elements of planes that are averaged at a time */
+#define N_LINES 64   /* neighbouring lines along an axis that are walked together */
 
 /* -- an element of each of @n lines side by side -- */
 
@@ -90,7 +97,7 @@ scale_lines (const float *factors, float *y, gint64 n)
 static void
 softmax_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
 {
-  float most[N_LINES], factors[N_LINES];
+  float most[N_LINES] = { 0 }, factors[N_LINES];
   double sums[N_LINES] = { 0 };
 
   for (gint64 i = 0; i < n_lines; i++)
@@ -123,25 +130,82 @@ softmax_few_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lin
     }
 }
 
+/* The sum of the exponentials, which are not kept: the result may lie over @x. */
+CPU_VECTORIZED static double
+exp_sum (const float *x, float most, gint64 n)
+{
+  float piece[N_LINES];
+  double sum = 0;
+
+  for (gint64 at = 0; at < n; at += N_LINES)
+    {
+      gint64 end = MIN (N_LINES, n - at);
+
+      for (gint64 i = 0; i < end; i++)
+        piece[i] = cpu_vector_exp (x[at + i] - most);
+      sum += sum_in_place (piece, end);
+    }
+  return sum;
+}
+
+CPU_VECTORIZED static void
+subtract_row (const float *x, double most, double logarithm, float *y, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    y[i] = (float) ((double) x[i] - most - logarithm);
+}
+
+static void
+log_softmax_row (const float *x, float *y, gint64 n)
+{
+  float most = row_max (x, n);
+
+  subtract_row (x, most, log (exp_sum (x, most, n)), y, n);
+}
+
+CPU_VECTORIZED static void
+subtract_lines (const float *x, const float *most, const double *logarithms, float *y, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    y[i] = (float) ((double) x[i] - most[i] - logarithms[i]);
+}
+
 static void
 log_softmax_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
 {
-  float most[N_LINES];
+  float most[N_LINES] = { 0 }, exps[N_LINES];
   double sums[N_LINES] = { 0 };
 
   for (gint64 i = 0; i < n_lines; i++)
     most[i] = x[i];
   for (gint64 k = 1; k < n; k++)
-    for (gint64 i = 0; i < n_lines; i++)
-      most[i] = x[k * step + i] > most[i] ? x[k * step + i] : most[i];
+    most_of_lines (x + k * step, most, n_lines);
   for (gint64 k = 0; k < n; k++)
-    for (gint64 i = 0; i < n_lines; i++)
-      sums[i] += cpu_vector_exp (x[k * step + i] - most[i]);
+    exp_of_lines (x + k * step, most, exps, sums, n_lines);
   for (gint64 i = 0; i < n_lines; i++)
     sums[i] = log (sums[i]);
   for (gint64 k = 0; k < n; k++)
-    for (gint64 i = 0; i < n_lines; i++)
-      y[k * step + i] = (float) ((double) x[k * step + i] - most[i] - sums[i]);
+    subtract_lines (x + k * step, most, sums, y + k * step, n_lines);
+}
+
+#define SHORT_ROW 32 /* elements: rows that are shorter lie side by side while they are computed */
+
+/* @n_rows rows, one behind the other. */
+static void
+short_rows (const float *x, float *y, gint64 n, gint64 n_rows, gboolean logarithm)
+{
+  float lines[SHORT_ROW * N_LINES] = { 0 };
+
+  for (gint64 k = 0; k < n; k++)
+    for (gint64 i = 0; i < n_rows; i++)
+      lines[k * N_LINES + i] = x[i * n + k];
+  if (logarithm)
+    log_softmax_lines (lines, lines, n, N_LINES, n_rows);
+  else
+    softmax_lines (lines, lines, n, N_LINES, n_rows);
+  for (gint64 i = 0; i < n_rows; i++)
+    for (gint64 k = 0; k < n; k++)
+      y[i * n + k] = lines[k * N_LINES + i];
 }
 
 static gboolean
@@ -163,18 +227,24 @@ run_along_axis (IrCall *call, gboolean logarithm, GError **error)
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;
-  gint64 chunks = (split.inner + N_LINES - 1) / N_LINES;
+  gboolean short_ones = split.inner == 1 && split.middle < SHORT_ROW && split.outer > 1;
+  gint64 chunks = (split.inner + N_LINES - 1) / N_LINES, each = short_ones ? N_LINES : 1,
+         parts = (split.outer * chunks + each - 1) / each;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
-  CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
+  CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner * each));
 #pragma omp parallel num_threads(n_threads)
-  for (gint64 part = cpu_share (split.outer * chunks, 0),
-              until = cpu_share (split.outer * chunks, 1);
+  for (gint64 part = cpu_share (parts, 0), until = cpu_share (parts, 1);
        part < until && !cpu_watch_stopped (&watch, part); part++)
     {
       gint64 first = part % chunks * N_LINES, n_lines = MIN (N_LINES, split.inner - first),
-             at = part / chunks * split.middle * split.inner + first;
+             at = part / chunks * each * split.middle * split.inner + first;
 
-      if (logarithm)
+      if (short_ones)
+        short_rows (x + at, y + at, split.middle, MIN (N_LINES, split.outer - part * N_LINES),
+                    logarithm);
+      else if (logarithm && split.inner == 1)
+        log_softmax_row (x + at, y + at, split.middle);
+      else if (logarithm)
         log_softmax_lines (x + at, y + at, split.middle, split.inner, n_lines);
       else if (split.inner == 1)
         cpu_softmax_row (x + at, y + at, split.middle);
@@ -223,7 +293,7 @@ row_squares (const float *x, double mean, gint64 n)
   return sum;
 }
 
-static void
+CPU_VECTORIZED static void
 shift_row (const float *x,
            double mean,
            double inverse,
@@ -281,6 +351,13 @@ const IrCpuKernel cpu_layer_norm = { .name = "row loop",
                                      .refuses = cpu_needs_float,
                                      .run = run_layer_norm };
 
+CPU_VECTORIZED static void
+sum_row (const float *x, const float *y, float *sum, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    sum[i] = x[i] + y[i];
+}
+
 /* SkipLayerNormalization: the sum goes where the result will be, or to an output of its own. */
 static gboolean
 run_skip_layer_norm (IrCall *call, GError **error)
@@ -310,8 +387,7 @@ run_skip_layer_norm (IrCall *call, GError **error)
     {
       float *sum = (sums != NULL ? sums : y) + i * split.middle;
 
-      for (gint64 k = 0; k < split.middle; k++)
-        sum[k] = x[i * split.middle + k] + skip[i * split.middle + k];
+      sum_row (x + i * split.middle, skip + i * split.middle, sum, split.middle);
       layer_norm_row (sum, scale, bias, epsilon, y + i * split.middle, split.middle);
     }
   return TRUE;
@@ -547,6 +623,13 @@ const IrCpuKernel cpu_batch_norm = { .name = "plane loop",
 
 /* -- GlobalAveragePool -- */
 
+CPU_VECTORIZED static void
+mean_of_planes (const float *x, gint64 n_planes, gint64 n, float *y)
+{
+  for (gint64 i = 0; i < n_planes; i++)
+    y[i] = (float) (sum_in_place (x + i * n, n) / (double) n);
+}
+
 static gboolean
 run_global_average_pool (IrCall *call, GError **error)
 {
@@ -564,11 +647,15 @@ run_global_average_pool (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
-  CpuWatch watch = cpu_watch (call, split.middle);
+  gint64 planes_each = MAX (PIECE / split.middle, 1),
+         pieces = (split.outer + planes_each - 1) / planes_each;
+  CpuWatch watch = cpu_watch (call, planes_each * split.middle);
 #pragma omp parallel num_threads(n_threads)
-  for (gint64 i = cpu_share (split.outer, 0), until = cpu_share (split.outer, 1);
+  for (gint64 i = cpu_share (pieces, 0), until = cpu_share (pieces, 1);
        i < until && !cpu_watch_stopped (&watch, i); i++)
-    y[i] = (float) (row_sum (x + i * split.middle, split.middle) / split.middle);
+    mean_of_planes (x + i * planes_each * split.middle,
+                    MIN (planes_each, split.outer - i * planes_each), split.middle,
+                    y + i * planes_each);
   return TRUE;
 }
 

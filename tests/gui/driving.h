@@ -6,6 +6,66 @@
 #include "core/op/infer.h"
 
 #include <gtk/gtk.h>
+#include <string.h>
+
+/* Lets the window do what it does by itself for that long. */
+static inline void
+settle (guint ms)
+{
+  const gint64 end_us = g_get_monotonic_time () + ms * 1000;
+
+  while (g_get_monotonic_time () < end_us)
+    if (!g_main_context_iteration (NULL, FALSE))
+      g_usleep (1000);
+}
+
+/* The first one of that type in @root. (nullable) */
+static inline GtkWidget *
+find_widget (GtkWidget *root, GType type)
+{
+  GtkWidget *found = g_type_is_a (G_OBJECT_TYPE (root), type) ? root : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (root); found == NULL && child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_widget (child, type);
+  return found;
+}
+
+/* The first one of that type and style class. (nullable) */
+static inline GtkWidget *
+find_styled (GtkWidget *root, GType type, const char *css)
+{
+  GtkWidget *found = g_type_is_a (G_OBJECT_TYPE (root), type) &&
+                             gtk_widget_has_css_class (root, css)
+                         ? root
+                         : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (root); found == NULL && child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_styled (child, type, css);
+  return found;
+}
+
+/* One that can be seen and has @text in it. (nullable) */
+static inline GtkWidget *
+find_label (GtkWidget *root, const char *text)
+{
+  GtkWidget *found = GTK_IS_LABEL (root) && gtk_widget_get_mapped (root) &&
+                             strstr (gtk_label_get_text (GTK_LABEL (root)), text) != NULL
+                         ? root
+                         : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (root); found == NULL && child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_label (child, text);
+  return found;
+}
+
+static inline gboolean
+is_shown (gpointer root, const char *text)
+{
+  return find_label (root, text) != NULL;
+}
 
 /* The window beside the main one. (nullable) */
 static inline GtkWidget *

@@ -4,22 +4,11 @@
 
 #include "app/gui/state.h"
 #include "app/gui/window.h"
+#include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/graph/canvas.h"
 #include "views/session/file.h"
 #include "views/session/runs.h"
-
-static void
-settle (guint ms)
-{
-  const gint64 end_us = g_get_monotonic_time () + ms * 1000;
-
-  while (g_get_monotonic_time () < end_us)
-    {
-      g_main_context_iteration (NULL, FALSE);
-      g_usleep (1000);
-    }
-}
 
 typedef gboolean (*Wanted) (GtkWidget *widget, gpointer data);
 

@@ -15,18 +15,6 @@
 #include "views/session/selection.h"
 #include "views/view.h"
 
-static void
-settle (guint ms)
-{
-  const gint64 end_us = g_get_monotonic_time () + ms * 1000;
-
-  while (g_get_monotonic_time () < end_us)
-    {
-      g_main_context_iteration (NULL, FALSE);
-      g_usleep (1000);
-    }
-}
-
 static char *
 example (const char *name)
 {
@@ -93,17 +81,6 @@ test_commands (void)
   settle (50);
 }
 
-static GtkWidget *
-find_type (GtkWidget *root, GType type)
-{
-  GtkWidget *found = g_type_is_a (G_OBJECT_TYPE (root), type) ? root : NULL;
-
-  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL && found == NULL;
-       child = gtk_widget_get_next_sibling (child))
-    found = find_type (child, type);
-  return found;
-}
-
 static void
 test_palette (void)
 {
@@ -119,7 +96,7 @@ test_palette (void)
   settle (200);
   palette = dialog_over (window);
   g_assert_nonnull (palette);
-  entry = find_type (palette, GTK_TYPE_SEARCH_ENTRY);
+  entry = find_widget (palette, GTK_TYPE_SEARCH_ENTRY);
   gtk_editable_set_text (GTK_EDITABLE (entry), "alone graph");
   g_signal_emit_by_name (entry, "activate");
   settle (200);
@@ -263,10 +240,10 @@ test_nodes (void)
   model = ir_session_get_frame (session)->model;
   g_action_group_activate_action (G_ACTION_GROUP (window), "show", g_variant_new_string ("nodes"));
   settle (200);
-  view = find_type (GTK_WIDGET (window), ir_view_find ("nodes")->get_type ());
-  table = find_type (view, GTK_TYPE_COLUMN_VIEW);
+  view = find_widget (GTK_WIDGET (window), ir_view_find ("nodes")->get_type ());
+  table = find_widget (view, GTK_TYPE_COLUMN_VIEW);
   g_assert_true (gtk_widget_get_mapped (table));
-  entry = find_type (view, GTK_TYPE_SEARCH_ENTRY);
+  entry = find_widget (view, GTK_TYPE_SEARCH_ENTRY);
   g_assert_cmpuint (n_rows (table), ==, ir_model_n_nodes (model));
   sort_by (table, IR_NODE_COLUMN_INPUTS);
   expect_cell (table, 0, IR_NODE_COLUMN_OPERATOR, "BatchNormalization");

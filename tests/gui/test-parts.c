@@ -29,17 +29,6 @@ is_current (gpointer data)
          frame->serial == ir_session_get_picture_serial (data);
 }
 
-static GtkWidget *
-find_widget (GtkWidget *root, GType type)
-{
-  GtkWidget *found = G_TYPE_CHECK_INSTANCE_TYPE (root, type) ? root : NULL;
-
-  for (GtkWidget *child = gtk_widget_get_first_child (root); found == NULL && child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    found = find_widget (child, type);
-  return found;
-}
-
 static IrWindow *
 open_window (const char *name, IrSession **session, IrCanvas **canvas)
 {
@@ -83,16 +72,6 @@ act (IrCanvas *canvas, IrSession *session, const char *action)
 {
   g_assert_true (gtk_widget_activate_action (GTK_WIDGET (canvas), action, NULL));
   wait_for (action, is_current, session);
-}
-
-/* Until sizes are given and boxes told of. */
-static void
-settle (guint ms)
-{
-  const gint64 until = g_get_monotonic_time () + ms * 1000;
-
-  while (g_get_monotonic_time () < until)
-    g_main_context_iteration (NULL, FALSE);
 }
 
 /* A branch is entered, searched and left; the picture and the camera are what they were. */

@@ -826,16 +826,6 @@ close_window (IrWindow *window)
 }
 
 static void
-settle (guint ms)
-{
-  gboolean late = FALSE;
-
-  g_timeout_add (ms, on_timeout, &late);
-  while (!late)
-    g_main_context_iteration (NULL, TRUE);
-}
-
-static void
 test_rows (void)
 {
   guint n;
@@ -872,28 +862,15 @@ draws_something (GtkWidget *widget)
 }
 
 static gboolean
-has_label (GtkWidget *widget, const char *text)
-{
-  if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget) &&
-      strstr (gtk_label_get_text (GTK_LABEL (widget)), text) != NULL)
-    return TRUE;
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    if (has_label (child, text))
-      return TRUE;
-  return FALSE;
-}
-
-static gboolean
 says_computed (gpointer view)
 {
-  return has_label (view, "The run did not keep this value: it was recomputed");
+  return is_shown (view, "The run did not keep this value: it was recomputed");
 }
 
 static gboolean
 says_recomputed (gpointer view)
 {
-  return has_label (view, "Recomputed, not compared");
+  return is_shown (view, "Recomputed, not compared");
 }
 
 static gboolean
@@ -935,8 +912,8 @@ test_tensor_recomputed (void)
   wait_for ("the original", compares_with_original, fixture.session);
   ir_session_select_value (fixture.session, value_gone (fixture.session)->id);
   wait_for ("the value", says_recomputed, view);
-  g_assert_false (has_label (view, "bit for bit"));
-  g_assert_false (has_label (view, "differ, most by"));
+  g_assert_false (is_shown (view, "bit for bit"));
+  g_assert_false (is_shown (view, "differ, most by"));
   gtk_window_destroy (GTK_WINDOW (window));
   tear_down (&fixture, NULL);
 }
@@ -1003,22 +980,6 @@ test_view (gconstpointer data)
 }
 
 /* -- canvas -- */
-
-static GtkWidget *
-find_widget (GtkWidget *root, GType type)
-{
-  if (g_type_is_a (G_OBJECT_TYPE (root), type))
-    return root;
-  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    {
-      GtkWidget *found = find_widget (child, type);
-
-      if (found != NULL)
-        return found;
-    }
-  return NULL;
-}
 
 static void
 test_canvas (void)

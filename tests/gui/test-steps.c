@@ -4,6 +4,7 @@
 
 #include "app/gui/step-ticks.h"
 #include "app/gui/window.h"
+#include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/graph/two-sides.h"
 #include "views/session/file.h"
@@ -21,39 +22,12 @@ typedef struct
   guint n;
 } Fixture;
 
-static GtkWidget *
-find_widget (GtkWidget *root, GType type, const char *css)
-{
-  if (g_type_is_a (G_OBJECT_TYPE (root), type) &&
-      (css == NULL || gtk_widget_has_css_class (root, css)))
-    return root;
-  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    {
-      GtkWidget *found = find_widget (child, type, css);
-
-      if (found != NULL)
-        return found;
-    }
-  return NULL;
-}
-
 static gboolean
 is_drawn (gpointer data)
 {
   const IrFrame *frame = ir_session_get_frame (data);
 
   return is_open_and_idle (data) && frame->from == ir_session_get_base (data);
-}
-
-static void
-settle (guint ms)
-{
-  gboolean late = FALSE;
-
-  g_timeout_add (ms, on_timeout, &late);
-  while (!late)
-    g_main_context_iteration (NULL, TRUE);
 }
 
 static void
@@ -70,7 +44,7 @@ open_optimized (Fixture *self)
   ir_session_run_pipeline (self->session, NULL);
   wait_for ("the steps", is_drawn, self->session);
   self->n = ir_session_get_n_steps (self->session);
-  self->canvas = IR_CANVAS (find_widget (GTK_WIDGET (self->window), IR_TYPE_CANVAS, NULL));
+  self->canvas = IR_CANVAS (find_widget (GTK_WIDGET (self->window), IR_TYPE_CANVAS));
   settle (300);
 }
 
@@ -93,7 +67,8 @@ drawn (Fixture *self)
 static GtkRange *
 slider (Fixture *self, gboolean base)
 {
-  GtkWidget *found = find_widget (GTK_WIDGET (self->window), GTK_TYPE_SCALE, base ? "base" : NULL);
+  GtkWidget *found = base ? find_styled (GTK_WIDGET (self->window), GTK_TYPE_SCALE, "base")
+                          : find_widget (GTK_WIDGET (self->window), GTK_TYPE_SCALE);
 
   g_assert_nonnull (found);
   g_assert_true (gtk_widget_has_css_class (found, "base") == base);
@@ -159,7 +134,7 @@ test_ticks (void)
   guint n_born = 0, n_gone = 0;
 
   open_optimized (&self);
-  ticks = find_widget (GTK_WIDGET (self.window), IR_TYPE_STEP_TICKS, NULL);
+  ticks = find_widget (GTK_WIDGET (self.window), IR_TYPE_STEP_TICKS);
   g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (ticks), "Ends of passes"));
   history = ir_session_get_history (self.session);
   for (IrNodeId id = 1; id < history->nodes->len; id++)
@@ -239,8 +214,8 @@ test_sides (void)
 
   view_action (&self, "side-by-side");
   settle (400);
-  pair = find_widget (GTK_WIDGET (self.window), IR_TYPE_TWO_SIDES, NULL);
-  before = IR_CANVAS (find_widget (gtk_widget_get_first_child (pair), IR_TYPE_CANVAS, NULL));
+  pair = find_widget (GTK_WIDGET (self.window), IR_TYPE_TWO_SIDES);
+  before = IR_CANVAS (find_widget (gtk_widget_get_first_child (pair), IR_TYPE_CANVAS));
   g_assert_true (before != self.canvas);
   g_assert_true (gtk_widget_get_mapped (GTK_WIDGET (before)));
   g_assert_true (can_pick (self.canvas, box_of_state (&self, IR_SCENE_NEW)));
@@ -326,19 +301,6 @@ test_zoom_to_change (void)
 
 /* -- cards -- */
 
-static gboolean
-is_shown (GtkWidget *root, const char *text)
-{
-  if (GTK_IS_LABEL (root) && gtk_widget_get_mapped (root) &&
-      strstr (gtk_label_get_text (GTK_LABEL (root)), text) != NULL)
-    return TRUE;
-  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    if (is_shown (child, text))
-      return TRUE;
-  return FALSE;
-}
-
 static guint
 row_of (GListModel *rows, IrStepRowKind kind, guint step)
 {
@@ -365,8 +327,8 @@ test_cards (void)
   open_optimized (&self);
   ir_session_show_view (self.session, "steps");
   settle (200);
-  list = find_widget (GTK_WIDGET (self.window), GTK_TYPE_LIST_VIEW, "steps");
-  page = find_widget (GTK_WIDGET (self.window), GTK_TYPE_BOX, "step-details");
+  list = find_styled (GTK_WIDGET (self.window), GTK_TYPE_LIST_VIEW, "steps");
+  page = find_styled (GTK_WIDGET (self.window), GTK_TYPE_BOX, "step-details");
   chosen = GTK_SINGLE_SELECTION (gtk_list_view_get_model (GTK_LIST_VIEW (list)));
   run = ir_history_pass_run (ir_session_get_history (self.session),
                              ir_history_step (ir_session_get_history (self.session), 20)->pass_run);

@@ -3,6 +3,7 @@
 
 #include "core/io/io.h"
 #include "core/ir/dump.h"
+#include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -19,16 +20,6 @@
 #include <string.h>
 
 /* -- waiting -- */
-
-static void
-settle (guint ms)
-{
-  gboolean late = FALSE;
-
-  g_timeout_add (ms, on_timeout, &late);
-  while (!late)
-    g_main_context_iteration (NULL, TRUE);
-}
 
 /* -- a view in a window -- */
 
@@ -67,46 +58,6 @@ close_view (Fixture *fixture)
   g_object_unref (fixture->session);
   while (g_main_context_iteration (NULL, FALSE))
     ;
-}
-
-static GtkWidget *
-find_widget (GtkWidget *root, GType type)
-{
-  if (g_type_is_a (G_OBJECT_TYPE (root), type))
-    return root;
-  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    {
-      GtkWidget *found = find_widget (child, type);
-
-      if (found != NULL)
-        return found;
-    }
-  return NULL;
-}
-
-/* That can be seen. */
-static GtkWidget *
-find_label (GtkWidget *root, const char *text)
-{
-  if (GTK_IS_LABEL (root) && gtk_widget_get_mapped (root) &&
-      strstr (gtk_label_get_text (GTK_LABEL (root)), text) != NULL)
-    return root;
-  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    {
-      GtkWidget *found = find_label (child, text);
-
-      if (found != NULL)
-        return found;
-    }
-  return NULL;
-}
-
-static gboolean
-is_shown (GtkWidget *root, const char *text)
-{
-  return find_label (root, text) != NULL;
 }
 
 /* -- text -- */

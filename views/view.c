@@ -8,6 +8,7 @@ typedef struct
   IrSession *session;
   char *indicator;
   IrSessionChanges pending; /* what changed while the view was not on screen */
+  GHashTable *disabled;     /* set of names of actions that mean nothing now */
 } IrViewPrivate;
 
 enum
@@ -137,6 +138,7 @@ ir_view_finalize (GObject *object)
 
   g_clear_object (&priv->session);
   g_clear_pointer (&priv->indicator, g_free);
+  g_clear_pointer (&priv->disabled, g_hash_table_unref);
   G_OBJECT_CLASS (ir_view_parent_class)->finalize (object);
 }
 
@@ -214,6 +216,9 @@ ir_view_class_init (IrViewClass *klass)
 static void
 ir_view_init (IrView *self)
 {
+  IrViewPrivate *priv = ir_view_get_instance_private (self);
+
+  priv->disabled = g_hash_table_new (g_str_hash, g_str_equal);
   gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
   gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
 }
@@ -259,6 +264,38 @@ ir_view_set_inset (IrView *view, int px)
 {
   if (IR_VIEW_GET_CLASS (view)->inset != NULL)
     IR_VIEW_GET_CLASS (view)->inset (view, px);
+}
+
+/**
+ * ir_view_enable_action:
+ * @name: (transfer none): of an action of the widget's class, "view.rename"; a literal
+ *
+ * Says whether it means something now, as gtk_widget_action_set_enabled() does, which nobody can ask.
+ */
+void
+ir_view_enable_action (IrView *view, const char *name, gboolean enabled)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (view);
+
+  if (enabled)
+    g_hash_table_remove (priv->disabled, name);
+  else
+    g_hash_table_add (priv->disabled, (gpointer) name);
+  gtk_widget_action_set_enabled (GTK_WIDGET (view), name, enabled);
+}
+
+/**
+ * ir_view_can:
+ * @name: of an action, "view.rename"
+ *
+ * Returns: whether it means something now
+ */
+gboolean
+ir_view_can (IrView *view, const char *name)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (view);
+
+  return !g_hash_table_contains (priv->disabled, name);
 }
 
 /**

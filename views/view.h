@@ -55,6 +55,8 @@ IrSession *ir_view_get_session (IrView *view);     /* (transfer none), never NUL
 const IrViewInfo *ir_view_get_info (IrView *view); /* (nullable) */
 void ir_view_focus_content (IrView *view);
 void ir_view_set_inset (IrView *view, int px); /* what floats over its lowest part */
+void ir_view_enable_action (IrView *view, const char *name, gboolean enabled);
+gboolean ir_view_can (IrView *view, const char *name);
 /* A short text beside the title, such as a count; NULL removes it. */
 void ir_view_set_indicator (IrView *view, const char *text);
 const char *ir_view_get_indicator (IrView *view);

@@ -2,6 +2,8 @@
 
 #include "app/gui/palette.h"
 
+#include "app/gui/reasons.h"
+
 #include <adwaita.h>
 
 #define LIST_HEIGHT 380 /* px */
@@ -148,18 +150,15 @@ command_of (GtkListBoxRow *row)
   return g_object_get_data (G_OBJECT (row), "command");
 }
 
-static gboolean
-is_enabled (Palette *self, const IrCommand *command)
+/* (transfer full) (nullable): it can be done */
+static char *
+why_not (Palette *self, const IrCommand *command)
 {
-  g_autofree char *name = NULL;
-  g_autoptr (GVariant) target = NULL;
   GtkApplication *application = gtk_window_get_application (self->parent);
 
-  g_action_parse_detailed_name (command->action, &name, &target, NULL);
-  if (g_str_has_prefix (name, "win."))
-    return g_action_group_get_action_enabled (G_ACTION_GROUP (self->parent), name + 4);
-  return application != NULL &&
-         g_action_group_get_action_enabled (G_ACTION_GROUP (application), name + 4);
+  if (!g_str_has_prefix (command->action, "app."))
+    return ir_window_why_not (IR_WINDOW (self->parent), command->action);
+  return application != NULL ? NULL : g_strdup ("Not in this window");
 }
 
 static gboolean
@@ -177,7 +176,8 @@ first_shown (Palette *self)
     {
       GtkListBoxRow *row = gtk_list_box_get_row_at_index (self->list, i);
 
-      if (gtk_widget_get_child_visible (GTK_WIDGET (row)) && gtk_widget_get_sensitive (GTK_WIDGET (row)))
+      if (gtk_widget_get_child_visible (GTK_WIDGET (row)) &&
+          gtk_widget_get_sensitive (GTK_WIDGET (row)))
         return row;
     }
   return NULL;
@@ -194,14 +194,13 @@ on_typed (Palette *self)
 static void
 do_row (Palette *self, GtkListBoxRow *row)
 {
-  const IrCommand *command = row != NULL ? command_of (row) : NULL;
   g_autofree char *name = NULL;
   g_autoptr (GVariant) target = NULL;
   GtkWindow *parent = self->parent;
 
-  if (command == NULL || !is_enabled (self, command))
+  if (row == NULL || !gtk_widget_get_sensitive (GTK_WIDGET (row)))
     return;
-  g_action_parse_detailed_name (command->action, &name, &target, NULL);
+  g_action_parse_detailed_name (command_of (row)->action, &name, &target, NULL);
   gtk_window_destroy (self->window);
   gtk_widget_activate_action_variant (GTK_WIDGET (parent), name, target);
 }
@@ -244,9 +243,9 @@ static char *
 keys_of (Palette *self, const IrCommand *command)
 {
   GtkApplication *application = gtk_window_get_application (self->parent);
-  g_auto (GStrv) accels = application != NULL ? gtk_application_get_accels_for_action (
-                                                    application, command->action)
-                                              : NULL;
+  g_auto (GStrv) accels = application != NULL
+                              ? gtk_application_get_accels_for_action (application, command->action)
+                              : NULL;
   guint key;
   GdkModifierType modifiers;
 
@@ -261,18 +260,20 @@ make_row (Palette *self, const IrCommand *command)
   GtkWidget *row = gtk_list_box_row_new ();
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
   GtkWidget *title = gtk_label_new (command->title);
-  g_autofree char *text = keys_of (self, command);
+  g_autofree char *why = why_not (self, command);
+  g_autofree char *text = why != NULL ? g_strdup (why) : keys_of (self, command);
   GtkWidget *keys = gtk_label_new (text);
 
   gtk_label_set_xalign (GTK_LABEL (title), 0);
   gtk_widget_set_hexpand (title, TRUE);
-  gtk_widget_add_css_class (keys, "palette-key");
+  gtk_widget_add_css_class (keys, why != NULL ? "caption" : "palette-key");
+  gtk_label_set_ellipsize (GTK_LABEL (keys), PANGO_ELLIPSIZE_END);
   gtk_box_append (GTK_BOX (box), title);
   gtk_box_append (GTK_BOX (box), keys);
   gtk_widget_set_margin_start (box, 6);
   gtk_widget_set_margin_end (box, 6);
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
-  gtk_widget_set_sensitive (row, is_enabled (self, command));
+  gtk_widget_set_sensitive (row, why == NULL);
   g_object_set_data (G_OBJECT (row), "command", (gpointer) command);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   command->title, -1);

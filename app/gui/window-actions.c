@@ -4,6 +4,7 @@
 #include "app/gui/palette.h"
 #include "app/gui/bisect.h"
 #include "app/gui/inputs.h"
+#include "app/gui/reasons.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
 #include "app/gui/window-private.h"
@@ -17,6 +18,8 @@
 #include "views/session/timeline.h"
 #include "views/session/undo.h"
 #include "views/session/values.h"
+
+#include <string.h>
 
 static void
 activate_compare_values (GSimpleAction *action, GVariant *parameter, gpointer user_data)
@@ -401,5 +404,31 @@ ir_window_update_actions (IrWindow *self)
     have |= NEEDS_UNDO;
   if (ir_session_get_redo (self->session) != NULL)
     have |= NEEDS_REDO;
+  if (self->have == have)
+    return;
+  self->have = have;
   for_each_action (self, enable_action, have);
+  ir_window_explain_buttons (GTK_WIDGET (self->header), self);
+  ir_window_explain_buttons (GTK_WIDGET (self->transport), self);
+}
+
+static const IrWindowAction *
+find_action (const IrWindowAction *among, guint n, const char *name)
+{
+  for (guint i = 0; i < n; i++)
+    if (strcmp (among[i].entry.name, name) == 0)
+      return &among[i];
+  return NULL;
+}
+
+guint
+ir_window_missing (IrWindow *self, const char *action)
+{
+  guint n;
+  const IrWindowAction *files = ir_window_file_actions (&n);
+  const IrWindowAction *found = find_action (actions, G_N_ELEMENTS (actions), action);
+
+  if (found == NULL)
+    found = find_action (files, n, action);
+  return found != NULL ? found->needs & ~self->have : 0;
 }

@@ -19,6 +19,7 @@ struct _IrWindow
   guint activity_timeout;
   char *sizes_asked; /* (nullable) path of the model whose sizes were asked for */
   gulong saving;     /* handler: what waits for the edits to be saved */
+  guint have;        /* NEEDS_… that are fulfilled */
   gboolean updating; /* widgets follow the session, not the other way round */
   gboolean close_confirmed, panes_placed;
   gboolean wants_execution; /* what a check of the execution finds is shown when it is there */
@@ -26,6 +27,9 @@ struct _IrWindow
   AdwToastOverlay *toasts;
   AdwToast *toast; /* (nullable) weak: the message on screen, until it fades */
   gint64 toast_us; /* when it came */
+  GtkWidget *header;
+  GtkMenuButton *menu_button;
+  GMenu *edit_menu;
   AdwWindowTitle *title;
   GtkWidget *run_controls, *export_button, *search_button, *start_button, *end_button;
   GtkWidget *inputs_button, *options_button;
@@ -41,7 +45,7 @@ struct _IrWindow
   GtkBox *start_box, *centre_box, *beside_box, *end_box, *bottom_box, *bottom_tabs;
   GtkOverlay *centre_overlay;
   GtkBox *float_box;
-  guint room_source; /* 0: the views leave room for it */
+  guint room_source;                       /* 0: the views leave room for it */
   gboolean raised[IR_N_VIEW_PLACES];       /* panes that came by themselves */
   gboolean shown_before[IR_N_VIEW_PLACES]; /* the graph was alone */
   gboolean alone;
@@ -88,6 +92,8 @@ char *ir_window_export_name (IrWindow *self, const char *format);
 const IrWindowAction *ir_window_file_actions (guint *n);
 void ir_window_add_actions (IrWindow *self);
 void ir_window_update_actions (IrWindow *self);
+guint ir_window_missing (IrWindow *self,
+                         const char *action); /* NEEDS_…: what keeps it from being done */
 IrView *ir_window_visible_view (IrWindow *self, IrViewPlace place);
 void ir_window_show_view (IrWindow *self, const char *id);
 

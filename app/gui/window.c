@@ -2,15 +2,16 @@
 
 #include "app/gui/window.h"
 
+#include "app/gui/edit-menu.h"
 #include "app/gui/execution.h"
 #include "app/gui/inputs.h"
+#include "app/gui/pipelines.h"
 #include "app/gui/problems.h"
 #include "app/gui/remembered.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
 #include "app/gui/welcome.h"
 #include "app/gui/window-private.h"
-#include "passes/pipeline/pipeline.h"
 #include "views/count.h"
 #include "views/session/execution.h"
 #include "views/session/file.h"
@@ -404,25 +405,6 @@ on_drop (GtkDropTarget *target, const GValue *value, double x, double y, gpointe
   return TRUE;
 }
 
-static void
-fill_pipelines (IrWindow *self)
-{
-  g_autoptr (GtkStringList) titles = gtk_string_list_new (NULL);
-
-  self->pipeline_names = ir_pipeline_names ();
-  for (guint i = 0; self->pipeline_names[i] != NULL; i++)
-    {
-      g_autoptr (IrPipeline) pipeline = ir_pipeline_load (self->pipeline_names[i], NULL);
-
-      gtk_string_list_append (titles, pipeline != NULL && pipeline->title != NULL
-                                          ? pipeline->title
-                                          : self->pipeline_names[i]);
-    }
-  self->updating = TRUE;
-  gtk_drop_down_set_model (self->pipelines, G_LIST_MODEL (titles));
-  self->updating = FALSE;
-}
-
 /* Keys that a focused widget may want for itself; the window takes what is left. */
 static void
 add_bubbling_keys (IrWindow *self)
@@ -534,6 +516,9 @@ ir_window_class_init (IrWindowClass *klass)
   gtk_widget_class_set_template_from_resource (widget_class, "/org/irscope/Irscope/window.ui");
 #define BIND(NAME) gtk_widget_class_bind_template_child (widget_class, IrWindow, NAME)
   BIND (toasts);
+  BIND (header);
+  BIND (menu_button);
+  BIND (edit_menu);
   BIND (title);
   BIND (run_controls);
   BIND (export_button);
@@ -597,8 +582,11 @@ ir_window_init (IrWindow *self)
   ir_window_add_actions (self);
   connect_session (self);
   ir_run_options_load (self->session);
-  fill_pipelines (self);
+  self->updating = TRUE;
+  self->pipeline_names = ir_pipelines_fill (self->pipelines);
+  self->updating = FALSE;
   ir_window_build_panes (self);
+  ir_edit_menu_attach (self->menu_button, self->edit_menu, self);
   ir_transport_set_session (self->transport, self->session);
   g_action_group_change_action_state (G_ACTION_GROUP (self), "prove",
                                       g_variant_new_boolean (ir_state_get_boolean ("prove", TRUE)));

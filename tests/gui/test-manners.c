@@ -4,6 +4,7 @@
 
 #include "app/gui/application.h"
 #include "app/gui/palette.h"
+#include "app/gui/reasons.h"
 #include "app/gui/welcome.h"
 #include "app/gui/window.h"
 #include "tests/gui/driving.h"
@@ -103,6 +104,143 @@ test_palette (void)
   g_assert_null (dialog_over (window));
   g_assert_true (g_variant_get_boolean (
       g_action_group_get_action_state (G_ACTION_GROUP (window), "graph-alone")));
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
+/* -- what cannot be done says why, and menus leave it out -- */
+
+typedef struct
+{
+  const char *action;
+  const char *why; /* (nullable): it can be done */
+} Reason;
+
+static void
+expect_reasons (IrWindow *window, const Reason *reasons)
+{
+  for (; reasons->action != NULL; reasons++)
+    {
+      g_autofree char *why = ir_window_why_not (window, reasons->action);
+
+      g_assert_cmpstr (why, ==, reasons->why);
+    }
+}
+
+static gboolean
+has_button (GtkWidget *root, const char *action, const char *tooltip)
+{
+  if (GTK_IS_BUTTON (root) &&
+      g_strcmp0 (gtk_actionable_get_action_name (GTK_ACTIONABLE (root)), action) == 0 &&
+      gtk_widget_get_tooltip_text (root) != NULL &&
+      strstr (gtk_widget_get_tooltip_text (root), tooltip) != NULL)
+    return TRUE;
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (has_button (child, action, tooltip))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+menu_has (GMenuModel *menu, const char *title)
+{
+  for (int i = 0; i < g_menu_model_get_n_items (menu); i++)
+    {
+      g_autofree char *label = NULL;
+      g_autoptr (GMenuModel) section = g_menu_model_get_item_link (menu, i, G_MENU_LINK_SECTION),
+                             below = g_menu_model_get_item_link (menu, i, G_MENU_LINK_SUBMENU);
+
+      if ((g_menu_model_get_item_attribute (menu, i, G_MENU_ATTRIBUTE_LABEL, "s", &label) &&
+           strcmp (label, title) == 0) ||
+          (section != NULL && menu_has (section, title)) ||
+          (below != NULL && menu_has (below, title)))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static GtkMenuButton *
+find_primary (GtkWidget *root)
+{
+  GtkMenuButton *found = GTK_IS_MENU_BUTTON (root) &&
+                                 gtk_menu_button_get_primary (GTK_MENU_BUTTON (root))
+                             ? GTK_MENU_BUTTON (root)
+                             : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL && found == NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_primary (child);
+  return found;
+}
+
+/* As it is when it comes up. */
+static gboolean
+main_menu_has (IrWindow *window, const char *title)
+{
+  GtkMenuButton *button = find_primary (GTK_WIDGET (window));
+
+  gtk_menu_button_popup (button);
+  settle (100);
+  gtk_menu_button_popdown (button);
+  settle (50);
+  return menu_has (gtk_menu_button_get_menu_model (button), title);
+}
+
+static void
+test_reasons (void)
+{
+  g_autofree char *path = example ("digits.onnx");
+  IrWindow *window = ir_window_new (NULL);
+  IrSession *session = ir_window_get_session (window);
+
+  gtk_window_present (GTK_WINDOW (window));
+  expect_reasons (window, (const Reason[]){ { "win.run", "No graph is open" }, { NULL, NULL } });
+  g_assert_true (has_button (GTK_WIDGET (window), "win.run", "(Ctrl+R)\nNo graph is open."));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  g_assert_false (has_button (GTK_WIDGET (window), "win.run", "open."));
+  expect_reasons (window, (const Reason[]){
+                              { "win.run", NULL },
+                              { "win.bisect", "There are no steps yet: Optimize (F5) makes some" },
+                              { "win.undo", "Nothing was done that could be undone" },
+                              { "win.view('rename')", "Select a node or a value first" },
+                              { "win.view('add-node')", NULL },
+                              { "win.measure-kernels", "Select a node first" },
+                              { NULL, NULL },
+                          });
+  g_assert_false (main_menu_has (window, "Rename…"));
+  g_assert_true (main_menu_has (window, "Add Node…"));
+  ir_session_select_node (session, 1);
+  settle (50);
+  expect_reasons (
+      window, (const Reason[]){ { "win.view('rename')", NULL },
+                                { "win.view('select-between')", "Not for what is selected now" },
+                                { "win.measure-kernels", NULL },
+                                { NULL, NULL } });
+  g_assert_true (main_menu_has (window, "Rename…"));
+  g_assert_false (main_menu_has (window, "Arrange Again"));
+  ir_session_run_pipeline (session, NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  g_assert_true (has_button (GTK_WIDGET (window), "win.next-step", "This is the last step."));
+  g_assert_false (has_button (GTK_WIDGET (window), "win.previous-step", "as it was opened"));
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
+/* -- the list of pipelines -- */
+
+static void
+test_pipelines (void)
+{
+  IrWindow *window = ir_window_new (NULL);
+  GtkWidget *pipelines;
+
+  gtk_window_present (GTK_WINDOW (window));
+  pipelines = find_widget (GTK_WIDGET (window), GTK_TYPE_DROP_DOWN);
+  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (pipelines), "the fewest nodes"));
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (pipelines), 1);
+  g_assert_null (strstr (gtk_widget_get_tooltip_text (pipelines), "the fewest nodes"));
   gtk_window_destroy (GTK_WINDOW (window));
   settle (50);
 }
@@ -370,6 +508,8 @@ main (int argc, char **argv)
   start_window_tests (&argc, &argv);
   g_test_add_func ("/manners/all that has a key is a command", test_commands);
   g_test_add_func ("/manners/a command is done by its name", test_palette);
+  g_test_add_func ("/manners/what cannot be done says why", test_reasons);
+  g_test_add_func ("/manners/a pipeline says what it does", test_pipelines);
   g_test_add_func ("/manners/each view says how to read it", test_help);
   g_test_add_func ("/manners/steps that were not checked can be", test_unchecked);
   g_test_add_func ("/manners/all nodes are in a table", test_nodes);

@@ -736,8 +736,10 @@ ir_building_update_actions (IrBuilding *self)
   const guint where = (nodes->len > 0 ? ON_NODES : 0) | (has_value ? ON_VALUE : 0) | ON_GRAPH;
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    gtk_widget_action_set_enabled (GTK_WIDGET (self->view), rows[i].name,
-                                   (rows[i].where & where) != 0);
+    ir_view_enable_action (
+        self->view, rows[i].name,
+        (rows[i].where & where) != 0 &&
+            ((rows[i].where & NEEDS_MOVED) == 0 || ir_session_has_places (session (self))));
 }
 
 /* Keys that what has the focus in @widget leaves: entries take letters, and copy and paste text. */

@@ -371,32 +371,30 @@ update_node_actions (IrGraphView *self)
   for (const char **name = (const char *[]){ "view.grow-inputs", "view.grow-outputs",
                                              "view.select-reaching", "view.select-reached", NULL };
        *name != NULL; name++)
-    gtk_widget_action_set_enabled (GTK_WIDGET (self), *name, n_selected > 0);
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.select-between", n_selected == 2);
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.open-group",
-                                 group != NULL && group->kind == IR_SCENE_FOLD);
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.close-group",
-                                 group != NULL && group->kind == IR_SCENE_CLUSTER);
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.open-groups",
-                                 ir_session_has_folds (session (self), TRUE));
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.close-groups",
-                                 ir_session_has_folds (session (self), FALSE));
+    ir_view_enable_action (IR_VIEW (self), *name, n_selected > 0);
+  ir_view_enable_action (IR_VIEW (self), "view.select-between", n_selected == 2);
+  ir_view_enable_action (IR_VIEW (self), "view.open-group",
+                         group != NULL && group->kind == IR_SCENE_FOLD);
+  ir_view_enable_action (IR_VIEW (self), "view.close-group",
+                         group != NULL && group->kind == IR_SCENE_CLUSTER);
+  ir_view_enable_action (IR_VIEW (self), "view.open-groups",
+                         ir_session_has_folds (session (self), TRUE));
+  ir_view_enable_action (IR_VIEW (self), "view.close-groups",
+                         ir_session_has_folds (session (self), FALSE));
   if (node != NULL)
     steps = ir_session_steps_of (session (self), ir_session_get_selected_node (session (self)));
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.open-value",
-                                 node != NULL && ir_node_output (node, 0) != NULL);
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.copy-name", node != NULL);
-  gtk_widget_action_set_enabled (
-      GTK_WIDGET (self), "view.why",
-      node != NULL && (ir_session_get_selected_node (session (self)) & IR_OTHER_SIDE) == 0);
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.show-lineage",
-                                 steps != NULL && steps->len > 0);
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.show-selected", node != NULL);
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.show-changes", has_changes (self));
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.side-by-side",
-                                 has_changes (self) || ir_two_sides_get_wanted (self->sides));
-  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.goto-step",
-                                 steps != NULL && steps->len > 0);
+  ir_view_enable_action (IR_VIEW (self), "view.open-value",
+                         node != NULL && ir_node_output (node, 0) != NULL);
+  ir_view_enable_action (IR_VIEW (self), "view.copy-name", node != NULL);
+  ir_view_enable_action (IR_VIEW (self), "view.why",
+                         node != NULL &&
+                             (ir_session_get_selected_node (session (self)) & IR_OTHER_SIDE) == 0);
+  ir_view_enable_action (IR_VIEW (self), "view.show-lineage", steps != NULL && steps->len > 0);
+  ir_view_enable_action (IR_VIEW (self), "view.show-selected", node != NULL);
+  ir_view_enable_action (IR_VIEW (self), "view.show-changes", has_changes (self));
+  ir_view_enable_action (IR_VIEW (self), "view.side-by-side",
+                         has_changes (self) || ir_two_sides_get_wanted (self->sides));
+  ir_view_enable_action (IR_VIEW (self), "view.goto-step", steps != NULL && steps->len > 0);
 }
 
 /* -- what is around the canvas -- */

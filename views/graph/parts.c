@@ -365,5 +365,5 @@ void
 ir_parts_update_actions (IrView *view)
 {
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    gtk_widget_action_set_enabled (GTK_WIDGET (view), rows[i].name, rows[i].is_possible (view));
+    ir_view_enable_action (view, rows[i].name, rows[i].is_possible (view));
 }

@@ -1,0 +1,6 @@
+/* The choice of a pipeline: each with its title and what it does. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+GStrv ir_pipelines_fill (GtkDropDown *widget); /* names, in the order of the list */

@@ -1,0 +1,7 @@
+/* Why something cannot be done now. */
+#pragma once
+
+#include "app/gui/window.h"
+
+char *ir_window_why_not (IrWindow *self, const char *action); /* (nullable): it can */
+void ir_window_explain_buttons (GtkWidget *widget, IrWindow *self);

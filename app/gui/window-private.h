@@ -21,6 +21,7 @@ struct _IrWindow
   gulong saving;     /* handler: what waits for the edits to be saved */
   guint have;        /* NEEDS_… that are fulfilled */
   gboolean updating; /* widgets follow the session, not the other way round */
+  gboolean blinking; /* a key is held */
   gboolean close_confirmed, panes_placed;
   gboolean wants_execution; /* what a check of the execution finds is shown when it is there */
 

@@ -445,6 +445,80 @@ add_bubbling_keys (IrWindow *self)
   gtk_widget_add_controller (GTK_WIDGET (self), controller);
 }
 
+/* -- the graph before, while Space is held -- */
+
+/* The list of steps, sliders and the graph have no use of their own for Space; what takes text or is
+ * pressed by it has. */
+static gboolean
+leaves_space (IrWindow *self)
+{
+  GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (self));
+  GtkWidget *list = focus != NULL ? gtk_widget_get_ancestor (focus, GTK_TYPE_LIST_VIEW) : NULL;
+  IrView *centre = ir_window_visible_view (self, IR_VIEW_CENTRE);
+
+  if (focus == NULL || focus == GTK_WIDGET (self) || GTK_IS_RANGE (focus))
+    return TRUE;
+  if (GTK_IS_BUTTON (focus) || GTK_IS_EDITABLE (focus))
+    return FALSE;
+  return list != NULL ? gtk_widget_has_css_class (list, "steps")
+                      : centre != NULL && gtk_widget_is_ancestor (focus, GTK_WIDGET (centre));
+}
+
+static void
+blink (IrWindow *self, gboolean on)
+{
+  IrView *centre = ir_window_visible_view (self, IR_VIEW_CENTRE);
+
+  if (self->blinking == on || centre == NULL)
+    return;
+  self->blinking = on;
+  gtk_widget_activate_action (GTK_WIDGET (centre), "view.blink", "b", on);
+}
+
+static gboolean
+on_space (GtkEventControllerKey *controller,
+          guint keyval,
+          guint keycode,
+          GdkModifierType state,
+          IrWindow *self)
+{
+  if (keyval != GDK_KEY_space || (state & gtk_accelerator_get_default_mod_mask ()) != 0 ||
+      ir_session_is_empty (self->session) || !leaves_space (self))
+    return GDK_EVENT_PROPAGATE;
+  blink (self, TRUE);
+  return GDK_EVENT_STOP;
+}
+
+static void
+on_space_released (GtkEventControllerKey *controller,
+                   guint keyval,
+                   guint keycode,
+                   GdkModifierType state,
+                   IrWindow *self)
+{
+  if (keyval == GDK_KEY_space)
+    blink (self, FALSE);
+}
+
+/* The key is released elsewhere then. */
+static void
+on_active_changed (IrWindow *self)
+{
+  blink (self, FALSE);
+}
+
+static void
+add_blinking_key (IrWindow *self)
+{
+  GtkEventController *keys = gtk_event_controller_key_new ();
+
+  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_space), self);
+  g_signal_connect (keys, "key-released", G_CALLBACK (on_space_released), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), keys);
+  g_signal_connect (self, "notify::is-active", G_CALLBACK (on_active_changed), NULL);
+}
+
 /* -- closing -- */
 
 static void
@@ -599,6 +673,7 @@ ir_window_init (IrWindow *self)
   g_signal_connect (drop, "drop", G_CALLBACK (on_drop), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
   add_bubbling_keys (self);
+  add_blinking_key (self);
   gtk_window_set_default_size (GTK_WINDOW (self), ir_state_get_int ("width", 1280),
                                ir_state_get_int ("height", 860));
   ir_sides_expect (self->sides, ir_state_get_int ("width", 1280));

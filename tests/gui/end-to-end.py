@@ -267,6 +267,30 @@ def steps_and_reads_the_diff(window, n):
     check('the legend counts it', all(text in labels for text in legend), f'{legend}\n{labels}')
 
 
+def sees_the_graph_before(window, n):
+    """While Space is held, wherever the focus is that has no use of its own for it."""
+    def is_new():
+        return any(name.endswith(', new') or name.endswith(', changed') for name in window.boxes())
+
+    def is_removed():
+        return any(name.endswith(', removed') for name in window.boxes())
+
+    steps = irscope('steps', DIGITS, '--pipeline', 'default')['steps']
+    for _ in range(n - next(s['index'] for s in steps if s['pass'] == 'fold-conv-bn')):
+        key('shift+F8')
+    window.wait('both graphs', lambda: is_new() and is_removed())
+    for pane in ('alt+1', 'alt+3'):
+        key(pane)
+        subprocess.run(['xdotool', 'keydown', 'space'], check=True)
+        try:
+            window.wait('the graph before', lambda: is_removed() and not any(
+                name.endswith(', new') for name in window.boxes()))
+        finally:
+            subprocess.run(['xdotool', 'keyup', 'space'], check=True)
+        window.wait('both graphs', lambda: is_new() and is_removed())
+    check('the graph before is seen while Space is held, from the graph and from the steps', True)
+
+
 def runs_the_graph(window):
     key('End')
     key('ctrl+r')
@@ -1210,6 +1234,7 @@ def reads_the_steps():
         runs_the_graph(window)
         opens_a_tensor(window)
         looks_into_a_fused_kernel(window)
+        sees_the_graph_before(window, n)
         closes(window)
     finally:
         if window.process.poll() is None:

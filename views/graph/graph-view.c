@@ -143,6 +143,13 @@ activate_side_by_side (GtkWidget *widget, const char *name, GVariant *parameter)
   update_caption (self);
 }
 
+/* For as long as a key is held the graph is the one before. */
+static void
+activate_blink (GtkWidget *widget, const char *name, GVariant *on)
+{
+  ir_canvas_blink (IR_GRAPH_VIEW (widget)->canvas, g_variant_get_boolean (on));
+}
+
 static void
 on_zoomed (IrGraphView *self)
 {
@@ -925,6 +932,7 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), actions[i].name, NULL,
                                      actions[i].activate);
+  gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "view.blink", "b", activate_blink);
   ir_building_install_actions (GTK_WIDGET_CLASS (klass));
   ir_parts_install_actions (GTK_WIDGET_CLASS (klass));
 }

@@ -180,8 +180,6 @@ on_key (GtkEventControllerKey *controller,
         g_signal_emit_by_name (self, "menu", (box->x + box->width / 2) * now.zoom - now.x,
                                (box->y + box->height) * now.zoom - now.y);
     }
-  else if (keyval == GDK_KEY_space)
-    ir_canvas_blink (self, TRUE);
   else if (keyval == GDK_KEY_z)
     ir_canvas_zoom_to_changes (self);
   else if (keyval == GDK_KEY_v)
@@ -191,33 +189,11 @@ on_key (GtkEventControllerKey *controller,
   return GDK_EVENT_STOP;
 }
 
-static void
-on_key_released (GtkEventControllerKey *controller,
-                 guint keyval,
-                 guint keycode,
-                 GdkModifierType state,
-                 gpointer user_data)
-{
-  if (keyval == GDK_KEY_space)
-    ir_canvas_blink (IR_CANVAS (user_data), FALSE);
-}
-
-/* The key is released elsewhere then. */
-static void
-on_focus_left (GtkEventControllerFocus *controller, gpointer user_data)
-{
-  ir_canvas_blink (IR_CANVAS (user_data), FALSE);
-}
-
 void
 canvas_add_keys (IrCanvas *self)
 {
-  GtkEventController *keys = gtk_event_controller_key_new (),
-                     *focus = gtk_event_controller_focus_new ();
+  GtkEventController *keys = gtk_event_controller_key_new ();
 
   g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
-  g_signal_connect (keys, "key-released", G_CALLBACK (on_key_released), self);
-  g_signal_connect (focus, "leave", G_CALLBACK (on_focus_left), self);
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
-  gtk_widget_add_controller (GTK_WIDGET (self), focus);
 }

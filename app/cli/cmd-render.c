@@ -327,54 +327,6 @@ look_of (const Options *options, const IrModel *model, GError **error)
   return g_steal_pointer (&look);
 }
 
-/* What the overlay needs to know: a run, a check of it, the steps, a file. */
-static IrOverlayFacts *
-facts_of (Cli *cli,
-          const Options *options,
-          const IrLook *look,
-          CliModel *opened,
-          guint step,
-          char **note,
-          GError **error)
-{
-  const IrOverlay *overlay = ir_overlay_find (look->overlay);
-  g_autoptr (IrOverlayFacts) facts = ir_overlay_facts_new ();
-  g_autoptr (IrNumbers) numbers = NULL;
-  const gboolean values = overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_VALUES) != 0;
-
-  if (overlay == NULL)
-    return g_steal_pointer (&facts);
-  if (options->overlay_file != NULL)
-    {
-      numbers = ir_numbers_load (options->overlay_file, error);
-      if (numbers == NULL || !ir_numbers_check (numbers, opened->model, note, error))
-        return NULL;
-      ir_overlay_facts_add_numbers (facts, numbers);
-    }
-  if (overlay->needs & IR_OVERLAY_NEEDS_RUN)
-    {
-      g_autoptr (IrRun)
-          run = cli_run (cli, &options->model, opened->model,
-                         values ? IR_CAPTURE_STATS : IR_CAPTURE_NONE, NULL, NULL, error);
-
-      if (run == NULL)
-        return NULL;
-      ir_overlay_facts_add_run (facts, run);
-      if (values)
-        ir_overlay_facts_add_zeros (facts, run);
-    }
-  if (overlay->needs & IR_OVERLAY_NEEDS_CHECK)
-    {
-      g_autoptr (GHashTable) errors = cli_node_errors (cli, &options->model, opened->model, error);
-
-      if (errors == NULL)
-        return NULL;
-      ir_overlay_facts_add_errors (facts, errors);
-    }
-  ir_overlay_facts_add_history (facts, opened->model, step);
-  return g_steal_pointer (&facts);
-}
-
 /* -- the picture -- */
 
 typedef struct
@@ -400,6 +352,52 @@ picture_clear (Picture *picture)
   g_free (picture->note);
 }
 
+/* What the overlay needs to know: a run, a check of it, the steps, a file. */
+static IrOverlayFacts *
+facts_of (Picture *picture, guint step, GError **error)
+{
+  const Options *options = picture->options;
+  CliModel *opened = picture->opened;
+  const IrOverlay *overlay = ir_overlay_find (picture->look->overlay);
+  const char *file = picture->kept != NULL ? picture->kept->numbers : options->overlay_file;
+  g_autoptr (IrOverlayFacts) facts = ir_overlay_facts_new ();
+  g_autoptr (IrNumbers) numbers = NULL;
+  const gboolean values = overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_VALUES) != 0;
+
+  if (overlay == NULL)
+    return g_steal_pointer (&facts);
+  if (file != NULL && strcmp (overlay->id, "file") == 0)
+    {
+      numbers = ir_numbers_load (file, error);
+      if (numbers == NULL || !ir_numbers_check (numbers, opened->model, &picture->note, error))
+        return NULL;
+      ir_overlay_facts_add_numbers (facts, numbers);
+    }
+  if (overlay->needs & IR_OVERLAY_NEEDS_RUN)
+    {
+      g_autoptr (IrRun)
+          run = cli_run (picture->cli, &options->model, opened->model,
+                         values ? IR_CAPTURE_STATS : IR_CAPTURE_NONE, NULL, NULL, error);
+
+      if (run == NULL)
+        return NULL;
+      ir_overlay_facts_add_run (facts, run);
+      if (values)
+        ir_overlay_facts_add_zeros (facts, run);
+    }
+  if (overlay->needs & IR_OVERLAY_NEEDS_CHECK)
+    {
+      g_autoptr (GHashTable)
+          errors = cli_node_errors (picture->cli, &options->model, opened->model, error);
+
+      if (errors == NULL)
+        return NULL;
+      ir_overlay_facts_add_errors (facts, errors);
+    }
+  ir_overlay_facts_add_history (facts, opened->model, step);
+  return g_steal_pointer (&facts);
+}
+
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Picture, picture_clear)
 
 static IrScene *
@@ -410,6 +408,7 @@ draw (Picture *picture, IrModel *model, const IrDiff *diff, IrSceneMarks *marks,
                                   .marks = marks,
                                   .facts = picture->facts,
                                   .problems = picture->opened->problems,
+                                  .moves = picture->kept != NULL ? picture->kept->moves : NULL,
                                   .measure = ir_text_measure_width,
                                   .measure_data = picture->measure };
 
@@ -600,8 +599,7 @@ graph_scene (Picture *picture, GError **error)
     picture->look = look_of (options, model, error);
   if (picture->look == NULL)
     return NULL;
-  picture->facts = facts_of (picture->cli, options, picture->look, picture->opened, to,
-                             &picture->note, error);
+  picture->facts = facts_of (picture, to, error);
   if (picture->facts == NULL || !close_folds (picture, error))
     return NULL;
   if (options->why != NULL)

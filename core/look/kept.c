@@ -5,8 +5,10 @@
 #include "core/io/io.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <string.h>
 
+#define MAX_MOVED  1e7 /* px */
 #define MAX_MODELS 200 /* those that were kept longest ago go first */
 
 /**
@@ -34,7 +36,21 @@ ir_kept_view_new (const IrLook *look)
   view->look = ir_look_copy (look);
   view->zoom = 1;
   view->selected = g_hash_table_new (NULL, NULL);
+  view->moves = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   return view;
+}
+
+/**
+ * ir_kept_view_move:
+ * @key: of a box of the scene
+ * @by: px at 1:1
+ *
+ * Keeps where a box stands that was moved by hand.
+ */
+void
+ir_kept_view_move (IrKeptView *view, guint64 key, IrLayoutPoint by)
+{
+  g_hash_table_replace (view->moves, g_memdup2 (&key, sizeof key), g_memdup2 (&by, sizeof by));
 }
 
 /**
@@ -48,6 +64,8 @@ ir_kept_view_free (IrKeptView *view)
     return;
   ir_look_free (view->look);
   g_hash_table_unref (view->selected);
+  g_hash_table_unref (view->moves);
+  g_free (view->numbers);
   g_free (view);
 }
 
@@ -117,6 +135,39 @@ add_nodes (cJSON *json, const char *name, GHashTable *ids, const IrModel *model)
   cJSON_AddItemToObject (json, name, texts_json (texts));
 }
 
+static int
+compare_keys (gconstpointer a, gconstpointer b)
+{
+  const guint64 x = **(const guint64 *const *) a, y = **(const guint64 *const *) b;
+
+  return (x > y) - (x < y);
+}
+
+/* Of a node by its name, as above; pills and groups have keys that follow from names. */
+static void
+add_moves (cJSON *json, GHashTable *moves, const IrModel *model)
+{
+  g_autofree guint64 **keys = (guint64 **) g_hash_table_get_keys_as_array (moves, NULL);
+  const guint n = g_hash_table_size (moves);
+  cJSON *array = n > 0 ? cJSON_AddArrayToObject (json, "moved") : NULL;
+
+  qsort (keys, n, sizeof *keys, compare_keys);
+  for (guint i = 0; i < n; i++)
+    {
+      const IrLayoutPoint *by = g_hash_table_lookup (moves, keys[i]);
+      const IrNode *node = *keys[i] <= G_MAXUINT32 ? ir_model_live_node (model, (IrNodeId) *keys[i])
+                                                   : NULL;
+      g_autofree char *box = g_strdup_printf ("#%" G_GUINT64_FORMAT, *keys[i]);
+      cJSON *item = cJSON_CreateObject ();
+
+      cJSON_AddStringToObject (item, "box",
+                               node != NULL && node->name[0] != '\0' ? node->name : box);
+      cJSON_AddNumberToObject (item, "x", by->x);
+      cJSON_AddNumberToObject (item, "y", by->y);
+      cJSON_AddItemToArray (array, item);
+    }
+}
+
 static cJSON *
 view_json (const IrKeptView *view, const IrModel *model)
 {
@@ -149,6 +200,9 @@ view_json (const IrKeptView *view, const IrModel *model)
   cJSON_AddNumberToObject (json, "width", view->width);
   cJSON_AddNumberToObject (json, "height", view->height);
   add_nodes (json, "selected", view->selected, model);
+  add_moves (json, view->moves, model);
+  if (view->numbers != NULL)
+    cJSON_AddStringToObject (json, "numbers", view->numbers);
   return json;
 }
 
@@ -225,6 +279,40 @@ read_rules (IrLook *look, const cJSON *json)
     }
 }
 
+static guint64
+read_box (const char *name, const IrModel *model)
+{
+  guint64 key = 0;
+
+  for (guint id = 1; name[0] != '#' && id < model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_live_node (model, id);
+
+      if (node != NULL && strcmp (node->name, name) == 0)
+        return id;
+    }
+  return name[0] == '#' && g_ascii_string_to_unsigned (name + 1, 10, 1, G_MAXUINT64, &key, NULL)
+             ? key
+             : 0;
+}
+
+static void
+read_moves (IrKeptView *view, const cJSON *json, const IrModel *model)
+{
+  const cJSON *array = cJSON_GetObjectItemCaseSensitive (json, "moved");
+
+  for (const cJSON *item = cJSON_IsArray (array) ? array->child : NULL; item != NULL;
+       item = item->next)
+    {
+      g_autofree char *name = read_text (item, "box");
+      const guint64 key = name != NULL ? read_box (name, model) : 0;
+      const IrLayoutPoint by = { read_number (item, "x", 0), read_number (item, "y", 0) };
+
+      if (key != 0 && fabs (by.x) <= MAX_MOVED && fabs (by.y) <= MAX_MOVED)
+        ir_kept_view_move (view, key, by);
+    }
+}
+
 static IrKeptView *
 read_view (const cJSON *json, const IrModel *model)
 {
@@ -251,6 +339,8 @@ read_view (const cJSON *json, const IrModel *model)
   view->width = MAX (read_number (json, "width", 0), 0);
   view->height = MAX (read_number (json, "height", 0), 0);
   read_nodes (view->selected, json, "selected", model);
+  read_moves (view, json, model);
+  view->numbers = read_text (json, "numbers");
   return view;
 }
 

@@ -17,6 +17,8 @@ typedef struct
   double zoom, x, y;    /* px of the scene in the middle of the view */
   double width, height; /* px of the scene that were seen */
   GHashTable *selected; /* set of node ids */
+  GHashTable *moves;    /* key of a box -> IrLayoutPoint: how far it was moved by hand */
+  char *numbers;        /* (nullable) path of the file that the overlay "file" shows */
 } IrKeptView;
 
 #define IR_KEPT_ERROR (ir_kept_error_quark ())
@@ -29,6 +31,7 @@ typedef enum
 
 GQuark ir_kept_error_quark (void);
 IrKeptView *ir_kept_view_new (const IrLook *look);
+void ir_kept_view_move (IrKeptView *view, guint64 key, IrLayoutPoint by);
 void ir_kept_view_free (IrKeptView *view);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrKeptView, ir_kept_view_free)
 char *ir_kept_file (void);

@@ -103,6 +103,34 @@ def _():
         assert code == 2 and needle in err, f'{arguments}: {code} {err}'
 
 
+@test('a view that was kept has the boxes that were moved, and the numbers of its file')
+def _():
+    with open(place('kept.json'), 'w') as file:
+        json.dump({'title': 'Latency', 'nodes': {'/conv1/Conv': 2e-6}}, file)
+    os.makedirs(place('irscope'), exist_ok=True)
+
+    def boxes(**kept):
+        view = {'overlay': 'file', 'numbers': place('kept.json'), 'zoom': 1, **kept}
+        with open(place('irscope/views.json'), 'w') as file:
+            json.dump({os.path.abspath(DIGITS): {'2': view}}, file)
+        code, _, err = render(DIGITS, '-o', place('kept.svg'), '--kept', '2')
+        assert code == 0, err
+        with open(place('kept.svg')) as file:
+            text = file.read()
+        assert 'Latency' in text
+        return text
+
+    still = boxes()
+    assert boxes(moved=[{'box': '/conv1/Conv', 'x': 40, 'y': -16}]) != still
+    for nonsense in ('nobody', '#', '#x', '#18446744073709551616', '', 7, None):
+        assert boxes(moved=[{'box': nonsense, 'x': 40, 'y': -16}, 3]) == still, nonsense
+    assert boxes(moved=[{'box': '/conv1/Conv', 'x': 1e300, 'y': 0}]) == still
+    with open(place('irscope/views.json'), 'w') as file:
+        json.dump({os.path.abspath(DIGITS): {'2': {'overlay': 'file', 'numbers': place('gone.json')}}}, file)
+    code, _, err = render(DIGITS, '-o', place('kept.svg'), '--kept', '2')
+    assert code == 2 and 'gone.json' in err, err
+
+
 print(f'1..{len(tests)}')
 failed = 0
 for number, (title, function) in enumerate(tests, 1):

@@ -14,6 +14,7 @@
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/kept.h"
+#include "views/session/places.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
 
@@ -187,6 +188,45 @@ test_kept (void)
   again = scene_text (session);
   g_assert_cmpstr (again, ==, kept);
   gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* So are boxes that were moved, and the numbers of a file. */
+static void
+test_kept_places (void)
+{
+  IrSession *session;
+  IrCanvas *canvas;
+  IrWindow *window = open_window ("if-branch.onnx", &session, &canvas);
+  const IrNodeId node = find_op (session, "Neg");
+  const guint64 key = node;
+  g_autofree char *dir = g_dir_make_tmp ("irscope-XXXXXX", NULL);
+  g_autofree char *numbers = g_build_filename (dir, "numbers.json", NULL);
+  g_autofree char *text = NULL, *plain = scene_text (session), *kept = NULL, *again = NULL;
+  g_autofree char *arranged = NULL;
+
+  text = g_strdup_printf ("{ \"title\": \"Heat\", \"nodes\": { \"#%u\": 7 } }", node);
+  g_assert_true (g_file_set_contents (numbers, text, -1, NULL));
+  g_assert_true (ir_session_open_numbers (session, numbers));
+  ir_session_move_boxes (session, &key, 1, 40, -16);
+  wait_for ("the moved box", is_current, session);
+  kept = scene_text (session);
+  g_assert_cmpstr (kept, !=, plain);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (canvas), "view.keep", "i", 7));
+  ir_session_arrange (session);
+  wait_for ("all in place", is_current, session);
+  arranged = scene_text (session);
+  g_assert_cmpstr (arranged, !=, kept);
+  gtk_window_destroy (GTK_WINDOW (window));
+  window = open_window ("if-branch.onnx", &session, &canvas);
+  g_assert_false (ir_session_has_places (session));
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (canvas), "view.show-kept", "i", 7));
+  wait_for ("the kept view", is_current, session);
+  again = scene_text (session);
+  g_assert_cmpstr (again, ==, kept);
+  g_assert_cmpstr (ir_numbers_path (ir_session_get_numbers (session)), ==, numbers);
+  gtk_window_destroy (GTK_WINDOW (window));
+  g_unlink (numbers);
+  g_rmdir (dir);
 }
 
 /* -- boxes on their way -- */
@@ -454,6 +494,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/parts/branches stand beside", test_beside);
   g_test_add_func ("/parts/the selection alone and what it grows by", test_frontier);
   g_test_add_func ("/parts/views are kept under numbers", test_kept);
+  g_test_add_func ("/parts/moved boxes and numbers are kept, too", test_kept_places);
   g_test_add_func ("/parts/boxes go from where they were", test_tween);
   g_test_add_func ("/parts/boxes on their way when the window goes", test_motion);
   g_test_add_func ("/parts/tiles are the picture", test_tiles);

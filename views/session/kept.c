@@ -4,7 +4,10 @@
 #include "views/session/kept.h"
 
 #include "views/session/frame-private.h"
+#include "views/session/places.h"
 #include "views/session/selection-private.h"
+
+#include <string.h>
 
 typedef struct
 {
@@ -70,6 +73,10 @@ ir_session_keep_view (IrSession *self, guint number, const IrKeptView *place)
   view->y = place->y;
   view->width = place->width;
   view->height = place->height;
+  view->numbers = ir_session_get_numbers (self) != NULL
+                      ? g_strdup (ir_numbers_path (ir_session_get_numbers (self)))
+                      : NULL;
+  ir_session_keep_places (self, view);
   for (gboolean more = gtk_bitset_iter_init_first (&iter, ir_session_get_selection (self), &id);
        more; more = gtk_bitset_iter_next (&iter, &id))
     g_hash_table_add (view->selected, GUINT_TO_POINTER (id));
@@ -103,6 +110,11 @@ ir_session_show_kept (IrSession *self, guint number)
   g_hash_table_iter_init (&iter, view->selected);
   while (g_hash_table_iter_next (&iter, &id, NULL))
     gtk_bitset_add (nodes, GPOINTER_TO_UINT (id));
+  if (view->numbers != NULL &&
+      (ir_session_get_numbers (self) == NULL ||
+       strcmp (ir_numbers_path (ir_session_get_numbers (self)), view->numbers) != 0))
+    ir_session_open_numbers (self, view->numbers);
+  ir_session_show_places (self, view);
   ir_session_set_look (self, view->look);
   ir_session_set_selection (self, nodes);
   return view;

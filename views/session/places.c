@@ -73,6 +73,40 @@ ir_session_move_boxes (IrSession *self, const guint64 *keys, guint n, double dx,
 }
 
 /**
+ * ir_session_keep_places:
+ * @view: where they are written down
+ */
+void
+ir_session_keep_places (IrSession *self, IrKeptView *view)
+{
+  GHashTableIter iter;
+  gpointer key, by;
+
+  g_hash_table_iter_init (&iter, own (self)->moves);
+  while (g_hash_table_iter_next (&iter, &key, &by))
+    ir_kept_view_move (view, *(guint64 *) key, *(IrLayoutPoint *) by);
+}
+
+/**
+ * ir_session_show_places:
+ * @view: where boxes stand as it says
+ *
+ * Who calls it draws the picture anew.
+ */
+void
+ir_session_show_places (IrSession *self, const IrKeptView *view)
+{
+  GHashTableIter iter;
+  gpointer key, by;
+
+  g_hash_table_remove_all (own (self)->moves);
+  g_hash_table_iter_init (&iter, view->moves);
+  while (g_hash_table_iter_next (&iter, &key, &by))
+    g_hash_table_insert (own (self)->moves, g_memdup2 (key, sizeof (guint64)),
+                         g_memdup2 (by, sizeof (IrLayoutPoint)));
+}
+
+/**
  * ir_session_arrange:
  *
  * Forgets all places: the picture is as it is laid out.

@@ -23,6 +23,7 @@ struct _IrTransport
   GtkScale *scale, *base; /* what is shown, and what it is compared with */
   GtkDrawingArea *spark;
   GtkLabel *label;
+  gboolean compact;
   gboolean updating; /* the sliders move because the session did, not the other way round */
 };
 
@@ -144,7 +145,7 @@ update_spark (IrTransport *self)
 
   if (frame != NULL && n > 1 && (guint64) n * ir_model_n_nodes (frame->model) <= MAX_SCORED)
     ir_session_request_scoreboard (self->session);
-  gtk_widget_set_visible (GTK_WIDGET (self->spark), n > 1);
+  gtk_widget_set_visible (GTK_WIDGET (self->spark), n > 1 && !self->compact);
   gtk_widget_queue_draw (GTK_WIDGET (self->spark));
 }
 
@@ -206,6 +207,13 @@ ir_transport_set_session (IrTransport *self, IrSession *session)
   g_signal_connect_object (session, "changed", G_CALLBACK (on_session_changed), self,
                            G_CONNECT_SWAPPED);
   on_session_changed (self, IR_CHANGED_ALL, session);
+}
+
+void
+ir_transport_set_compact (IrTransport *self, gboolean compact)
+{
+  self->compact = compact;
+  update_spark (self);
 }
 
 static void

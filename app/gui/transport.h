@@ -10,4 +10,5 @@
 G_DECLARE_FINAL_TYPE (IrTransport, ir_transport, IR, TRANSPORT, GtkBox)
 
 void ir_transport_set_session (IrTransport *self, IrSession *session);
-GtkWidget *ir_compare_chooser_new (IrSession *session); /* (transfer floating) */
+void ir_transport_set_compact (IrTransport *self, gboolean compact); /* without the scores */
+GtkWidget *ir_compare_chooser_new (IrSession *session);              /* (transfer floating) */

@@ -149,6 +149,8 @@ fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
     add_centre_controls (self, GTK_BOX (bar));
   if (place == IR_VIEW_BESIDE)
     gtk_box_append (GTK_BOX (bar), close_button ("win.show-beside"));
+  /* one that is not in front needs no room */
+  gtk_stack_set_vhomogeneous (GTK_STACK (stack), FALSE);
   gtk_widget_set_vexpand (stack, TRUE);
   gtk_box_append (box, bar);
   if (place == IR_VIEW_START)
@@ -355,6 +357,10 @@ ir_window_update_float (IrWindow *self)
   const gboolean steps = ir_session_get_n_steps (self->session) > 0;
 
   gtk_widget_set_visible (GTK_WIDGET (self->transport), steps);
+  /* where there is little room the graph needs it more: the properties say it, too */
+  gtk_widget_set_visible (GTK_WIDGET (self->run_status),
+                          gtk_label_get_text (self->run_status)[0] != '\0' &&
+                              !(steps && ir_sides_get_tight (self->sides)));
   gtk_widget_set_visible (GTK_WIDGET (self->float_box),
                           steps || gtk_widget_get_visible (GTK_WIDGET (self->run_status)));
   if (self->room_source == 0)
@@ -482,6 +488,8 @@ on_mode (IrWindow *self)
 
   gtk_widget_set_visible (self->inputs_button, !ir_sides_get_tight (self->sides));
   gtk_widget_set_visible (self->options_button, !ir_sides_get_tight (self->sides));
+  ir_transport_set_compact (self->transport, ir_sides_get_tight (self->sides));
+  ir_window_update_float (self);
   if (!narrow && self->panes_placed)
     ir_window_place_panes (self);
 }

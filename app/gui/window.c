@@ -243,7 +243,6 @@ update_run_status (IrWindow *self)
 
   gtk_label_set_text (self->run_status, text != NULL ? text : "");
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->run_status), text);
-  gtk_widget_set_visible (GTK_WIDGET (self->run_status), text != NULL);
 }
 
 /* Where everything is right the message says all there is. */

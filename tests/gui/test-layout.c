@@ -223,6 +223,44 @@ test_narrow (void)
   close_window (window);
 }
 
+/* px of the canvas that nothing lies over or below. */
+static int
+free_height (IrWindow *window)
+{
+  GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL);
+
+  return (int) (gtk_widget_get_height (canvas) - ir_canvas_get_inset (IR_CANVAS (canvas)));
+}
+
+/* After a run there is still a graph to be seen, and its map lies on nothing else. */
+static void
+test_small_run (void)
+{
+  IrWindow *window = open_window (800, 600);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *map;
+
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  ir_session_run_graph (session);
+  wait_for ("the run", is_open_and_idle, session);
+  expect_seen (window, "IrTensorView", TRUE);
+  for (guint ms = 0; ms < PATIENCE_MS && free_height (window) < 180; ms += 50)
+    settle (50);
+  g_assert_cmpint (free_height (window), >=, 180);
+  map = find (GTK_WIDGET (window), has_type, "IrMinimap");
+  g_assert_true (gtk_widget_get_visible (map));
+  /* where there is not even that, the map goes */
+  gtk_paned_set_position (
+      GTK_PANED (gtk_widget_get_ancestor (find (GTK_WIDGET (window), has_type, "IrTensorView"),
+                                          GTK_TYPE_PANED)),
+      160);
+  for (guint ms = 0; ms < PATIENCE_MS && gtk_widget_get_visible (map); ms += 50)
+    settle (50);
+  g_assert_false (gtk_widget_get_visible (map));
+  close_window (window);
+}
+
 static gboolean
 is_main_menu (GtkWidget *widget, gpointer data)
 {
@@ -360,6 +398,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/the graph alone, and back", test_alone);
   g_test_add_func ("/layout/panes lie over the graph in a small window", test_narrow);
   g_test_add_func ("/layout/the text is beside the graph", test_beside);
+  g_test_add_func ("/layout/a run leaves the graph room in a small window", test_small_run);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
   g_test_add_func ("/layout/each icon says what it does", test_names);
   return run_window_tests ();

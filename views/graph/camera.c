@@ -202,6 +202,12 @@ ir_canvas_zoom_to (IrCanvas *self, double zoom)
   ir_canvas_zoom_by (self, zoom / self->zoom);
 }
 
+double
+ir_canvas_get_inset (IrCanvas *self)
+{
+  return self->inset;
+}
+
 void
 ir_canvas_set_inset (IrCanvas *self, double px)
 {

@@ -23,15 +23,20 @@ void ir_canvas_centre (IrCanvas *self, double x, double y); /* px of the scene, 
 void ir_canvas_follow (IrCanvas *self, IrCanvas *other);    /* looks at the same place */
 /* One side of the difference, or both; what only the other has is not there. */
 void ir_canvas_set_sides (IrCanvas *self, IrSceneSides sides);
-void ir_canvas_blink (IrCanvas *self, gboolean on);     /* the graph before, as long as it is on */
+void ir_canvas_blink (IrCanvas *self, gboolean on); /* the graph before, as long as it is on */
 /* The same, at a zoom, as soon as the frame that is on its way is there. */
 void ir_canvas_go_with_next_frame (IrCanvas *self, double zoom, double x, double y);
 void ir_canvas_zoom_by (IrCanvas *self, double factor); /* around the middle */
 void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);
+double ir_canvas_get_inset (IrCanvas *self);
 void ir_canvas_set_inset (IrCanvas *self, double px); /* something floats over so much below */
-void ir_canvas_set_caption (IrCanvas *self, double width, double height); /* in the upper left one */
-void ir_canvas_set_note (IrCanvas *self, double width, double height); /* in the lower left corner */
+void ir_canvas_set_caption (IrCanvas *self,
+                            double width,
+                            double height); /* in the upper left one */
+void ir_canvas_set_note (IrCanvas *self,
+                         double width,
+                         double height);              /* in the lower left corner */
 void ir_canvas_show_box (IrCanvas *self, gint32 box); /* moves only if it is not in sight */
 void ir_canvas_centre_selected (IrCanvas *self);
 void ir_canvas_flash (IrCanvas *self); /* the selected box, as soon as there is one */

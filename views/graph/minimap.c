@@ -7,11 +7,12 @@
 
 #include <math.h>
 
-#define MOST_WIDTH  180.0 /* px */
-#define MOST_HEIGHT 130.0
-#define LEAST       40.0
-#define MANY        2000 /* boxes */
-#define MOST_PART   0.92 /* of the picture in sight: then there is nothing to be found here */
+#define MOST_WIDTH    180.0 /* px */
+#define MOST_HEIGHT   130.0
+#define LEAST         40.0
+#define CONTROLS_ROOM 90   /* px, as high as the zoom bar with its margins may be */
+#define MANY          2000 /* boxes */
+#define MOST_PART     0.92 /* of the picture in sight: then there is nothing to be found here */
 
 struct _IrMinimap
 {
@@ -178,9 +179,12 @@ ir_minimap_update (IrMinimap *self)
 {
   const IrScene *scene = ir_canvas_get_scene (self->canvas);
   const IrLayoutRect seen = ir_canvas_get_sight (self->canvas);
+  const int height = gtk_widget_get_height (GTK_WIDGET (self->canvas));
   gboolean whole = TRUE;
 
-  if (scene != NULL)
+  if (height > 0 && height - ir_canvas_get_inset (self->canvas) < self->height + CONTROLS_ROOM)
+    whole = TRUE; /* it would lie on what is below it */
+  else if (scene != NULL)
     {
       const IrLayoutRect bounds = ir_scene_bounds (scene);
 

@@ -6,7 +6,7 @@
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
 #include "app/cli/rates.h"
-#include "app/cli/run.h"
+#include "app/cli/run-control.h"
 #include "core/exec/measure/times.h"
 #include "core/io/io.h"
 #include "core/io/json/print.h"
@@ -50,6 +50,21 @@ static const CliOption run_options[] = {
     "Operations that ref may have for one node, and for all: nodes beyond that are judged by another "
     "kernel, or not at all (default 2G,25G)",
     "NODE[,ALL]" },
+  { "break", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliRun, breaks),
+    "Stop where this holds of a node or of what it gives, and show it: nan, inf, 'max>6', zeros, 'dead>25%', "
+    "saturated, diverges (from ref), 'memory>100M', op:conv, 'nan op:softmax'; exit status 1: it was so. The run "
+    "goes node by node, without chains and spans",
+    "COND" },
+  { "until", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, until),
+    "Stop when this node has run, and show what it gave", "NODE" },
+  { "watch", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliRun, watches),
+    "Of which of the values that were kept this holds (all are, unless --capture says otherwise), with what "
+    "it most often comes of; exit status 1: of some",
+    "COND" },
+  { "debug", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliRun, debug),
+    "Step through the run by commands from standard input: step, over, round, to, continue, value, break; "
+    "help lists them",
+    NULL },
   { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliRun, deterministic),
     "Give the same bits at any number of threads; costs some speed", NULL },
   { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, parallel),
@@ -322,9 +337,12 @@ report (Cli *cli,
         const CliRun *options,
         IrModel *history,
         IrRun *run,
+        const CliRunControl *control,
         const IrTimes *times,
         const GError *failure)
 {
+  const gboolean stopped = g_error_matches (failure, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED);
+  CliStatus status = CLI_OK;
   cJSON *json = cJSON_CreateObject ();
   cJSON *outputs = cJSON_AddArrayToObject (json, "outputs"), *wall, *captured;
   g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -341,6 +359,8 @@ report (Cli *cli,
   cli_json_add_uint (json, "peak_bytes", run->trace != NULL ? run->trace->peak_bytes : 0);
   cli_json_add_uint (json, "arena_bytes", run->trace != NULL ? run->trace->arena_bytes : 0);
   captured = cJSON_AddArrayToObject (json, "captured");
+  if (stopped)
+    failure = NULL;
   if (failure != NULL)
     cJSON_AddStringToObject (json, "error", failure->message);
   if (wants_original (options))
@@ -358,6 +378,8 @@ report (Cli *cli,
       cJSON_Delete (json);
       return cli_fail (CLI_FAILED, error);
     }
+  sound = cli_run_control_report (control, json, &status) && sound;
+  sound = cli_run_report_watch (cli, options, run, json) && sound;
   report_missing (&what, json);
   if (failure != NULL || run->missing != NULL)
     report_size_conflicts (options, history);
@@ -387,7 +409,7 @@ report (Cli *cli,
   if ((options->checked != NULL && !cli_execution_is_right (options->checked)) ||
       run->missing != NULL)
     sound = FALSE;
-  return sound ? CLI_OK : CLI_NO;
+  return status != CLI_OK ? status : sound ? CLI_OK : CLI_NO;
 }
 
 static IrRun *
@@ -441,6 +463,27 @@ show_progress (guint done, guint total, const IrNode *node, gpointer data)
   cli_progress (progress->cli, "node", done, total);
 }
 
+/* Watchpoints are of values, which then have to be kept. */
+static gboolean
+parse_watches (CliRun *options, const IrModel *model, GError **error)
+{
+  if (options->watches == NULL)
+    return TRUE;
+  options->watched = cli_run_breaks (options->watches, "--watch", model, error);
+  for (guint i = 0; options->watched != NULL && i < options->watched->len; i++)
+    if (!(ir_run_break_needs (options->watched->pdata[i]) & IR_RUN_BREAK_STATS))
+      {
+        g_set_error (error, CLI_ERROR, 0,
+                     "--watch %s: is no test of a value, such as nan or max>6; --break takes it",
+                     ir_run_break_text (options->watched->pdata[i]));
+        return FALSE;
+      }
+  options->watches_alone = options->capture == NULL;
+  if (options->watches_alone)
+    options->capture = g_strdup ("all");
+  return options->watched != NULL;
+}
+
 /* By a plan of its own, made as that of the run is. */
 static gboolean
 check_execution (Cli *cli,
@@ -475,6 +518,7 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
   g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   g_autoptr (GArray) ms = g_array_new (FALSE, FALSE, sizeof (double));
   g_autoptr (GHashTable) inputs = NULL;
+  g_autoptr (CliRunControl) control = NULL;
   g_autoptr (GError) error = NULL;
   g_autoptr (IrRun) result = NULL;
   g_autoptr (IrRun) partial = NULL;
@@ -496,6 +540,7 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
       !cli_without (options->without, &settings.without, &error) ||
       !parse_checks (options, &settings.checks, &error) ||
       !cli_check_budget (options->check_budget, &options->budget, &error) ||
+      !parse_watches (options, model, &error) ||
       !parse_capture (options, model, &settings.capture, chosen, &error))
     return cli_fail (cli_status_of (error), error);
   if (options->trace != NULL && !is_writable_place (options->trace))
@@ -519,6 +564,9 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
   if (options->roofline &&
       !ir_roofline_measure (settings.backend, settings.n_threads, &options->peaks, &error))
     return cli_fail (cli_status_of (error), error);
+  control = cli_run_control_new (cli, options, model, &settings, &error);
+  if (error != NULL)
+    return cli_fail (cli_status_of (error), error);
   result = run_often (cli, options, model, inputs, &settings, ms, &partial, &error);
   if (result == NULL && partial == NULL)
     report_size_conflicts (options, model);
@@ -528,7 +576,7 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
     times = ir_times (ms);
   if (result != NULL && !check_execution (cli, options, model, inputs, &settings, &error))
     return cli_fail (cli_status_of (error), error);
-  return report (cli, options, model, result != NULL ? result : partial, &times, error);
+  return report (cli, options, model, result != NULL ? result : partial, control, &times, error);
 }
 
 /* A number stands for the folder of that number beside the model. */
@@ -562,6 +610,7 @@ run (Cli *cli)
       ir_problems_count (opened.problems, IR_SEVERITY_ERROR) > 0)
     status = CLI_NO;
   g_clear_pointer (&options->expanded, ir_model_unref);
+  g_clear_pointer (&options->watched, g_ptr_array_unref);
   g_clear_pointer (&options->checked, ir_execution_check_free);
   cli_leave_stage (NULL);
   g_clear_pointer (&options->stage, ir_staging_free);

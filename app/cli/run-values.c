@@ -132,7 +132,8 @@ report_value (const CliRunReport *report, const IrValue *value, gboolean is_outp
   if (report->cli->json)
     add_result (report->cli, is_output ? report->outputs : report->captured, report->run, value,
                 tensor, &found, path);
-  else if (tensor != NULL && (is_output || report->options->out == NULL))
+  else if (tensor != NULL &&
+           (is_output || (report->options->out == NULL && !report->options->watches_alone)))
     {
       cli_print_contents (report->cli, value->name, value->graph->model->context, tensor, 10, path);
       if (found.how == IR_FOUND_COMPUTED || report->originals != NULL)

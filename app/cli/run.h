@@ -12,13 +12,16 @@ typedef struct
 {
   CliModelOptions model;
   char *capture, *out, *trace, *capture_budget, *parallel, *check_budget;
-  char **without, **checks;
+  char **without, **checks, **breaks, **watches, *until;
+  gboolean debug;
+  gboolean watches_alone; /* no option: values are kept for --watch, and not to be shown */
   gint runs;
   gboolean deterministic, roofline, nodes;
   gint warmup;
   /* No options: what stands in the trace beside the last run. */
   IrRoofline peaks;
   IrModel *expanded; /* (nullable) the model with bodies of functions in place of their calls */
+  GPtrArray *watched; /* (nullable) of IrRunBreak: --watch */
   GPtrArray *traces; /* of IrTrace: those before the timed runs, then these */
   IrCheckBudget budget;
   IrExecutionCheck *checked; /* (nullable) with --check ref */

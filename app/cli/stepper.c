@@ -4,11 +4,7 @@
 
 #include "app/cli/stepper.h"
 #include "app/cli/output.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "app/cli/prompt.h"
 
 typedef struct
 {
@@ -16,32 +12,14 @@ typedef struct
   CliStepper *given;
   const IrScoreboard *board; /* (nullable) */
   guint at, n_steps;
-  gboolean failed, done;
+  CliPrompt prompt;
 } State;
-
-typedef struct
-{
-  const char *name, *letter, *argument, *doc;
-  gboolean (*run) (State *state, const char *argument, GError **error);
-} Command;
 
 static gboolean
 refuse (GError **error, const char *format, const char *text)
 {
   g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, text);
   return FALSE;
-}
-
-/* A number behind a command; @fallback if there is none. */
-static gboolean
-read_number (const char *text, guint fallback, guint *number, GError **error)
-{
-  guint64 read = fallback;
-
-  if (text[0] != '\0' && !g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32, &read, NULL))
-    return refuse (error, "\"%s\" is no number of steps", text);
-  *number = (guint) read;
-  return TRUE;
 }
 
 static void
@@ -59,22 +37,24 @@ arrive (State *state, guint step, const IrBreakpoint *hit)
 }
 
 static gboolean
-step_on (State *state, const char *argument, GError **error)
+step_on (gpointer data, const char *argument, GError **error)
 {
+  State *state = data;
   guint n;
 
-  if (!read_number (argument, 1, &n, error))
+  if (!cli_prompt_number (argument, 1, &n, error))
     return FALSE;
   arrive (state, n > state->n_steps - state->at ? state->n_steps : state->at + n, NULL);
   return TRUE;
 }
 
 static gboolean
-step_back (State *state, const char *argument, GError **error)
+step_back (gpointer data, const char *argument, GError **error)
 {
+  State *state = data;
   guint n;
 
-  if (!read_number (argument, 1, &n, error))
+  if (!cli_prompt_number (argument, 1, &n, error))
     return FALSE;
   arrive (state, n > state->at ? 0 : state->at - n, NULL);
   return TRUE;
@@ -89,8 +69,10 @@ pass_run_of (const State *state, guint step)
 
 /* The rest of the pass, or the next one. */
 static gboolean
-next_pass (State *state, const char *argument, GError **error)
+next_pass (gpointer data, const char *argument, GError **error)
 {
+  State *state = data;
+
   if (state->at < state->n_steps)
     {
       const IrPassRun *run = pass_run_of (state, state->at + 1);
@@ -102,8 +84,10 @@ next_pass (State *state, const char *argument, GError **error)
 }
 
 static gboolean
-previous_pass (State *state, const char *argument, GError **error)
+previous_pass (gpointer data, const char *argument, GError **error)
 {
+  State *state = data;
+
   arrive (state, state->at > 0 ? pass_run_of (state, state->at)->first_step - 1 : 0, NULL);
   return TRUE;
 }
@@ -119,27 +103,32 @@ run_on (State *state, gboolean forward)
 }
 
 static gboolean
-go_on (State *state, const char *argument, GError **error)
+go_on (gpointer data, const char *argument, GError **error)
 {
+  State *state = data;
+
   run_on (state, TRUE);
   return TRUE;
 }
 
 static gboolean
-go_back (State *state, const char *argument, GError **error)
+go_back (gpointer data, const char *argument, GError **error)
 {
+  State *state = data;
+
   run_on (state, FALSE);
   return TRUE;
 }
 
 static gboolean
-run_to (State *state, const char *argument, GError **error)
+run_to (gpointer data, const char *argument, GError **error)
 {
+  State *state = data;
   guint step;
 
   if (argument[0] == '\0')
     return refuse (error, "%s needs the number of a step", "to");
-  if (!read_number (argument, 0, &step, error))
+  if (!cli_prompt_number (argument, 0, &step, error))
     return FALSE;
   if (step > state->n_steps)
     return refuse (error, "there is no step %s", argument);
@@ -148,8 +137,9 @@ run_to (State *state, const char *argument, GError **error)
 }
 
 static gboolean
-add_break (State *state, const char *argument, GError **error)
+add_break (gpointer data, const char *argument, GError **error)
 {
+  State *state = data;
   IrBreakpoint *breakpoint;
 
   if (argument[0] != '\0')
@@ -171,11 +161,12 @@ add_break (State *state, const char *argument, GError **error)
 }
 
 static gboolean
-drop_break (State *state, const char *argument, GError **error)
+drop_break (gpointer data, const char *argument, GError **error)
 {
+  State *state = data;
   guint number;
 
-  if (!read_number (argument, 0, &number, error))
+  if (!cli_prompt_number (argument, 0, &number, error))
     return FALSE;
   if (argument[0] == '\0')
     g_ptr_array_set_size (state->given->breaks, 0);
@@ -187,11 +178,12 @@ drop_break (State *state, const char *argument, GError **error)
 }
 
 static gboolean
-show (State *state, const char *argument, GError **error)
+show (gpointer data, const char *argument, GError **error)
 {
+  State *state = data;
   guint step;
 
-  if (!read_number (argument, state->at, &step, error))
+  if (!cli_prompt_number (argument, state->at, &step, error))
     return FALSE;
   if (step < 1 || step > state->n_steps)
     return refuse (error, "there is no step %s", argument[0] != '\0' ? argument : "0");
@@ -200,15 +192,15 @@ show (State *state, const char *argument, GError **error)
 }
 
 static gboolean
-quit (State *state, const char *argument, GError **error)
+quit (gpointer data, const char *argument, GError **error)
 {
-  state->done = TRUE;
+  ((State *) data)->prompt.done = TRUE;
   return TRUE;
 }
 
-static gboolean help (State *state, const char *argument, GError **error);
+static gboolean help (gpointer data, const char *argument, GError **error);
 
-static const Command commands[] = {
+static const CliPromptCommand commands[] = {
   { "step", "s", "[N]", "one step on, or N", step_on },
   { "back", "b", "[N]", "one step back, or N", step_back },
   { "next", "n", "", "to the end of the pass, or of the next one", next_pass },
@@ -224,38 +216,18 @@ static const Command commands[] = {
 };
 
 static gboolean
-help (State *state, const char *argument, GError **error)
+help (gpointer data, const char *argument, GError **error)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    cli_print ("%s %-9s %-13s %s\n", commands[i].letter, commands[i].name, commands[i].argument,
-               commands[i].doc);
+  cli_prompt_help (&((State *) data)->prompt);
   return TRUE;
 }
 
-static const Command *
-find_command (const char *name)
+static char *
+ask (gpointer data)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    if (strcmp (name, commands[i].name) == 0 || strcmp (name, commands[i].letter) == 0)
-      return &commands[i];
-  return NULL;
-}
+  const State *state = data;
 
-static void
-execute (State *state, const char *line)
-{
-  gsize length = strcspn (line, " \t");
-  g_autofree char *name = g_strndup (line, length);
-  g_autofree char *argument = g_strstrip (g_strdup (line + length));
-  const Command *command = find_command (name);
-  g_autoptr (GError) error = NULL;
-
-  if (command == NULL)
-    refuse (&error, "there is no command \"%s\"; help lists them", name);
-  if (command != NULL && command->run (state, argument, &error))
-    return;
-  cli_printerr ("irscope steps: %s\n", error->message);
-  state->failed = TRUE;
+  return g_strdup_printf ("step %u of %u", state->at, state->n_steps);
 }
 
 CliStatus
@@ -263,35 +235,17 @@ cli_step_through (const Cli *cli, CliStepper *stepper)
 {
   State state = { .cli = cli, .given = stepper, .n_steps = ir_history_n_steps (stepper->model) };
   g_autoptr (GError) error = NULL;
-  g_autofree char *last = NULL;
-  gboolean asks = isatty (STDIN_FILENO) && isatty (STDOUT_FILENO);
-  char *line = NULL;
-  size_t size = 0;
 
+  state.prompt = (CliPrompt){
+    .program = "irscope steps", .commands = commands, .n = G_N_ELEMENTS (commands), .state = &state
+  };
   for (guint i = 0; i < stepper->breaks->len; i++)
     if (!stepper->prepare (stepper->breaks->pdata[i], &state.board, stepper->data, &error))
       {
         cli_printerr ("irscope steps: %s\n", error->message);
         return CLI_FAILED;
       }
-  while (!state.done)
-    {
-      if (asks)
-        {
-          cli_print ("step %u of %u> ", state.at, state.n_steps);
-          fflush (stdout);
-        }
-      if (getline (&line, &size, stdin) < 0)
-        break;
-      g_strstrip (line);
-      if (line[0] != '\0')
-        {
-          g_free (last);
-          last = g_strdup (line);
-        }
-      if (last != NULL && line[0] != '#' && (line[0] != '\0' || asks))
-        execute (&state, last);
-    }
-  free (line);
-  return state.failed && !asks ? CLI_BAD : CLI_OK;
+  cli_prompt_read (&state.prompt, ask);
+  cli_prompt_clear (&state.prompt);
+  return state.prompt.failed && !cli_prompt_is_terminal () ? CLI_BAD : CLI_OK;
 }

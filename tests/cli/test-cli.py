@@ -141,6 +141,13 @@ def _():
     assert sum(event.get('ph') == 'X' for event in events) > 20
 
 
+@test('a run that is stopped, or watched, says where')
+def _():
+    stop, = json_of('run', DIGITS, '--break', 'op:softmax', status=1)['stops']
+    assert stop['op'] == 'Softmax' and stop['when'] == 'before' and len(stop['values']) == 1
+    assert json_of('run', DIGITS, '--watch', 'std>5 op:relu', status=1)['watch'] and 'nodes' in stop
+
+
 @test('run keeps to a budget, spills the rest, and gives every value of the original graph')
 def _():
     everything = json_of('run', DIGITS, '--capture', 'all', '--threads', '1')

@@ -82,6 +82,14 @@ def prepack():
     check('prepack', 'prepack', [])
 
 
+def diverges():
+    stopped, = json.loads(run('prepack', 'run', FILE, '--break', 'diverges', '--json')[1])['stops']
+    assert (stopped['op'], stopped['when'], stopped['break']) == ('MatMul', 'after', 'diverges'), stopped
+    assert stopped['found'].startswith('n is off from what ref gives by '), stopped
+    code, out, err = run('', 'run', FILE, '--break', 'diverges', '--json')
+    assert code == 0 and json.loads(out)['stops'] == [], (code, out, err)
+
+
 def nothing():
     found = bisect('', status=1)
     assert found['answer'] == 'nothing-fails' and found['checks'] == 2 and found['decisions'] == found['values'] == [], found
@@ -125,7 +133,7 @@ def without():
 with open(FILE, 'w') as f:
     f.write(GRAPH % (', '.join(str((i * 7 % 11 - 5) / 20) for i in range(576)),
                      ', '.join(str((i * 5 % 13 - 6) / 10) for i in range(64 * 256))))
-tests = [sharing, blocks, chains, prepack, nothing, refused, without]
+tests = [sharing, blocks, chains, prepack, diverges, nothing, refused, without]
 n_failed = 0
 print(f'1..{len(tests)}')
 for number, test in enumerate(tests, 1):

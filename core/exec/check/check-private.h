@@ -95,4 +95,5 @@ gboolean ir_check_judge_chain (IrChecker *checker,
 void ir_check_leave (IrNodeCheck *item, char *reason);
 
 /* -- check/text.c -- */
+char *ir_check_difference (const IrModel *model, const IrNodeCheck *item);
 char *ir_check_place (const IrMemPlan *plan, IrValueId value);

@@ -772,3 +772,54 @@ ir_execution_check (IrModel *model,
   return executable != NULL ? ir_executable_check (executable, inputs, budget, cancellable, error)
                             : NULL;
 }
+
+/* -- while a run is controlled -- */
+
+/* What is wrong with the node that has just run. (transfer full) (nullable) */
+static char *
+say_fault (IrObserver *observer, const IrNode *node)
+{
+  const IrChecker *checker = (IrChecker *) observer;
+  const guint body = GPOINTER_TO_UINT (
+      g_hash_table_lookup (checker->body_of, GUINT_TO_POINTER (node->id)));
+  const IrNodeCheck *item = body != 0 ? &g_array_index (checker->bodies, IrBodyCheck, body - 1).item
+                                      : &checker->items[checker->step];
+
+  if (item->node != node->id || item->verdict != IR_CHECKED_BEYOND)
+    return NULL;
+  return item->reason != NULL ? g_strdup (item->reason)
+                              : ir_check_difference (checker->prepared->model, item);
+}
+
+/**
+ * ir_run_control_check:
+ * @control: of a run that has not begun
+ * @budget: (nullable): as of ir_executable_check()
+ *
+ * Computes each node once more by the reference kernels, so that breakpoints know where the run leaves
+ * them. To be undone by ir_run_control_uncheck() when the run has ended.
+ */
+void
+ir_run_control_check (IrRunControl *control, const IrCheckBudget *budget)
+{
+  IrChecker *checker = g_new0 (IrChecker, 1);
+
+  checker_init (checker, budget);
+  ir_run_control_watch (control, &checker->observer, say_fault);
+}
+
+/**
+ * ir_run_control_uncheck:
+ * @control: whose run has ended
+ */
+void
+ir_run_control_uncheck (IrRunControl *control)
+{
+  IrChecker *checker = (IrChecker *) ir_run_control_watcher (control);
+
+  if (checker == NULL)
+    return;
+  ir_run_control_watch (control, NULL, NULL);
+  checker_clear (checker);
+  g_free (checker);
+}

@@ -5,6 +5,7 @@
 
 #include "core/exec/check/difference.h"
 #include "core/exec/eval/eval.h"
+#include "core/exec/run/control.h"
 
 typedef enum
 {
@@ -67,6 +68,10 @@ IrExecutionCheck *ir_executable_check (IrExecutable *executable,
 IrExecutionCheck *ir_execution_check_new_failed (GError *error);
 void ir_execution_check_free (IrExecutionCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrExecutionCheck, ir_execution_check_free)
+
+/* Looks on at a run that is controlled, and says at which node it leaves the reference. */
+void ir_run_control_check (IrRunControl *control, const IrCheckBudget *budget); /* (nullable) */
+void ir_run_control_uncheck (IrRunControl *control);
 
 /* -- check/text.c -- */
 const char *ir_checked_name (IrChecked verdict);

@@ -93,19 +93,18 @@ ir_check_place (const IrMemPlan *plan, IrValueId value)
   return g_strdup ("memory of its own");
 }
 
-static void
-append_difference (GString *text, const IrExecutionCheck *check, const IrNodeCheck *item)
+/* How far the output is off, in words. (transfer full) */
+char *
+ir_check_difference (const IrModel *model, const IrNodeCheck *item)
 {
-  const IrValue *value = ir_model_value (check->model, item->value);
+  const IrValue *value = ir_model_value (model, item->value);
 
   if (item->found.non_finite_differs)
-    g_string_append_printf (text, "%s is not what %s gives, at element %" G_GUINT64_FORMAT,
-                            value->name, item->judge, item->found.at);
-  else
-    g_string_append_printf (
-        text,
-        "%s is off from what %s gives by %.3g, at element %" G_GUINT64_FORMAT "; the bound is %.3g",
-        value->name, item->judge, item->found.max_abs, item->found.at, item->bound);
+    return g_strdup_printf ("%s is not what %s gives, at element %" G_GUINT64_FORMAT, value->name,
+                            item->judge, item->found.at);
+  return g_strdup_printf (
+      "%s is off from what %s gives by %.3g, at element %" G_GUINT64_FORMAT "; the bound is %.3g",
+      value->name, item->judge, item->found.max_abs, item->found.at, item->bound);
 }
 
 /**
@@ -144,9 +143,11 @@ ir_node_check_to_string (const IrExecutionCheck *check, const IrNodeCheck *item)
     g_string_append_printf (text, ", %s in %s", ir_model_value (check->model, item->value)->name,
                             item->place);
   g_string_append (text, ": ");
-  if (item->verdict == IR_CHECKED_BEYOND && item->reason == NULL)
-    append_difference (text, check, item);
-  else
-    g_string_append (text, item->reason != NULL ? item->reason : ir_checked_name (item->verdict));
+  g_autofree char *difference = item->verdict == IR_CHECKED_BEYOND && item->reason == NULL
+                                    ? ir_check_difference (check->model, item)
+                                    : NULL;
+  g_string_append (text, difference != NULL     ? difference
+                         : item->reason != NULL ? item->reason
+                                                : ir_checked_name (item->verdict));
   return g_string_free (text, FALSE);
 }

@@ -16,7 +16,8 @@ typedef enum
   IR_EXEC_ERROR_MEMORY,
   IR_EXEC_ERROR_DEVICE, /* the device is not there */
   IR_EXEC_ERROR_CANCELLED,
-  IR_EXEC_ERROR_LIMIT /* more time or iterations than allowed */
+  IR_EXEC_ERROR_LIMIT,  /* more time or iterations than allowed */
+  IR_EXEC_ERROR_STOPPED /* where it was told to: core/exec/run/control.h */
 } IrExecErrorCode;
 
 /* -- what a kernel declares of an input: plans go by it, and where something else lies there it is

@@ -84,6 +84,9 @@ typedef struct
   IrDecisions without;     /* that plans are not to take */
   const IrPlanExceptions *except; /* (nullable) and for which values; lives as long as the plans */
   IrRunChecks checks;
+  /* (nullable) Who stops it, and says how it goes on: core/exec/run/control.h. Then no chains are made
+   * and no nodes run concurrently. */
+  struct _IrRunControl *control;
   gboolean alternate;      /* a run is given what the one before it has handed out, so that two
                               memories take turns and none is allocated */
   guint64 seed; /* of random operators that have no seed of their own; runs with it agree */

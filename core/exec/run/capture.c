@@ -34,6 +34,7 @@ ir_capture_new (const IrRunOptions *options, GHashTable *inputs)
 
   capture->options = *options;
   capture->options.chosen = NULL;
+  capture->options.control = NULL;
   capture->backend = *options->backend;
   capture->options.backend = &capture->backend;
   capture->inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
@@ -144,15 +145,12 @@ static void
 spill_value (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
   IrCapture *capture = state->run->capture;
-  gboolean blocked = ir_schedule_block (state->prepared->schedule, value) != 0 &&
-                     ir_tensor_rank (tensor) != (guint) value->type->rank;
 
   if (capture->spill == NULL)
     capture->spill = ir_spill_new (capture->options.spill_limit);
   if (spill_view (state, value, tensor))
     return;
-  g_autoptr (IrTensor) plain = blocked ? ir_nchwc_to_graph (tensor, value->type, NULL)
-                                       : ir_tensor_ref (tensor);
+  g_autoptr (IrTensor) plain = ir_run_state_plain (state, value, tensor, NULL);
   if (plain != NULL)
     ir_spill_write (capture->spill, value->id, plain);
   else
@@ -183,9 +181,7 @@ keep_if_fits (IrRunState *state, const IrValue *value, IrTensor *tensor)
 static void
 take_stats (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
-  g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
-                                   ? ir_nchwc_to_graph (tensor, value->type, NULL)
-                                   : ir_tensor_ref (tensor);
+  g_autoptr (IrTensor) plain = ir_run_state_plain (state, value, tensor, NULL);
   g_autofree IrTensorStats *stats = g_new (IrTensorStats, 1);
 
   if (plain == NULL)

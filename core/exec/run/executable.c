@@ -6,6 +6,7 @@
 
 #include "core/exec/lower/lower.h"
 #include "core/exec/run/claims.h"
+#include "core/exec/run/control.h"
 #include "core/exec/run/detached.h"
 #include "core/exec/run/parallel.h"
 #include "core/exec/run/plan-check.h"
@@ -161,30 +162,6 @@ check_inputs (const IrGraph *graph, GHashTable *inputs, GError **error)
 }
 
 /* -- a run -- */
-
-static IrRun *
-run_new (IrPrepared *prepared, const IrExecutable *executable, GHashTable *inputs)
-{
-  const IrRunOptions *options = &executable->options;
-  IrRun *run = g_new0 (IrRun, 1);
-
-  g_atomic_ref_count_init (&run->ref_count);
-  g_mutex_init (&run->presenting);
-  run->model = ir_model_ref (prepared->model);
-  run->values = g_new0 (IrTensor *, prepared->n_values + 1);
-  run->n_values = prepared->n_values;
-  run->capture = ir_capture_new (options, inputs);
-  if (options->checks & IR_RUN_CHECK_PLAN)
-    run->plan_check = ir_plan_check_new (prepared);
-  run->stats = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  run->missing = executable->missing != NULL ? g_array_ref (executable->missing) : NULL;
-  run->schedule = ir_schedule_ref (prepared->schedule);
-  run->memplan = ir_mem_plan_ref (prepared->memplan);
-  run->trace = g_new0 (IrTrace, 1);
-  g_atomic_ref_count_init (&run->trace->ref_count);
-  run->trace->items = g_array_new (FALSE, FALSE, sizeof (IrTraceItem));
-  return run;
-}
 
 static gboolean
 make_arena (IrPrepared *prepared, gsize memory_limit, GError **error)
@@ -399,6 +376,8 @@ leave_out (IrExecutable *executable)
 {
   IrRunOptions *options = &executable->options;
 
+  if (options->control != NULL)
+    options->without |= IR_DECISION_CHAINS | IR_DECISION_SPANS;
   if (options->without & IR_DECISION_SPANS)
     options->parallel = IR_PARALLEL_OFF;
   if ((options->without & IR_DECISION_BLOCKS) && options->backend->plan_blocks != NULL)
@@ -558,7 +537,8 @@ detached_free (gpointer data)
 static IrRun *
 new_run (const IrDetached *self)
 {
-  return run_new (self->state.prepared, self->executable, self->inputs);
+  return ir_run_new (self->state.prepared, &self->executable->options, self->executable->missing,
+                     self->inputs);
 }
 
 /* @inputs: may be changed by whoever has them, once he has left. */
@@ -689,7 +669,9 @@ ir_executable_run (IrExecutable *executable,
 {
   g_return_val_if_fail (executable != NULL && inputs != NULL, NULL);
 
-  return ir_executable_run_observed (executable, inputs, NULL, cancellable, partial, error);
+  return ir_executable_run_observed (executable, inputs,
+                                     ir_run_control_observer (executable->options.control),
+                                     cancellable, partial, error);
 }
 
 /**
@@ -711,7 +693,7 @@ begin_state (IrDetached *self)
   IrExecutable *executable = self->executable;
   IrPrepared *prepared = executable->prepared;
   const IrRunLimits limits = { .time_limit_ms = executable->options.time_limit_ms };
-  IrRun *run = run_new (prepared, executable, self->inputs);
+  IrRun *run = ir_run_new (prepared, &executable->options, executable->missing, self->inputs);
 
   self->state = (IrRunState){
     .options = &executable->options,

@@ -1,7 +1,80 @@
-/* A run that has ended, and its trace: how long they live. */
+/* A run and its trace: how they begin, how long they live, and a copy of one under way. */
 #include "config.h"
 
+#include "core/exec/kernel/stats.h"
 #include "core/exec/run/plan-check.h"
+
+/**
+ * ir_run_new:
+ * @prepared: the plan that it follows
+ * @options: what it is asked for
+ * @missing: (nullable): of #IrMissing: outputs that it will not give
+ * @inputs: value id -> #IrTensor: what it is given
+ *
+ * Returns: (transfer full): a run of which no node has run
+ */
+IrRun *
+ir_run_new (const IrPrepared *prepared,
+            const IrRunOptions *options,
+            GArray *missing,
+            GHashTable *inputs)
+{
+  IrRun *run = g_new0 (IrRun, 1);
+
+  g_atomic_ref_count_init (&run->ref_count);
+  g_mutex_init (&run->presenting);
+  run->model = ir_model_ref (prepared->model);
+  run->values = g_new0 (IrTensor *, prepared->n_values + 1);
+  run->n_values = prepared->n_values;
+  run->capture = ir_capture_new (options, inputs);
+  if (options->checks & IR_RUN_CHECK_PLAN)
+    run->plan_check = ir_plan_check_new (prepared);
+  run->stats = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  run->missing = missing != NULL ? g_array_ref (missing) : NULL;
+  run->schedule = ir_schedule_ref (prepared->schedule);
+  run->memplan = ir_mem_plan_ref (prepared->memplan);
+  run->trace = g_new0 (IrTrace, 1);
+  g_atomic_ref_count_init (&run->trace->ref_count);
+  run->trace->items = g_array_new (FALSE, FALSE, sizeof (IrTraceItem));
+  return run;
+}
+
+/**
+ * ir_run_state_snapshot:
+ * @state: a run under way
+ * @n_steps: how many steps of its schedule have run
+ *
+ * What lies in the file of its budget is left out: it is still written to.
+ *
+ * Returns: (transfer full): a run with what @state has kept by now
+ */
+IrRun *
+ir_run_state_snapshot (IrRunState *state, guint n_steps)
+{
+  const IrPrepared *prepared = state->prepared;
+  IrRun *run = state->run,
+        *copy = ir_run_new (prepared, state->options, run->missing, ir_run_inputs (run));
+  const guint n_slab = n_steps > 0 ? prepared->steps[n_steps - 1].n_slab_values : 0;
+  GHashTableIter iter;
+  gpointer id, stats;
+
+  for (guint i = 0; i < run->n_values; i++)
+    if (run->values[i] != NULL)
+      copy->values[i] = ir_tensor_ref (run->values[i]);
+  for (guint i = 0; i < n_slab; i++)
+    {
+      IrValueId slab = g_array_index (prepared->slab_values, IrValueId, i);
+      if (copy->values[slab] == NULL)
+        copy->values[slab] = ir_tensor_ref (prepared->values[slab].binding.tensor);
+    }
+  g_hash_table_iter_init (&iter, run->stats);
+  while (g_hash_table_iter_next (&iter, &id, &stats))
+    g_hash_table_insert (copy->stats, id, g_memdup2 (stats, sizeof (IrTensorStats)));
+  g_array_append_vals (copy->trace->items, run->trace->items->data, state->n_done);
+  copy->trace->duration_ns = ir_run_elapsed_ns (state);
+  copy->trace->peak_bytes = state->peak_bytes;
+  return copy;
+}
 
 /**
  * ir_run_ref:

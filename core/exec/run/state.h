@@ -91,6 +91,13 @@ ir_run_call (IrRunState *state)
   return (IrCall){ .cancellable = state->cancellable, .watch = &state->watch };
 }
 
+/* -- run.c -- */
+IrRun *ir_run_new (const IrPrepared *prepared,
+                   const IrRunOptions *options,
+                   GArray *missing,
+                   GHashTable *inputs);
+IrRun *ir_run_state_snapshot (IrRunState *state, guint n_steps);
+
 /* -- detached.c -- */
 gboolean ir_run_kernel (IrRunState *state, IrKernelFunc kernel, IrCall *call, GError **error);
 gboolean ir_run_begin_kernel (IrRunState *state, GError **error);
@@ -133,6 +140,10 @@ gboolean ir_steps_may_place (const IrPrepared *prepared, const IrCall *call);
 gboolean ir_steps_may_block (const IrPrepared *prepared, const IrCall *call);
 /* -- run/values.c -- */
 IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);
+IrTensor *ir_run_state_plain (const IrRunState *state,
+                              const IrValue *value,
+                              const IrTensor *tensor,
+                              GError **error);
 void ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor);
 gboolean ir_run_state_publish (IrRunState *state,
                                const IrValue *value,

@@ -40,6 +40,27 @@ ir_run_state_tensor (IrRunState *state, const IrValue *value)
 }
 
 /**
+ * ir_run_state_plain:
+ * @state: a run under way
+ * @value: a value
+ * @tensor: what it holds
+ * @error: return location for an error
+ *
+ * Returns: (transfer full) (nullable): the same in the layout of the graph; @tensor itself if it is
+ */
+IrTensor *
+ir_run_state_plain (const IrRunState *state,
+                    const IrValue *value,
+                    const IrTensor *tensor,
+                    GError **error)
+{
+  if (ir_schedule_block (state->prepared->schedule, value) != 0 &&
+      ir_tensor_rank (tensor) != (guint) value->type->rank)
+    return ir_nchwc_to_graph (tensor, value->type, error);
+  return ir_tensor_ref ((IrTensor *) tensor);
+}
+
+/**
  * ir_run_state_set:
  * @state: a run under way
  * @value: a value

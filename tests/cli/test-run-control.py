@@ -1,0 +1,195 @@
+#!/usr/bin/python3
+"""A run that is stopped, looked at and driven: breakpoints, run to a node, rounds of loops, watchpoints,
+and the commands of --debug; prints TAP.
+
+    test-run-control.py IRSCOPE SOURCE_ROOT"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
+DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
+WORK = tempfile.mkdtemp(prefix='irscope-run-control-')
+tests = []
+
+
+def test(title):
+    def add(function):
+        tests.append((title, function))
+        return function
+    return add
+
+
+def run(*args, status=0, stdin=None):
+    done = subprocess.run([PROGRAM, 'run', *args], capture_output=True, text=True, input=stdin or '', timeout=100)
+    assert done.returncode == status, (args, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def answer(*args, status=0, stdin=None):
+    return json.loads(run(*args, '--json', status=status, stdin=stdin).stdout)
+
+
+def model(name, text, *imports):
+    path = os.path.join(WORK, name)
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write('<ir_version: 8, opset_import: ["" : 17]>\n' + text)
+    return path
+
+
+CHAIN = model('chain.onnxtxt', '''g (float[4] x) => (float[4] y, float[4] z) {
+ [first] a = Neg (x)
+ [root] b = Sqrt (a)
+ [last] y = Relu (b)
+ [beside] z = Add (x, x)
+}''')
+VALUES = ('--value', 'x=-1,-4,4,-9')  # of which the third has no root
+
+LOOP = model('loop.onnxtxt', '''g (float[2] x) => (float[2] y) {
+ n = Constant <value_int = 4> ()
+ c = Constant <value = bool {1}> ()
+ [loop] y = Loop (n, c, x) <body = b (int64 i, bool go, float[2] s) => (bool more, float[2] t) {
+  [double] d = Add (s, s)
+  [step] t = Add (d, x)
+  [again] more = Identity (go)
+ }>
+ }''')
+START = ('--value', 'x=1,2')
+
+SHAPES = model('shapes.onnxtxt', '''g (float[2,3,2] x, uint8[6] q) => (float[2,3,2] y, float[2,3,2] k, uint8[6] r)
+<float[3,1] scale = {1.0, 0.0, 0.0}, float[1] zero = {0.0}> {
+ [scaled] y = Mul (x, scale)
+ [nothing] k = Mul (x, zero)
+ [same] r = Identity (q)
+}''')
+GIVEN = ('--value', 'x=1,2,3,4,5,6,7,8,9,10,11,12', '--value', 'q=0,255,255,255,255,9')
+
+
+def names(stop):
+    return [v['name'] for v in stop['values']]
+
+
+@test('a run stops behind the node that gives the first NaN, with statistics and what it comes of')
+def _():
+    found = answer(CHAIN, *VALUES, '--break', 'nan', status=1)
+    stop, = found['stops']
+    assert (stop['node'], stop['when'], stop['value'], stop['break']) == ('root', 'after', 'b', 'nan'), stop
+    assert stop['values'][0]['nan'] == 1 and stop['values'][0]['max'] == 3 and 'root' in stop['advice'], stop
+    assert 'came_in' not in stop and 'error' not in found, found
+    assert [v for v in found['outputs'] if v['name'] == 'y' and 'dtype' in v] == [], found['outputs']
+    text = run(CHAIN, *VALUES, '--break', 'nan', status=1).stdout
+    assert 'stopped after root (Sqrt)' in text and '1 of 4 elements are NaN' in text, text
+
+
+@test('where the condition holds of what a node reads, that is said')
+def _():
+    stop, = answer(CHAIN, *VALUES, '--break', 'nan op:relu', status=1)['stops']
+    assert stop['node'] == 'last' and stop['came_in'] == 'b', stop
+    stop, = answer(CHAIN, '--value', 'x=nan,1,2,3', '--break', 'nan', status=1)['stops']
+    assert stop['id'] == 0 and stop['value'] == 'x' and stop['done'] == 0, stop
+
+
+@test('a question about nodes alone stops before them, and shows what they read')
+def _():
+    stop, = answer(CHAIN, *VALUES, '--break', 'op:sqrt', status=1)['stops']
+    assert (stop['node'], stop['when'], names(stop)) == ('root', 'before', ['a']), stop
+    assert stop['values'][0]['min'] == -4
+
+
+@test('each kind of condition stops at the first node of which it holds, and only there')
+def _():
+    for condition, value in (('abs>8.5', 'x'), ('max>8.5 -op:nothing', 'a'), ('min<-3.5 op:neg', 'a'),
+                             ('std>3 op:add', 'z'), ('mean<0 op:add', 'z')):
+        stop, = answer(CHAIN, *VALUES, '--break', condition, status=1)['stops']
+        assert stop['value'] == value, (condition, stop)
+    for condition, value in (('dead', 'y'), ('dead>60%', 'y'), ('zeros', 'k'), ('constant', 'k'),
+                             ('saturated', 'q'), ('saturated>0.6', 'q'), ('memory>1', None)):
+        stop, = answer(SHAPES, *GIVEN, '--break', condition, status=1)['stops']
+        assert stop.get('value') == value, (condition, stop)
+    for condition in ('dead>70%  op:identity', 'saturated>0.9', 'zeros op:identity', 'memory>1G', 'inf', 'nan'):
+        assert answer(SHAPES, *GIVEN, '--break', condition)['stops'] == [], condition
+
+
+@test('--until stops when the node has run; what is kept so far is there')
+def _():
+    found = answer(CHAIN, *VALUES, '--until', 'root', '--capture', 'all')
+    stop, = found['stops']
+    assert (stop['node'], stop['when'], names(stop)) == ('root', 'after', ['b']) and 'break' not in stop, stop
+    kept = {v['name'] for v in found['captured'] if 'dtype' in v}
+    assert {'a', 'b'} <= kept and 'y' not in kept, found['captured']
+
+
+@test('rounds of loops are counted, and stopped in')
+def _():
+    stop, = answer(LOOP, *START, '--break', 'max>20', status=1)['stops']
+    assert (stop['node'], stop['round'], stop['depth']) == ('double', 3, 1), stop
+    assert stop['values'][0]['max'] == 28 and 'came_in' not in stop, stop
+    stop, = answer(LOOP, *START, '--break', 'max>6 name:step', status=1)['stops']
+    assert (stop['node'], stop['round'], stop['came_in']) == ('step', 2, 'd'), stop
+
+
+@test('commands: step, over, round, to, value, break and continue arrive where they say')
+def _():
+    text = run(LOOP, *START, '--debug', stdin='s\ns\ns\nr\nr\nto step\nv t\nn\nc\n').stdout
+    where = [line[8:].split(',')[0] + (', ' + line.split(', ')[1] if 'round' in line else '')
+             for line in text.splitlines() if line.startswith('stopped ')]
+    loop = where.index('before double (Add)')
+    assert where[loop:] == ['before double (Add)', 'before double (Add), round 2', 'before double (Add), round 3',
+                            'after step (Add), round 3'] + where[loop + 4:], where
+    assert 'value t' in text and '[15, 30]' in text.replace('  ', ' '), text
+    end = run(LOOP, *START, '--debug', stdin='c\n').stdout.splitlines()
+    assert any(line.startswith('y') and '31' in line for line in end), end
+
+
+@test('step by node gives the bits of a run that is not parallel, and of one of several threads')
+def _():
+    plain = answer(DIGITS, '--capture', 'stats', '--parallel', 'off', '--threads', '2')
+    stepped = answer(DIGITS, '--capture', 'stats', '--debug', '--threads', '2', stdin='s\n' * 20 + 'c\n')
+    assert len(stepped['stops']) == 21, len(stepped['stops'])
+    sums = [{v['name']: v['checksum'] for v in r['captured'] + r['outputs'] if 'checksum' in v} for r in (plain, stepped)]
+    assert len(sums[0]) > 10 and sums[0] == sums[1]
+
+
+@test('watchpoints are judged on what was kept, without stopping')
+def _():
+    found = answer(CHAIN, *VALUES, '--watch', 'nan', '--watch', 'max>8.5', status=1)
+    assert [(w['value'], w['break']) for w in found['watch']] == [('a', 'max>8.5'), ('b', 'nan'), ('y', 'nan')], found['watch']
+    assert 'stops' not in found and all('min' in w for w in found['watch'])
+    by_stats = answer(CHAIN, *VALUES, '--watch', 'nan', '--capture', 'stats', status=1)['watch']
+    assert {'b', 'y'} == {w['value'] for w in by_stats}, by_stats
+    assert answer(CHAIN, *VALUES, '--watch', 'inf')['watch'] == []
+
+
+@test('in a session of commands what was kept so far is watched, too')
+def _():
+    text = run(CHAIN, *VALUES, '--capture', 'all', '--debug', stdin='to root\nwatch nan\nq\n').stdout
+    assert 'b: 1 of 4 elements are NaN' in text and '1 of the values' in text, text
+
+
+@test('what cannot be asked for is refused, with what to ask for')
+def _():
+    for args, words in ((('--break', 'max'), 'max>6'), (('--break', 'max>six'), 'number'), (('--break', ''), 'nan'),
+                        (('--break', 'memory>lots'), 'memory>100M'), (('--break', 'op:frob'), 'no such node'),
+                        (('--until', 'nowhere'), 'nowhere'), (('--watch', 'op:relu'), '--break'),
+                        (('--break', 'nan', '--runs', '3'), '--runs'), (('--debug', '--until', 'root'), 'to NODE'),
+                        (('--break', 'cost>'), 'cost')):
+        done = subprocess.run([PROGRAM, 'run', CHAIN, *VALUES, *args], capture_output=True, text=True, input='')
+        assert done.returncode == 2 and words in done.stderr, (args, done.returncode, done.stderr)
+    wrong = 'frob\ns many\nv nothing\nbreak op:frob\ndelete 7\nto nowhere\n'
+    done = subprocess.run([PROGRAM, 'run', CHAIN, *VALUES, '--debug'], capture_output=True, text=True, input=wrong)
+    assert done.returncode == 2 and done.stderr.count('irscope run:') == 6, done.stderr
+
+
+print(f'1..{len(tests)}')
+failed = 0
+for number, (title, function) in enumerate(tests, 1):
+    try:
+        function()
+        print(f'ok {number} - {title}')
+    except Exception as exception:
+        failed += 1
+        print(f'not ok {number} - {title}\n# ' + f'{type(exception).__name__}: {exception}'[:3000].replace('\n', '\n# '))
+sys.exit(failed > 0)

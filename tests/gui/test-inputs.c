@@ -58,14 +58,14 @@ open_dialog (Fixture *fixture)
 typedef gboolean (*Match) (GtkWidget *widget, gconstpointer data);
 
 static GtkWidget *
-find_widget (GtkWidget *root, Match match, gconstpointer data)
+find_matching (GtkWidget *root, Match match, gconstpointer data)
 {
   if (match (root, data))
     return root;
   for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     {
-      GtkWidget *found = find_widget (child, match, data);
+      GtkWidget *found = find_matching (child, match, data);
       if (found != NULL)
         return found;
     }
@@ -95,7 +95,7 @@ is_spin (GtkWidget *widget, gconstpointer data)
 static const char *
 subtitle (GtkWidget *dialog, const char *title)
 {
-  GtkWidget *row = find_widget (dialog, is_row, title);
+  GtkWidget *row = find_matching (dialog, is_row, title);
 
   g_assert_nonnull (row);
   return adw_action_row_get_subtitle (ADW_ACTION_ROW (row));
@@ -104,7 +104,7 @@ subtitle (GtkWidget *dialog, const char *title)
 static void
 set_spin (GtkWidget *dialog, const char *title, double value)
 {
-  GtkWidget *spin = find_widget (find_widget (dialog, is_row, title), is_spin, NULL);
+  GtkWidget *spin = find_matching (find_matching (dialog, is_row, title), is_spin, NULL);
 
   g_assert_nonnull (spin);
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (spin), value);
@@ -133,12 +133,12 @@ test_proposed_sizes (Fixture *fixture, gconstpointer data)
   set_spin (dialog, "b", 4);
   g_assert_cmpstr (subtitle (dialog, "b"), ==, "As irscope run --dim b=4");
   g_assert_cmpstr (subtitle (dialog, "s"), ==, "b*s = 16, by fix (Reshape)");
-  g_assert_null (find_widget (dialog, is_label, "does not fit"));
+  g_assert_null (find_matching (dialog, is_label, "does not fit"));
   set_spin (dialog, "b", 3);
   while (g_main_context_iteration (NULL, FALSE))
     ;
   g_assert_nonnull (
-      find_widget (dialog, is_label, "fix (Reshape) needs b*s = 16, which b = 3 does not fit."));
+      find_matching (dialog, is_label, "fix (Reshape) needs b*s = 16, which b = 3 does not fit."));
   ir_session_set_size (fixture->session, "b", -1);
   g_assert_cmpstr (subtitle (dialog, "s"), ==, "b*s = 16, by fix (Reshape)");
   ir_session_run_graph (fixture->session);
@@ -236,14 +236,14 @@ test_data_sets (Fixture *fixture, gconstpointer data)
       write_tensor (dir, "output_0.pb", -1, wanted[i]);
     }
   dialog = open_dialog (fixture);
-  row = find_widget (dialog, is_row, "test_data_set_0");
+  row = find_matching (dialog, is_row, "test_data_set_0");
   g_assert_nonnull (row);
   for (guint i = 0; i < 2; i++)
     {
       const char *name = i == 0 ? "test_data_set_0" : "test_data_set_1";
 
-      row = find_widget (dialog, is_row, name);
-      g_signal_emit_by_name (find_widget (row, is_button, "Use"), "clicked");
+      row = find_matching (dialog, is_row, name);
+      g_signal_emit_by_name (find_matching (row, is_button, "Use"), "clicked");
       g_assert_cmpstr (subtitle (dialog, name), ==,
                        "Used by the next run, which compares the outputs");
       g_assert_cmpstr (subtitle (dialog, "a"), ==, "float[2] · [1, 2]");
@@ -253,7 +253,7 @@ test_data_sets (Fixture *fixture, gconstpointer data)
                        i == 0 ? "The output is as in test_data_set_0"
                               : "y differs from test_data_set_1: element 1 is -2, not -3");
     }
-  g_signal_emit_by_name (find_widget (row, is_button, "Leave"), "clicked");
+  g_signal_emit_by_name (find_matching (row, is_button, "Leave"), "clicked");
   g_assert_cmpstr (subtitle (dialog, "a"), ==, "float[2] · random");
 }
 
@@ -297,11 +297,11 @@ is_combo (GtkWidget *widget, gconstpointer title)
 static GtkWidget *
 say (GtkWidget *dialog, const char *input, Kind kind, const char *text)
 {
-  GtkWidget *row = find_widget (dialog, is_expander, input), *entry;
+  GtkWidget *row = find_matching (dialog, is_expander, input), *entry;
 
   g_assert_nonnull (row);
-  gtk_drop_down_set_selected (GTK_DROP_DOWN (find_widget (row, is_drop_down, NULL)), kind);
-  entry = text != NULL ? find_widget (row, is_entry, NULL) : NULL;
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (find_matching (row, is_drop_down, NULL)), kind);
+  entry = text != NULL ? find_matching (row, is_entry, NULL) : NULL;
   if (text != NULL)
     gtk_editable_set_text (GTK_EDITABLE (entry), text);
   return row;
@@ -361,11 +361,11 @@ test_pictures (Fixture *fixture, gconstpointer data)
   const IrTensor *tensor;
 
   expect_subtitle (dialog, "image", "float[1,3,1,2] · [[[[-");
-  adw_combo_row_set_selected (ADW_COMBO_ROW (find_widget (row, is_combo, "Normalization")), 3);
+  adw_combo_row_set_selected (ADW_COMBO_ROW (find_matching (row, is_combo, "Normalization")), 3);
   expect_subtitle (dialog, "image", "float[1,3,1,2] · [[[[10");
   tensor = contents (fixture, "image");
   g_assert_cmpfloat (ir_tensor_get_double (tensor, 5), ==, 31);
-  adw_combo_row_set_selected (ADW_COMBO_ROW (find_widget (row, is_combo, "Channels")), 2);
+  adw_combo_row_set_selected (ADW_COMBO_ROW (find_matching (row, is_combo, "Channels")), 2);
   expect_subtitle (dialog, "image", "[[[[30");
   /* its own size, until another is asked for */
   say (dialog, "open", PICTURE, path);
@@ -392,12 +392,12 @@ test_numbers (Fixture *fixture, gconstpointer data)
   expect_subtitle (dialog, "a", "float[2] · [3, -4.5]");
   say (dialog, "a", NUMBERS, "1,<b>");
   expect_subtitle (dialog, "a", "found '<b>'");
-  g_assert_nonnull (find_widget (dialog, is_label, "found '<b>'"));
+  g_assert_nonnull (find_matching (dialog, is_label, "found '<b>'"));
   say (dialog, "a", NUMBERS, "1,2,3");
   expect_subtitle (dialog, "a", "3 numbers do not fit float[2]");
   row = say (dialog, "a", RANDOM, NULL);
   expect_subtitle (dialog, "a", "float[2] · random");
-  adw_combo_row_set_selected (ADW_COMBO_ROW (find_widget (row, is_combo, "Distribution")), 2);
+  adw_combo_row_set_selected (ADW_COMBO_ROW (find_matching (row, is_combo, "Distribution")), 2);
   expect_subtitle (dialog, "a", "float[2] · uniform");
   ir_session_run_graph (fixture->session);
   wait_for ("the run", has_run, fixture->session);

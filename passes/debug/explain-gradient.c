@@ -4,17 +4,14 @@
  *   zero        the first node that something came to, and nothing went on from
  *   share of 0  the node that raises it most
  *   tiny        the node whose slopes are smallest, if it is at its limits
- *   not finite  the first such value in execution order that the derivative is computed from
+ *   not finite  explain-not-finite.c
  *
- * Sources: pytorch#160016 and #143658 (what a first NaN must come with), jax#1052 (0 times infinity
- * behind a choice), keras#7057 (dead units by layer). */
+ * Source: keras#7057 (dead units by layer). */
 #include "config.h"
 
-#include "core/exec/kernel/stats.h"
 #include "core/grad/grad.h"
-#include "core/ir/history.h"
 #include "core/op/op.h"
-#include "passes/debug/explain-gradient.h"
+#include "passes/debug/explain-private.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,16 +20,6 @@
 #define TINY_SLOPE   1e-3  /* root mean square that went on, by what came */
 #define CANCELLED    1e-5  /* sum, by the sum of magnitudes */
 #define LEAST_RISE   0.125 /* of the share of zeros, that a node is named for */
-
-typedef struct
-{
-  const IrModel *model;
-  IrRun *run;
-  const IrValue *of, *by, *gradient;
-  GHashTable *below; /* set of IrValue: @by, and what depends on it */
-  GPtrArray *steps;  /* of const IrStep: vjp, backwards */
-  IrGradientReason *reason;
-} Search;
 
 static const char *const kind_names[IR_N_GRADIENT_KINDS] = { "plain",      "no-path",   "frozen",
                                                              "dead",       "saturated", "masked",
@@ -65,27 +52,27 @@ ir_gradient_reason_free (IrGradientReason *reason)
 }
 
 static void
-search_clear (Search *s)
+search_clear (IrExplain *s)
 {
   g_hash_table_unref (s->below);
   g_ptr_array_unref (s->steps);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Search, search_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrExplain, search_clear)
 
 /* -- values -- */
 
-static const IrTensor *
-tensor_of (const Search *s, const IrValue *value)
+const IrTensor *
+ir_explain_tensor_of (const IrExplain *s, const IrValue *value)
 {
   const IrTensor *tensor = value != NULL ? ir_run_value (s->run, value->id) : NULL;
 
   return tensor != NULL || value == NULL ? tensor : value->initializer;
 }
 
-static gboolean
-stats_of (const Search *s, const IrValue *value, IrTensorStats *stats)
+gboolean
+ir_explain_stats_of (const IrExplain *s, const IrValue *value, IrTensorStats *stats)
 {
-  const IrTensor *tensor = tensor_of (s, value);
+  const IrTensor *tensor = ir_explain_tensor_of (s, value);
 
   memset (stats, 0, sizeof *stats);
   if (tensor != NULL && ir_tensor_dtype (tensor) != IR_DTYPE_STRING)
@@ -94,33 +81,33 @@ stats_of (const Search *s, const IrValue *value, IrTensorStats *stats)
 }
 
 static gboolean
-is_all_zero (const Search *s, const IrValue *value)
+is_all_zero (const IrExplain *s, const IrValue *value)
 {
   IrTensorStats stats;
 
-  return value == NULL || (stats_of (s, value, &stats) && stats.n_zero == stats.n);
+  return value == NULL || (ir_explain_stats_of (s, value, &stats) && stats.n_zero == stats.n);
 }
 
 static double
-share_of_zeros (const Search *s, const IrValue *value)
+share_of_zeros (const IrExplain *s, const IrValue *value)
 {
   IrTensorStats stats;
 
-  return stats_of (s, value, &stats) ? (double) stats.n_zero / stats.n : 0;
+  return ir_explain_stats_of (s, value, &stats) ? (double) stats.n_zero / stats.n : 0;
 }
 
 static double
-mean_square (const Search *s, const IrValue *value)
+mean_square (const IrExplain *s, const IrValue *value)
 {
   IrTensorStats stats;
 
-  return stats_of (s, value, &stats) ? stats.l2 / sqrt ((double) stats.n) : 0;
+  return ir_explain_stats_of (s, value, &stats) ? stats.l2 / sqrt ((double) stats.n) : 0;
 }
 
 static double
-sum_of_magnitudes (const Search *s, const IrValue *value)
+sum_of_magnitudes (const IrExplain *s, const IrValue *value)
 {
-  const IrTensor *tensor = tensor_of (s, value);
+  const IrTensor *tensor = ir_explain_tensor_of (s, value);
   double sum = 0;
 
   for (guint64 i = 0; tensor != NULL && i < ir_tensor_n_elements (tensor); i++)
@@ -128,12 +115,12 @@ sum_of_magnitudes (const Search *s, const IrValue *value)
   return sum;
 }
 
-static char *
-range_of (const Search *s, const IrValue *value)
+char *
+ir_explain_range_of (const IrExplain *s, const IrValue *value)
 {
   IrTensorStats stats;
 
-  if (!stats_of (s, value, &stats))
+  if (!ir_explain_stats_of (s, value, &stats))
     return g_strdup ("unknown");
   return stats.min == stats.max ? g_strdup_printf ("%.4g", stats.min)
                                 : g_strdup_printf ("%.4g to %.4g", stats.min, stats.max);
@@ -142,7 +129,7 @@ range_of (const Search *s, const IrValue *value)
 /* -- what depends on it, and the steps between -- */
 
 static void
-find_below (Search *s)
+find_below (IrExplain *s)
 {
   g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
 
@@ -163,7 +150,7 @@ find_below (Search *s)
 }
 
 static void
-find_steps (Search *s)
+find_steps (IrExplain *s)
 {
   for (guint i = 1; i <= ir_history_n_steps (s->model); i++)
     {
@@ -176,7 +163,7 @@ find_steps (Search *s)
 /* (nullable) What came to a value of the node that @step derives, or went on to one, by its place
  * among what the step notes; @value: which one */
 static const IrValue *
-part_at (const Search *s, const IrStep *step, guint i, const IrValue **value)
+part_at (const IrExplain *s, const IrStep *step, guint i, const IrValue **value)
 {
   const IrIdPair *pair = &g_array_index (step->parts, IrIdPair, i);
 
@@ -191,14 +178,14 @@ is_output (const IrStep *step, const IrValue *value)
 }
 
 static gboolean
-is_between (const Search *s, const IrValue *value)
+is_between (const IrExplain *s, const IrValue *value)
 {
   return value != NULL && g_hash_table_contains (s->below, value);
 }
 
 /* (nullable) What came to the node of @step, where it is not 0 */
 static const IrValue *
-what_came (const Search *s, const IrStep *step)
+what_came (const IrExplain *s, const IrStep *step)
 {
   for (guint i = 0; i < step->parts->len; i++)
     {
@@ -212,7 +199,7 @@ what_came (const Search *s, const IrStep *step)
 
 /* (nullable) The largest of what went on towards what it is derived by; @input: to which input */
 static const IrValue *
-what_went_on (const Search *s, const IrStep *step, const IrValue **input)
+what_went_on (const IrExplain *s, const IrStep *step, const IrValue **input)
 {
   const IrValue *largest = NULL;
   double most = -1;
@@ -233,12 +220,12 @@ what_went_on (const Search *s, const IrStep *step, const IrValue **input)
 }
 
 static void
-add_stage (Search *s, const IrValue *value, const IrValue *gradient)
+add_stage (IrExplain *s, const IrValue *value, const IrValue *gradient)
 {
   IrTensorStats stats;
   IrGradientStage stage = { .value = value->id, .gradient = gradient->id };
 
-  if (!stats_of (s, gradient, &stats))
+  if (!ir_explain_stats_of (s, gradient, &stats))
     return;
   stage.norm = stats.l2;
   stage.max_abs = stats.n_pos_inf + stats.n_neg_inf > 0 ? INFINITY
@@ -249,7 +236,7 @@ add_stage (Search *s, const IrValue *value, const IrValue *gradient)
 }
 
 static void
-find_stages (Search *s)
+find_stages (IrExplain *s)
 {
   for (guint i = 0; i < s->steps->len; i++)
     {
@@ -266,9 +253,9 @@ find_stages (Search *s)
 
 /* -- what is said -- */
 
-G_GNUC_PRINTF (5, 6)
-static void
-say (Search *s, IrGradientKind kind, const IrNode *node, double share, const char *format, ...)
+void
+ir_explain_say (
+    IrExplain *s, IrGradientKind kind, const IrNode *node, double share, const char *format, ...)
 {
   IrGradientReason *reason = s->reason;
   va_list arguments;
@@ -288,8 +275,8 @@ row_of (const IrNode *node)
   return node != NULL && node->op != NULL ? ir_grad_row (node->op) : NULL;
 }
 
-static IrGradientKind
-kind_of_block (const IrNode *node)
+IrGradientKind
+ir_explain_kind_of_block (const IrNode *node)
 {
   const IrGradRow *row = row_of (node);
 
@@ -300,29 +287,31 @@ kind_of_block (const IrNode *node)
 }
 
 static void
-say_block (Search *s, const IrNode *node, double share, const char *what)
+say_block (IrExplain *s, const IrNode *node, double share, const char *what)
 {
-  IrGradientKind kind = kind_of_block (node);
-  g_autofree char *label = ir_node_label (node), *range = range_of (s, ir_node_input (node, 0));
+  IrGradientKind kind = ir_explain_kind_of_block (node);
+  g_autofree char *label = ir_node_label (node),
+                  *range = ir_explain_range_of (s, ir_node_input (node, 0));
 
   if (kind == IR_GRADIENT_DEAD)
-    say (s, kind, node, share,
-         "%s is dead: its input is %s, and where it is below the kink the slope is 0, so %s.",
-         label, range, what);
+    ir_explain_say (
+        s, kind, node, share,
+        "%s is dead: its input is %s, and where it is below the kink the slope is 0, so %s.", label,
+        range, what);
   else if (kind == IR_GRADIENT_SATURATED)
-    say (
+    ir_explain_say (
         s, kind, node, share,
         "%s is saturated: its input is %s, and at its limits the slope is 0 or close to it, so %s.",
         label, range, what);
   else
-    say (s, kind, node, share, "%s takes other elements: what it leaves out has no part, so %s.",
-         label, what);
+    ir_explain_say (s, kind, node, share,
+                    "%s takes other elements: what it leaves out has no part, so %s.", label, what);
 }
 
 /* -- where nothing goes on -- */
 
-static gboolean
-is_made_in (const Search *s, const IrStep *step, const IrNode *node)
+gboolean
+ir_explain_is_made_in (const IrExplain *s, const IrStep *step, const IrNode *node)
 {
   for (gsize i = 0; i < step->n_records; i++)
     {
@@ -334,8 +323,8 @@ is_made_in (const Search *s, const IrStep *step, const IrNode *node)
 }
 
 /* The element of @operand that the element @at of @out is computed from, where each is from one */
-static double
-operand_at (const IrTensor *out, const IrTensor *operand, gint64 at)
+double
+ir_explain_operand_at (const IrTensor *out, const IrTensor *operand, gint64 at)
 {
   const guint rank = ir_tensor_rank (out), own = ir_tensor_rank (operand);
   gint64 index = 0, stride = 1;
@@ -356,11 +345,11 @@ operand_at (const IrTensor *out, const IrTensor *operand, gint64 at)
 
 /* Which kind of loss makes the output of an elementwise node 0 where its inputs are not. */
 static IrGradientKind
-kind_of_loss (const Search *s, const IrNode *node)
+kind_of_loss (const IrExplain *s, const IrNode *node)
 {
-  const IrTensor *out = tensor_of (s, node->outputs[0]);
-  const IrTensor *a = tensor_of (s, ir_node_input (node, 0)),
-                 *b = tensor_of (s, ir_node_input (node, 1));
+  const IrTensor *out = ir_explain_tensor_of (s, node->outputs[0]);
+  const IrTensor *a = ir_explain_tensor_of (s, ir_node_input (node, 0)),
+                 *b = ir_explain_tensor_of (s, ir_node_input (node, 1));
 
   if (node->op != NULL && (node->op->flags & (IR_OP_SUMS | IR_OP_ELEMENTWISE)) == IR_OP_SUMS)
     return IR_GRADIENT_CANCELLED;
@@ -370,7 +359,8 @@ kind_of_loss (const Search *s, const IrNode *node)
     return IR_GRADIENT_PLAIN;
   for (guint64 i = 0; i < ir_tensor_n_elements (out); i++)
     {
-      const double x = operand_at (out, a, (gint64) i), y = operand_at (out, b, (gint64) i);
+      const double x = ir_explain_operand_at (out, a, (gint64) i),
+                   y = ir_explain_operand_at (out, b, (gint64) i);
       if (ir_tensor_get_double (out, i) != 0 || x == 0 || y == 0)
         continue;
       return fabs (x * y) < LEAST_NUMBER ? IR_GRADIENT_UNDERFLOW : IR_GRADIENT_CANCELLED;
@@ -379,7 +369,7 @@ kind_of_loss (const Search *s, const IrNode *node)
 }
 
 static gboolean
-makes_zeros (const Search *s, const IrNode *node)
+makes_zeros (const IrExplain *s, const IrNode *node)
 {
   if (!ir_dtype_is_float (ir_value_dtype (node->outputs[0])) || !is_all_zero (s, node->outputs[0]))
     return FALSE;
@@ -391,7 +381,7 @@ makes_zeros (const Search *s, const IrNode *node)
 
 /* Whether next to nothing is left of inputs that all are what came, in another form */
 static gboolean
-cancels (const Search *s, const IrNode *node, GHashTable *came)
+cancels (const IrExplain *s, const IrNode *node, GHashTable *came)
 {
   double least = INFINITY;
   guint n = 0;
@@ -408,7 +398,7 @@ cancels (const Search *s, const IrNode *node, GHashTable *came)
 
 /* How a step loses what came, at the first of its nodes where none of the inputs is 0 */
 static IrGradientKind
-kind_of_step (const Search *s, const IrStep *step)
+kind_of_step (const IrExplain *s, const IrStep *step)
 {
   g_autoptr (GHashTable) came = g_hash_table_new (NULL, NULL);
   guint n;
@@ -425,7 +415,7 @@ kind_of_step (const Search *s, const IrStep *step)
       const IrNode *node = order[i];
       gboolean reads = FALSE;
 
-      if (node->id <= step->anchor || !is_made_in (s, step, node))
+      if (node->id <= step->anchor || !ir_explain_is_made_in (s, step, node))
         continue;
       ir_node_for_each_input (node, k, input)
         reads |= g_hash_table_contains (came, input);
@@ -441,7 +431,7 @@ kind_of_step (const Search *s, const IrStep *step)
 
 /* (nullable) Another input that is 0 everywhere, and that what came is multiplied by */
 static const IrValue *
-zero_factor (const Search *s, const IrNode *node, const IrValue *input)
+zero_factor (const IrExplain *s, const IrNode *node, const IrValue *input)
 {
   ir_node_for_each_input (node, i, other)
     if (other != input && ir_dtype_is_float (ir_value_dtype (other)) && is_all_zero (s, other))
@@ -450,11 +440,11 @@ zero_factor (const Search *s, const IrNode *node, const IrValue *input)
 }
 
 static gboolean
-is_mask (const Search *s, const IrNode *node, const IrValue *input)
+is_mask (const IrExplain *s, const IrNode *node, const IrValue *input)
 {
   ir_node_for_each_input (node, i, other)
     {
-      const IrTensor *tensor = other != input ? tensor_of (s, other) : NULL;
+      const IrTensor *tensor = other != input ? ir_explain_tensor_of (s, other) : NULL;
       gboolean mask = tensor != NULL && ir_dtype_is_float (ir_value_dtype (other));
       for (guint64 k = 0; mask && k < ir_tensor_n_elements (tensor); k++)
         mask = ir_tensor_get_double (tensor, k) == 0 || ir_tensor_get_double (tensor, k) == 1;
@@ -465,56 +455,59 @@ is_mask (const Search *s, const IrNode *node, const IrValue *input)
 }
 
 static void
-explain_factor (Search *s, const IrNode *node, const IrValue *factor)
+explain_factor (IrExplain *s, const IrNode *node, const IrValue *factor)
 {
   g_autofree char *label = ir_node_label (node);
 
-  if (factor->producer != NULL && kind_of_block (factor->producer) == IR_GRADIENT_DEAD)
+  if (factor->producer != NULL && ir_explain_kind_of_block (factor->producer) == IR_GRADIENT_DEAD)
     {
       g_autofree char *what = g_strdup_printf ("it gives 0 everywhere, which %s multiplies by",
                                                label);
       say_block (s, factor->producer, 1, what);
     }
   else
-    say (s, IR_GRADIENT_TIMES_ZERO, node, 1,
-         "%s multiplies by %s, which is 0 everywhere: nothing of what came passes.", label,
-         factor->name);
+    ir_explain_say (s, IR_GRADIENT_TIMES_ZERO, node, 1,
+                    "%s multiplies by %s, which is 0 everywhere: nothing of what came passes.",
+                    label, factor->name);
 }
 
 static void
-explain_end (Search *s, const IrStep *step, const IrValue *input)
+explain_end (IrExplain *s, const IrStep *step, const IrValue *input)
 {
   const IrNode *node = ir_model_node (s->model, step->anchor);
   const IrValue *factor = zero_factor (s, node, input);
   const IrGradientKind loss = kind_of_step (s, step);
-  g_autofree char *label = ir_node_label (node), *came = range_of (s, what_came (s, step));
+  g_autofree char *label = ir_node_label (node),
+                  *came = ir_explain_range_of (s, what_came (s, step));
 
   if (loss == IR_GRADIENT_UNDERFLOW)
-    say (s, IR_GRADIENT_UNDERFLOW, node, 1,
-         "At %s products of numbers that are not 0 are 0 in %s: what came is %s. Scale what is "
-         "derived, or compute in a wider type.",
-         label, ir_dtype_name (ir_value_dtype (input)), came);
+    ir_explain_say (
+        s, IR_GRADIENT_UNDERFLOW, node, 1,
+        "At %s products of numbers that are not 0 are 0 in %s: what came is %s. Scale what is "
+        "derived, or compute in a wider type.",
+        label, ir_dtype_name (ir_value_dtype (input)), came);
   else if (loss == IR_GRADIENT_CANCELLED)
-    say (
+    ir_explain_say (
         s, IR_GRADIENT_CANCELLED, node, 1,
         "At %s what came (%s) cancels: parts that are not 0 have the sum 0, so %s has no influence.",
         label, came, input->name);
-  else if (kind_of_block (node) != IR_GRADIENT_PLAIN)
+  else if (ir_explain_kind_of_block (node) != IR_GRADIENT_PLAIN)
     say_block (s, node, 1, "nothing of what came passes");
   else if (factor != NULL)
     explain_factor (s, node, factor);
   else if (is_mask (s, node, input))
-    say (s, IR_GRADIENT_MASKED, node, 1,
-         "%s multiplies by a mask of zeros and ones: where something came it is 0.", label);
+    ir_explain_say (s, IR_GRADIENT_MASKED, node, 1,
+                    "%s multiplies by a mask of zeros and ones: where something came it is 0.",
+                    label);
   else
-    say (s, IR_GRADIENT_MASKED, node, 1,
-         "%s takes other elements: where something came (%s) none of %s has a part.", label, came,
-         input->name);
+    ir_explain_say (s, IR_GRADIENT_MASKED, node, 1,
+                    "%s takes other elements: where something came (%s) none of %s has a part.",
+                    label, came, input->name);
 }
 
 /* Parts that are not 0, of several readers or of many elements, with the sum 0 */
 static gboolean
-explain_cancelled (Search *s)
+explain_cancelled (IrExplain *s)
 {
   const IrNode *sum = s->gradient->producer;
   const IrNode *reader = s->by->n_uses > 0 ? ir_value_use (s->by, 0).node : NULL;
@@ -536,7 +529,7 @@ explain_cancelled (Search *s)
   if (!(parts > 0) || total > CANCELLED * parts)
     return FALSE;
   g_autofree char *label = ir_node_label (reader);
-  say (
+  ir_explain_say (
       s, IR_GRADIENT_CANCELLED, reader, 1,
       "What comes to %s cancels: the parts have the sum of magnitudes %.3g, and their sum has %.3g. What "
       "is derived does not depend on it, or hardly: look for a normalization behind %s that takes it "
@@ -546,7 +539,7 @@ explain_cancelled (Search *s)
 }
 
 static void
-explain_zero (Search *s)
+explain_zero (IrExplain *s)
 {
   for (guint i = 0; i < s->steps->len; i++)
     {
@@ -559,14 +552,14 @@ explain_zero (Search *s)
         }
     }
   if (!explain_cancelled (s))
-    say (s, IR_GRADIENT_MASKED, NULL, 1, "What %s is derived with is 0 itself: the cotangent.",
-         s->of->name);
+    ir_explain_say (s, IR_GRADIENT_MASKED, NULL, 1,
+                    "What %s is derived with is 0 itself: the cotangent.", s->of->name);
 }
 
 /* -- where a part is lost, or most of it -- */
 
 static void
-explain_share (Search *s)
+explain_share (IrExplain *s)
 {
   const IrNode *node = NULL;
   double most = LEAST_RISE;
@@ -577,7 +570,7 @@ explain_share (Search *s)
       const IrValue *input = NULL, *on = what_went_on (s, step, &input);
       const IrValue *came = what_came (s, step);
       if (on == NULL || came == NULL ||
-          kind_of_block (ir_model_node (s->model, step->anchor)) == IR_GRADIENT_PLAIN)
+          ir_explain_kind_of_block (ir_model_node (s->model, step->anchor)) == IR_GRADIENT_PLAIN)
         continue;
       double rise = share_of_zeros (s, on) - share_of_zeros (s, came);
       if (rise > most)
@@ -593,7 +586,7 @@ explain_share (Search *s)
 }
 
 static void
-explain_tiny (Search *s)
+explain_tiny (IrExplain *s)
 {
   const IrStep *at = NULL;
   const IrValue *to = NULL;
@@ -605,7 +598,8 @@ explain_tiny (Search *s)
       const IrValue *input = NULL, *on = what_went_on (s, step, &input);
       const IrValue *came = what_came (s, step);
       if (on == NULL || came == NULL ||
-          kind_of_block (ir_model_node (s->model, step->anchor)) != IR_GRADIENT_SATURATED)
+          ir_explain_kind_of_block (ir_model_node (s->model, step->anchor)) !=
+              IR_GRADIENT_SATURATED)
         continue;
       double ratio = mean_square (s, on) / mean_square (s, came);
       if (ratio < least)
@@ -626,247 +620,10 @@ explain_tiny (Search *s)
   say_block (s, ir_model_node (s->model, at->anchor), 1, what);
 }
 
-/* -- what is not finite -- */
-
-static void
-find_ancestors (const IrValue *value, GHashTable *nodes)
-{
-  g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
-
-  g_ptr_array_add (waiting, (gpointer) value);
-  while (waiting->len > 0)
-    {
-      const IrValue *one = g_ptr_array_steal_index_fast (waiting, waiting->len - 1);
-      if (one->producer == NULL || !g_hash_table_add (nodes, one->producer))
-        continue;
-      ir_node_for_each_input (one->producer, i, input)
-        g_ptr_array_add (waiting, input);
-    }
-}
-
-/* (nullable) The first value in execution order that has a NaN, or, with @infinite, an infinity that
- * was computed */
-static const IrValue *
-first_not_finite (const Search *s, GHashTable *nodes, gboolean infinite)
-{
-  guint n;
-  IrNode *const *order = ir_graph_order (s->model->main, &n);
-  IrTensorStats stats;
-
-  for (guint i = 0; i < n; i++)
-    for (guint k = 0; k < order[i]->n_outputs && g_hash_table_contains (nodes, order[i]); k++)
-      if (order[i]->outputs[k] != NULL && order[i]->n_inputs > 0 &&
-          ir_value_constant (order[i]->outputs[k]) == NULL &&
-          stats_of (s, order[i]->outputs[k], &stats) &&
-          (stats.n_nan > 0 || (infinite && stats.n_pos_inf + stats.n_neg_inf > 0)))
-        return order[i]->outputs[k];
-  return NULL;
-}
-
-/* (nullable) What has a NaN before any node: an input or a parameter */
-static const IrValue *
-given_nan (const Search *s, GHashTable *nodes)
-{
-  GHashTableIter iter;
-  gpointer node;
-  IrTensorStats stats;
-
-  g_hash_table_iter_init (&iter, nodes);
-  while (g_hash_table_iter_next (&iter, &node, NULL))
-    ir_node_for_each_input ((const IrNode *) node, i, input)
-      if (input->producer == NULL && stats_of (s, input, &stats) && stats.n_nan > 0)
-        return input;
-  return NULL;
-}
-
-static gint64
-place_of (const IrTensor *tensor, gboolean infinite)
-{
-  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
-    {
-      double x = ir_tensor_get_double (tensor, i);
-      if (isnan (x) || (infinite && isinf (x)))
-        return (gint64) i;
-    }
-  return -1;
-}
-
-/* What was computed there: "0 · ∞", and so on, by the operands alone */
-static char *
-cause_of (const Search *s, const IrNode *node, const IrTensor *out, gint64 at)
-{
-  g_autoptr (GString) operands = g_string_new (NULL);
-  guint n_zero = 0, n_infinite = 0, n = 0;
-
-  if (node->op == NULL || (node->op->flags & IR_OP_ELEMENTWISE) == 0)
-    {
-      IrTensorStats stats;
-      ir_node_for_each_input (node, i, input)
-        if (stats_of (s, input, &stats) && stats.n_neg_inf > 0)
-          return g_strdup_printf ("%s has %" G_GUINT64_FORMAT
-                                  " elements -inf: a row of nothing else is masked whole",
-                                  input->name, stats.n_neg_inf);
-      g_autofree char *range = range_of (s, ir_node_input (node, 0));
-      return g_strdup_printf ("its first input is %s", range);
-    }
-  ir_node_for_each_input (node, i, input)
-    {
-      const IrTensor *tensor = tensor_of (s, input);
-      if (tensor == NULL || ir_tensor_rank (tensor) > ir_tensor_rank (out) ||
-          !ir_dtype_is_float (ir_tensor_dtype (tensor)))
-        continue;
-      const double x = operand_at (out, tensor, at);
-      n_zero += x == 0;
-      n_infinite += isinf (x) != 0;
-      g_string_append_printf (operands, "%s%g", n++ > 0 ? ", " : "", x);
-    }
-  return g_strdup_printf ("%s of %s%s", node->op_type, operands->str,
-                          n_zero > 0 && n_infinite > 0 ? ", which is 0 times infinity"
-                          : n_zero > 1                 ? ", which is 0 by 0"
-                          : n_infinite > 1             ? ", which is infinity and infinity"
-                          : n_infinite == 0 && n_zero == 0 && n == 1
-                              ? ", where it is not defined or overflows"
-                              : "");
-}
-
-/* The node of the model as it was written that @node derives, or itself */
-static const IrNode *
-written_node (const Search *s, const IrNode *node, gboolean *backward)
-{
-  for (guint i = 0; i < s->steps->len; i++)
-    if (is_made_in (s, s->steps->pdata[i], node))
-      {
-        *backward = TRUE;
-        return ir_model_node (s->model, ((const IrStep *) s->steps->pdata[i])->anchor);
-      }
-  *backward = FALSE;
-  return node;
-}
-
-/* (nullable) A choice that reads what @node gives: what was not chosen still has a slope */
-static const IrNode *
-choice_behind (const IrNode *node)
-{
-  for (guint k = 0; k < node->n_outputs; k++)
-    for (guint i = 0; node->outputs[k] != NULL && i < node->outputs[k]->n_uses; i++)
-      {
-        const IrNode *reader = ir_value_use (node->outputs[k], i).node;
-        if (reader != NULL && kind_of_block (reader) == IR_GRADIENT_MASKED &&
-            (reader->op->flags & IR_OP_ELEMENTWISE) != 0)
-          return reader;
-      }
-  return NULL;
-}
-
-static gboolean
-has_infinity (const Search *s, const IrValue *value)
-{
-  IrTensorStats stats;
-
-  return value->producer != NULL && value->producer->n_inputs > 0 &&
-         ir_value_constant (value) == NULL && stats_of (s, value, &stats) &&
-         stats.n_pos_inf + stats.n_neg_inf > 0;
-}
-
-/* (nullable) The computed value in which the infinity began that an input of @node has */
-static const IrValue *
-where_infinite (const Search *s, const IrNode *node)
-{
-  const IrValue *found = NULL;
-
-  for (gboolean more = TRUE; more;)
-    {
-      more = FALSE;
-      ir_node_for_each_input (node, i, input)
-        if (!more && has_infinity (s, input))
-          {
-            found = input;
-            more = TRUE;
-          }
-      node = more ? found->producer : node;
-    }
-  return found;
-}
-
-static gint64
-sample_of (const IrTensor *tensor, gint64 at)
-{
-  gint64 row = 1;
-
-  for (guint i = 1; i < ir_tensor_rank (tensor); i++)
-    row *= ir_tensor_dims (tensor)[i];
-  return ir_tensor_rank (tensor) > 0 ? at / row : -1;
-}
-
-/* A choice behind it does not help: 0 times a slope that is not finite is NaN. */
-static char *
-advice_for (const IrNode *node)
-{
-  const IrNode *choice = choice_behind (node);
-
-  if (choice == NULL)
-    return g_strdup ("");
-  g_autofree char *label = ir_node_label (node), *behind = ir_node_label (choice);
-  return g_strdup_printf (
-      " %s does not choose that element, but 0 times a slope that is not finite "
-      "is NaN: give %s a harmless input there, by a choice before it.",
-      behind, label);
-}
-
-static void
-say_first (Search *s, const IrValue *first, gboolean infinite, double share, const char *then)
-{
-  const IrTensor *tensor = tensor_of (s, first);
-  const gint64 at = place_of (tensor, infinite);
-  gboolean backward = FALSE;
-  const IrNode *node = written_node (s, first->producer, &backward);
-  g_autofree char *label = ir_node_label (node), *cause = cause_of (s, first->producer, tensor, at);
-  g_autofree char *advice = advice_for (node), *range = range_of (s, ir_node_input (node, 0));
-
-  s->reason->sample = sample_of (tensor, at);
-  say (s, IR_GRADIENT_NON_FINITE, node, share,
-       "The first %s is in %s %s, at element %" G_GINT64_FORMAT ": %s. The input of %s is %s.%s%s",
-       infinite ? "infinity" : "NaN", backward ? "the derivative of" : "what is computed by", label,
-       at, cause, label, range, then, advice);
-}
-
-static void
-explain_not_finite (Search *s)
-{
-  g_autoptr (GHashTable) nodes = g_hash_table_new (NULL, NULL);
-  IrTensorStats stats;
-  gboolean backward;
-
-  find_ancestors (s->gradient, nodes);
-  const IrValue *given = given_nan (s, nodes);
-  if (given != NULL)
-    {
-      say (s, IR_GRADIENT_NON_FINITE, NULL, 1, "%s has NaN itself, before any node.", given->name);
-      return;
-    }
-  const gboolean is_nan = stats_of (s, s->gradient, &stats) && stats.n_nan > 0;
-  const double share = stats.n == 0
-                           ? 1
-                           : (double) (stats.n_nan + stats.n_pos_inf + stats.n_neg_inf) / stats.n;
-  const IrValue *first = first_not_finite (s, nodes, !is_nan);
-  const IrValue *origin = first != NULL ? where_infinite (s, first->producer) : NULL;
-  if (first == NULL)
-    return;
-  if (origin == NULL)
-    {
-      say_first (s, first, !is_nan, share, "");
-      return;
-    }
-  g_autofree char *label = ir_node_label (written_node (s, first->producer, &backward));
-  g_autofree char *then = g_strdup_printf (
-      " It becomes NaN in %s %s.", backward ? "the derivative of" : "what is computed by", label);
-  say_first (s, origin, TRUE, share, is_nan ? then : "");
-}
-
 /* -- all -- */
 
 static gboolean
-leads_to (const Search *s, char *const *stop, const IrValue **held)
+leads_to (const IrExplain *s, char *const *stop, const IrValue **held)
 {
   g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
@@ -897,28 +654,29 @@ leads_to (const Search *s, char *const *stop, const IrValue **held)
 }
 
 static void
-explain_nothing (Search *s, char *const *stop)
+explain_nothing (IrExplain *s, char *const *stop)
 {
   const IrValue *held = NULL;
 
   if (leads_to (s, NULL, &held) && !leads_to (s, stop, &held) && held != NULL)
-    say (s, IR_GRADIENT_FROZEN, held->producer, 1,
-         "Every way from %s to %s goes through %s, which counts as constant.", s->by->name,
-         s->of->name, held->name);
+    ir_explain_say (s, IR_GRADIENT_FROZEN, held->producer, 1,
+                    "Every way from %s to %s goes through %s, which counts as constant.",
+                    s->by->name, s->of->name, held->name);
   else
-    say (s, IR_GRADIENT_NO_PATH, NULL, 1, "Nothing leads from %s to %s.", s->by->name, s->of->name);
+    ir_explain_say (s, IR_GRADIENT_NO_PATH, NULL, 1, "Nothing leads from %s to %s.", s->by->name,
+                    s->of->name);
 }
 
 static void
-explain_something (Search *s)
+explain_something (IrExplain *s)
 {
   IrTensorStats stats;
 
   find_stages (s);
-  if (!stats_of (s, s->gradient, &stats))
-    say (s, IR_GRADIENT_PLAIN, NULL, 0, "The derivative has no elements.");
+  if (!ir_explain_stats_of (s, s->gradient, &stats))
+    ir_explain_say (s, IR_GRADIENT_PLAIN, NULL, 0, "The derivative has no elements.");
   else if (stats.n_nan + stats.n_pos_inf + stats.n_neg_inf > 0)
-    explain_not_finite (s);
+    ir_explain_not_finite (s);
   else if (stats.n_zero == stats.n)
     explain_zero (s);
   else if (!explain_cancelled (s))
@@ -929,8 +687,9 @@ explain_something (Search *s)
         explain_tiny (s);
     }
   if (s->reason->text == NULL)
-    say (s, IR_GRADIENT_PLAIN, NULL, 0, "Nothing is remarkable: norm %.4g, %.0f %% zeros.",
-         stats.l2, 100.0 * stats.n_zero / stats.n);
+    ir_explain_say (s, IR_GRADIENT_PLAIN, NULL, 0,
+                    "Nothing is remarkable: norm %.4g, %.0f %% zeros.", stats.l2,
+                    100.0 * stats.n_zero / stats.n);
 }
 
 /**
@@ -954,7 +713,7 @@ ir_gradient_explain (const IrModel *model,
                      const IrValue *gradient,
                      char *const *stop)
 {
-  g_auto (Search) s = { .model = model, .run = run, .of = of, .by = by, .gradient = gradient };
+  g_auto (IrExplain) s = { .model = model, .run = run, .of = of, .by = by, .gradient = gradient };
   IrTensorStats stats;
 
   s.below = g_hash_table_new (NULL, NULL);
@@ -964,7 +723,7 @@ ir_gradient_explain (const IrModel *model,
   s.reason->sample = -1;
   find_below (&s);
   find_steps (&s);
-  s.reason->is_finite = !stats_of (&s, of, &stats) ||
+  s.reason->is_finite = !ir_explain_stats_of (&s, of, &stats) ||
                         stats.n_nan + stats.n_pos_inf + stats.n_neg_inf == 0;
   if (gradient == NULL)
     explain_nothing (&s, stop);

@@ -1,0 +1,249 @@
+/* What is not finite: the first such value in execution order that the derivative is computed from, and
+ * where the infinity began that it came from.
+ *
+ * Sources: pytorch#160016 and #143658 (what a first NaN must come with), jax#1052 (0 times infinity
+ * behind a choice). */
+#include "config.h"
+
+#include "core/op/op.h"
+#include "passes/debug/explain-private.h"
+
+#include <math.h>
+
+static void
+find_ancestors (const IrValue *value, GHashTable *nodes)
+{
+  g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
+
+  g_ptr_array_add (waiting, (gpointer) value);
+  while (waiting->len > 0)
+    {
+      const IrValue *one = g_ptr_array_steal_index_fast (waiting, waiting->len - 1);
+      if (one->producer == NULL || !g_hash_table_add (nodes, one->producer))
+        continue;
+      ir_node_for_each_input (one->producer, i, input)
+        g_ptr_array_add (waiting, input);
+    }
+}
+
+/* (nullable) The first value in execution order that has a NaN, or, with @infinite, an infinity that
+ * was computed */
+static const IrValue *
+first_not_finite (const IrExplain *s, GHashTable *nodes, gboolean infinite)
+{
+  guint n;
+  IrNode *const *order = ir_graph_order (s->model->main, &n);
+  IrTensorStats stats;
+
+  for (guint i = 0; i < n; i++)
+    for (guint k = 0; k < order[i]->n_outputs && g_hash_table_contains (nodes, order[i]); k++)
+      if (order[i]->outputs[k] != NULL && order[i]->n_inputs > 0 &&
+          ir_value_constant (order[i]->outputs[k]) == NULL &&
+          ir_explain_stats_of (s, order[i]->outputs[k], &stats) &&
+          (stats.n_nan > 0 || (infinite && stats.n_pos_inf + stats.n_neg_inf > 0)))
+        return order[i]->outputs[k];
+  return NULL;
+}
+
+/* (nullable) What has a NaN before any node: an input or a parameter */
+static const IrValue *
+given_nan (const IrExplain *s, GHashTable *nodes)
+{
+  GHashTableIter iter;
+  gpointer node;
+  IrTensorStats stats;
+
+  g_hash_table_iter_init (&iter, nodes);
+  while (g_hash_table_iter_next (&iter, &node, NULL))
+    ir_node_for_each_input ((const IrNode *) node, i, input)
+      if (input->producer == NULL && ir_explain_stats_of (s, input, &stats) && stats.n_nan > 0)
+        return input;
+  return NULL;
+}
+
+static gint64
+place_of (const IrTensor *tensor, gboolean infinite)
+{
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    {
+      double x = ir_tensor_get_double (tensor, i);
+      if (isnan (x) || (infinite && isinf (x)))
+        return (gint64) i;
+    }
+  return -1;
+}
+
+/* What was computed there: "0 · ∞", and so on, by the operands alone */
+static char *
+cause_of (const IrExplain *s, const IrNode *node, const IrTensor *out, gint64 at)
+{
+  g_autoptr (GString) operands = g_string_new (NULL);
+  guint n_zero = 0, n_infinite = 0, n = 0;
+
+  if (node->op == NULL || (node->op->flags & IR_OP_ELEMENTWISE) == 0)
+    {
+      IrTensorStats stats;
+      ir_node_for_each_input (node, i, input)
+        if (ir_explain_stats_of (s, input, &stats) && stats.n_neg_inf > 0)
+          return g_strdup_printf ("%s has %" G_GUINT64_FORMAT
+                                  " elements -inf: a row of nothing else is masked whole",
+                                  input->name, stats.n_neg_inf);
+      g_autofree char *range = ir_explain_range_of (s, ir_node_input (node, 0));
+      return g_strdup_printf ("its first input is %s", range);
+    }
+  ir_node_for_each_input (node, i, input)
+    {
+      const IrTensor *tensor = ir_explain_tensor_of (s, input);
+      if (tensor == NULL || ir_tensor_rank (tensor) > ir_tensor_rank (out) ||
+          !ir_dtype_is_float (ir_tensor_dtype (tensor)))
+        continue;
+      const double x = ir_explain_operand_at (out, tensor, at);
+      n_zero += x == 0;
+      n_infinite += isinf (x) != 0;
+      g_string_append_printf (operands, "%s%g", n++ > 0 ? ", " : "", x);
+    }
+  return g_strdup_printf ("%s of %s%s", node->op_type, operands->str,
+                          n_zero > 0 && n_infinite > 0 ? ", which is 0 times infinity"
+                          : n_zero > 1                 ? ", which is 0 by 0"
+                          : n_infinite > 1             ? ", which is infinity and infinity"
+                          : n_infinite == 0 && n_zero == 0 && n == 1
+                              ? ", where it is not defined or overflows"
+                              : "");
+}
+
+/* The node of the model as it was written that @node derives, or itself */
+static const IrNode *
+written_node (const IrExplain *s, const IrNode *node, gboolean *backward)
+{
+  for (guint i = 0; i < s->steps->len; i++)
+    if (ir_explain_is_made_in (s, s->steps->pdata[i], node))
+      {
+        *backward = TRUE;
+        return ir_model_node (s->model, ((const IrStep *) s->steps->pdata[i])->anchor);
+      }
+  *backward = FALSE;
+  return node;
+}
+
+/* (nullable) A choice that reads what @node gives: what was not chosen still has a slope */
+static const IrNode *
+choice_behind (const IrNode *node)
+{
+  for (guint k = 0; k < node->n_outputs; k++)
+    for (guint i = 0; node->outputs[k] != NULL && i < node->outputs[k]->n_uses; i++)
+      {
+        const IrNode *reader = ir_value_use (node->outputs[k], i).node;
+        if (reader != NULL && ir_explain_kind_of_block (reader) == IR_GRADIENT_MASKED &&
+            (reader->op->flags & IR_OP_ELEMENTWISE) != 0)
+          return reader;
+      }
+  return NULL;
+}
+
+static gboolean
+has_infinity (const IrExplain *s, const IrValue *value)
+{
+  IrTensorStats stats;
+
+  return value->producer != NULL && value->producer->n_inputs > 0 &&
+         ir_value_constant (value) == NULL && ir_explain_stats_of (s, value, &stats) &&
+         stats.n_pos_inf + stats.n_neg_inf > 0;
+}
+
+/* (nullable) The computed value in which the infinity began that an input of @node has */
+static const IrValue *
+where_infinite (const IrExplain *s, const IrNode *node)
+{
+  const IrValue *found = NULL;
+
+  for (gboolean more = TRUE; more;)
+    {
+      more = FALSE;
+      ir_node_for_each_input (node, i, input)
+        if (!more && has_infinity (s, input))
+          {
+            found = input;
+            more = TRUE;
+          }
+      node = more ? found->producer : node;
+    }
+  return found;
+}
+
+static gint64
+sample_of (const IrTensor *tensor, gint64 at)
+{
+  gint64 row = 1;
+
+  for (guint i = 1; i < ir_tensor_rank (tensor); i++)
+    row *= ir_tensor_dims (tensor)[i];
+  return ir_tensor_rank (tensor) > 0 ? at / row : -1;
+}
+
+/* A choice behind it does not help: 0 times a slope that is not finite is NaN. */
+static char *
+advice_for (const IrNode *node)
+{
+  const IrNode *choice = choice_behind (node);
+
+  if (choice == NULL)
+    return g_strdup ("");
+  g_autofree char *label = ir_node_label (node), *behind = ir_node_label (choice);
+  return g_strdup_printf (
+      " %s does not choose that element, but 0 times a slope that is not finite "
+      "is NaN: give %s a harmless input there, by a choice before it.",
+      behind, label);
+}
+
+static void
+say_first (IrExplain *s, const IrValue *first, gboolean infinite, double share, const char *then)
+{
+  const IrTensor *tensor = ir_explain_tensor_of (s, first);
+  const gint64 at = place_of (tensor, infinite);
+  gboolean backward = FALSE;
+  const IrNode *node = written_node (s, first->producer, &backward);
+  g_autofree char *label = ir_node_label (node), *cause = cause_of (s, first->producer, tensor, at);
+  g_autofree char *advice = advice_for (node),
+                  *range = ir_explain_range_of (s, ir_node_input (node, 0));
+
+  s->reason->sample = sample_of (tensor, at);
+  ir_explain_say (
+      s, IR_GRADIENT_NON_FINITE, node, share,
+      "The first %s is in %s %s, at element %" G_GINT64_FORMAT ": %s. The input of %s is %s.%s%s",
+      infinite ? "infinity" : "NaN", backward ? "the derivative of" : "what is computed by", label,
+      at, cause, label, range, then, advice);
+}
+
+void
+ir_explain_not_finite (IrExplain *s)
+{
+  g_autoptr (GHashTable) nodes = g_hash_table_new (NULL, NULL);
+  IrTensorStats stats;
+  gboolean backward;
+
+  find_ancestors (s->gradient, nodes);
+  const IrValue *given = given_nan (s, nodes);
+  if (given != NULL)
+    {
+      ir_explain_say (s, IR_GRADIENT_NON_FINITE, NULL, 1, "%s has NaN itself, before any node.",
+                      given->name);
+      return;
+    }
+  const gboolean is_nan = ir_explain_stats_of (s, s->gradient, &stats) && stats.n_nan > 0;
+  const double share = stats.n == 0
+                           ? 1
+                           : (double) (stats.n_nan + stats.n_pos_inf + stats.n_neg_inf) / stats.n;
+  const IrValue *first = first_not_finite (s, nodes, !is_nan);
+  const IrValue *origin = first != NULL ? where_infinite (s, first->producer) : NULL;
+  if (first == NULL)
+    return;
+  if (origin == NULL)
+    {
+      say_first (s, first, !is_nan, share, "");
+      return;
+    }
+  g_autofree char *label = ir_node_label (written_node (s, first->producer, &backward));
+  g_autofree char *then = g_strdup_printf (
+      " It becomes NaN in %s %s.", backward ? "the derivative of" : "what is computed by", label);
+  say_first (s, origin, TRUE, share, is_nan ? then : "");
+}

@@ -1,0 +1,27 @@
+/* What the parts of explain-gradient share: what is followed, and what is said. */
+#pragma once
+
+#include "core/exec/kernel/stats.h"
+#include "core/ir/history.h"
+#include "passes/debug/explain-gradient.h"
+
+typedef struct
+{
+  const IrModel *model;
+  IrRun *run;
+  const IrValue *of, *by, *gradient;
+  GHashTable *below; /* set of IrValue: @by, and what depends on it */
+  GPtrArray *steps;  /* of const IrStep: vjp, backwards */
+  IrGradientReason *reason;
+} IrExplain;
+
+const IrTensor *ir_explain_tensor_of (const IrExplain *s, const IrValue *value);
+gboolean ir_explain_stats_of (const IrExplain *s, const IrValue *value, IrTensorStats *stats);
+char *ir_explain_range_of (const IrExplain *s, const IrValue *value);
+void ir_explain_say (
+    IrExplain *s, IrGradientKind kind, const IrNode *node, double share, const char *format, ...)
+    G_GNUC_PRINTF (5, 6);
+gboolean ir_explain_is_made_in (const IrExplain *s, const IrStep *step, const IrNode *node);
+IrGradientKind ir_explain_kind_of_block (const IrNode *node);
+double ir_explain_operand_at (const IrTensor *out, const IrTensor *operand, gint64 at);
+void ir_explain_not_finite (IrExplain *s);

@@ -191,7 +191,7 @@ advice_for (const IrNode *node)
   g_autofree char *label = ir_node_label (node), *behind = ir_node_label (choice);
   return g_strdup_printf (
       " %s does not choose that element, but 0 times a slope that is not finite "
-      "is NaN: give %s a harmless input there, by a choice before it.",
+      "is NaN: the pass guard-where gives %s a harmless input there.",
       behind, label);
 }
 

@@ -200,6 +200,20 @@ def _():
     assert code == 2 and out == '' and 'no value "nix"' in err, err
 
 
+@test('guard-where takes the NaN of what a choice leaves out away, on both sides and once')
+def _():
+    for i, body in enumerate(('v = Mul (w, x)  s = Sqrt (v)  y = Where (c, s, w)', 'l = Log (w)  d = Not (c)  y = Where (d, x, l)',
+                              'v = Mul (w, k)  e = Exp (v)  d = Not (c)  y = Where (d, w, e)', 'q = Div (x, w)  y = Where (c, q, w)')):
+        path = model(f'guard{i}', 'g (float[4] x) => (float[4] y) <float[4] w = {1, 0, 0, 3}, bool[4] c = {1, 0, 0, 1}, '
+                                  f'float[4] k = {{1, 1, 1, 1}}> {{ {body} }}')
+        guarded, again = os.path.join(WORK, f'guarded{i}.onnxtxt'), os.path.join(WORK, 'again.onnxtxt')
+        assert irscope('optimize', path, '--pass', 'guard-where', '-o', guarded)[0] == 0
+        assert len(json_of('steps', guarded, '--pass', 'guard-where')['steps']) == 0
+        before, after = (json_of('grad', f, '--wrt', 'w', '--value', 'x=1') for f in (path, guarded))
+        assert after['gradients'][0]['nan'] == 0 and after['value'] == before['value'], (body, before, after)
+        assert before['gradients'][0]['nan'] > 0 or 'Exp' in body or 'Log' in body, (body, before)
+
+
 @test('what is printed is what the schemas say')
 def _():
     schema = json.load(open(os.path.join(ROOT, 'data/schema/grad.schema.json')))['properties']['explain']

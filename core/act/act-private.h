@@ -61,6 +61,7 @@ gboolean act_delete (IrActing *acting, GError **error);
 gboolean act_rename (IrActing *acting, GError **error);
 gboolean act_set (IrActing *acting, GError **error);
 gboolean act_unset (IrActing *acting, GError **error);
+gboolean act_mark_gradient (IrActing *acting, GError **error);
 
 /* -- values.c -- */
 gboolean act_rename_value (IrActing *acting, GError **error);

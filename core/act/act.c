@@ -45,6 +45,8 @@ static const IrAct rows[] = {
     "Sets attributes of the node: a number, text, a list as 1,2,3, or a tensor as float[2] {1,2}.", act_set },
   { "unset", "Remove Attribute", "NODE ATTR..", 2, ANY,
     "Removes attributes, which have their defaults then.", act_unset },
+  { "gradient", "Mark Gradient", "NODE HOW", 2, 2,
+    "Says how the node is derived: stop (its outputs count as constant), straight-through (as the identity) or plain.", act_mark_gradient },
   { "rename-value", "Rename Value", "VALUE NAME", 2, 2,
     "Gives the value a name; of inputs and outputs it is that of the model's interface.", act_rename_value },
   { "type", "Set Type", "VALUE TYPE", 2, 2,

@@ -3,6 +3,7 @@
 
 #include "core/act/act-private.h"
 #include "core/io/io.h"
+#include "core/ir/grad-mark.h"
 #include "core/op/op.h"
 
 #include <string.h>
@@ -749,6 +750,25 @@ act_unset (IrActing *acting, GError **error)
         return act_refuse (error, "%s is a graph of the node, which does not go alone", attr->name);
       ir_edit_unset_attr (acting->edit, node, attr->name);
     }
+  act_show_node (acting, node);
+  return TRUE;
+}
+
+gboolean
+act_mark_gradient (IrActing *acting, GError **error)
+{
+  IrNode *node = act_node (acting->model, acting->words[0], error);
+  IrGradMark mark = 0;
+
+  if (node == NULL)
+    return FALSE;
+  while (mark < IR_N_GRAD_MARKS && strcmp (ir_grad_mark_name (mark), acting->words[1]) != 0)
+    mark++;
+  if (mark == IR_N_GRAD_MARKS)
+    return act_misread (
+        error, "'%s' says nothing about a derivative; needs stop, straight-through or plain",
+        acting->words[1]);
+  ir_grad_set_mark (acting->edit, node, mark);
   act_show_node (acting, node);
   return TRUE;
 }

@@ -101,7 +101,8 @@ ir_grad_markdown (void)
       "*function* that adds nodes; through a copy of its function *body*; as *zero*, without nodes, "
       "where nothing depends on its inputs smoothly; or not at all (*opaque*), and why. What "
       "broadcasting repeated is summed. Where a function has two slopes, frameworks' choice is "
-      "taken.\n\n");
+      "taken. A node may be marked (`irscope edit FILE --do 'gradient NODE stop'`): *stop* lets nothing "
+      "back, *straight-through* derives it as the identity (Bengio et al. 2013).\n\n");
 
   for (guint id = 1; id < ir_op_n (); id++)
     {

@@ -13,9 +13,12 @@
 
 #include "core/grad/emit.h"
 #include "core/grad/grad.h"
+#include "core/ir/grad-mark.h"
 #include "core/ir/inline.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
+
+#include <string.h>
 
 #define MAX_NODES (200 * 1000) /* derivatives of derivatives grow fast; more is hostile */
 
@@ -178,7 +181,7 @@ reads_active (const IrReverse *reverse, const IrNode *node)
 static void
 activate (IrReverse *reverse, const IrNode *node)
 {
-  for (guint i = 0; i < node->n_outputs; i++)
+  for (guint i = 0; i < node->n_outputs && ir_grad_mark (node) != IR_GRAD_MARK_STOP; i++)
     if (node->outputs[i] != NULL && !g_hash_table_contains (reverse->held, node->outputs[i]))
       g_hash_table_add (reverse->active, node->outputs[i]);
 }
@@ -363,6 +366,25 @@ derive_body (const IrReverse *reverse, IrVjp *vjp, GError **error)
   return TRUE;
 }
 
+/* As if it were the identity of its first input. Source: Bengio, Leonard and Courville 2013, Estimating
+ * or Propagating Gradients Through Stochastic Neurons. */
+static gboolean
+pass_through (IrVjp *vjp, GError **error)
+{
+  const IrValue *x = ir_node_input (vjp->node, 0), *y = ir_node_output (vjp->node, 0);
+
+  if (x == NULL || y == NULL || vjp->dy[0] == NULL || x->type == NULL || y->type == NULL ||
+      x->type->rank != y->type->rank ||
+      memcmp (x->type->dims, y->type->dims, MAX (x->type->rank, 0) * sizeof *x->type->dims) != 0)
+    return ir_emit_fail (
+        vjp, error,
+        "it is marked straight-through, which needs a first input with the shape of "
+        "the first output");
+  if (vjp->wanted[0])
+    vjp->dx[0] = ir_emit_cast (vjp, vjp->dy[0], ir_value_dtype (x));
+  return TRUE;
+}
+
 static gboolean
 derive (const IrReverse *reverse, IrVjp *vjp, GError **error)
 {
@@ -371,6 +393,8 @@ derive (const IrReverse *reverse, IrVjp *vjp, GError **error)
   guint first_node = ir_edit_model (reverse->edit)->nodes->len;
   guint first_value = ir_edit_model (reverse->edit)->values->len;
 
+  if (ir_grad_mark (vjp->node) == IR_GRAD_MARK_STRAIGHT_THROUGH)
+    return pass_through (vjp, error);
   if ((call || (row != NULL && row->body)) && reverse->hooks.inline_body != NULL)
     {
       if (!derive_body (reverse, vjp, error))
@@ -431,7 +455,7 @@ derive_node (IrReverse *reverse, const IrNode *node, GError **error)
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL)
       any_dy |= (dy[i] = ir_reverse_gradient (reverse, node->outputs[i])) != NULL;
-  if (!any_dy)
+  if (!any_dy || ir_grad_mark (node) == IR_GRAD_MARK_STOP)
     return TRUE;
   vjp.dy = dy;
   vjp.dx = dx;

@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "core/grad/grad.h"
+#include "core/ir/grad-mark.h"
 #include "core/op/op.h"
 #include "passes/debug/explain-private.h"
 
@@ -623,7 +624,7 @@ explain_tiny (IrExplain *s)
 /* -- all -- */
 
 static gboolean
-leads_to (const IrExplain *s, char *const *stop, const IrValue **held)
+leads_to (const IrExplain *s, char *const *stop, gboolean marks, const IrValue **held)
 {
   g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
@@ -634,13 +635,14 @@ leads_to (const IrExplain *s, char *const *stop, const IrValue **held)
       const IrValue *value = g_ptr_array_steal_index_fast (waiting, waiting->len - 1);
       if (!g_hash_table_add (seen, (gpointer) value))
         continue;
-      if (value == s->of)
-        return TRUE;
-      if (stop != NULL && g_strv_contains ((const char *const *) stop, value->name))
+      if ((stop != NULL && g_strv_contains ((const char *const *) stop, value->name)) ||
+          (marks && value->producer != NULL && ir_grad_mark (value->producer) == IR_GRAD_MARK_STOP))
         {
           *held = value;
           continue;
         }
+      if (value == s->of)
+        return TRUE;
       for (guint i = 0; i < value->n_uses; i++)
         {
           const IrNode *reader = ir_value_use (value, i).node;
@@ -658,7 +660,7 @@ explain_nothing (IrExplain *s, char *const *stop)
 {
   const IrValue *held = NULL;
 
-  if (leads_to (s, NULL, &held) && !leads_to (s, stop, &held) && held != NULL)
+  if (leads_to (s, NULL, FALSE, &held) && !leads_to (s, stop, TRUE, &held) && held != NULL)
     ir_explain_say (s, IR_GRADIENT_FROZEN, held->producer, 1,
                     "Every way from %s to %s goes through %s, which counts as constant.",
                     s->by->name, s->of->name, held->name);

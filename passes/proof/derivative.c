@@ -9,6 +9,7 @@
  * Source: Griewank and Walther, Evaluating Derivatives, 3.3 (the identity of the two modes). */
 #include "config.h"
 
+#include "core/ir/grad-mark.h"
 #include "core/op/op.h"
 #include "passes/proof/proof-private.h"
 
@@ -292,6 +293,13 @@ ir_derivative_judge (IrProver *prover, const IrStep *step, IrProof *proof)
   if (judge.node == NULL)
     {
       say (&judge, proof, IR_VERDICT_SKIPPED, "the call that is derived has become its body");
+      return;
+    }
+  if (ir_grad_mark (judge.node) != IR_GRAD_MARK_PLAIN)
+    {
+      say (&judge, proof, IR_VERDICT_SKIPPED,
+           "it is marked %s: its derivative is not that of what it computes",
+           ir_grad_mark_name (ir_grad_mark (judge.node)));
       return;
     }
   if (!has_slopes (judge.node))

@@ -13,6 +13,7 @@
 
 #include "core/exec/lower/lower.h"
 #include "core/grad/grad.h"
+#include "core/ir/grad-mark.h"
 #include "core/op/op.h"
 #include "passes/rewrites/gradient.h"
 #include "passes/rule/rule.h"
@@ -220,6 +221,16 @@ add_readers (GPtrArray *waiting, const IrValue *value)
     }
 }
 
+static gboolean
+lets_nothing_back (const IrNode *node, const IrValue *output)
+{
+  const IrGradRow *row = node->op != NULL ? ir_grad_row (node->op) : NULL;
+
+  if (ir_grad_mark (node) != IR_GRAD_MARK_PLAIN)
+    return ir_grad_mark (node) == IR_GRAD_MARK_STOP;
+  return (row != NULL && row->zero) || !is_float (output);
+}
+
 /* The nodes that @of is computed from. */
 static GHashTable *
 sources_of (const IrValue *of)
@@ -259,14 +270,13 @@ ir_gradient_end (const IrValue *value, const IrValue *of, const IrNode **node)
   while (waiting->len > 0)
     {
       const IrNode *reader = g_ptr_array_steal_index (waiting, 0);
-      const IrGradRow *row = reader->op != NULL ? ir_grad_row (reader->op) : NULL;
       if (!g_hash_table_contains (sources, reader) || !g_hash_table_add (seen, (gpointer) reader))
         continue;
       for (guint i = 0; i < reader->n_outputs; i++)
         if (reader->outputs[i] != NULL)
           {
             reached |= reader->outputs[i] == of;
-            if (end == NULL && ((row != NULL && row->zero) || !is_float (reader->outputs[i])))
+            if (end == NULL && lets_nothing_back (reader, reader->outputs[i]))
               end = reader;
             add_readers (waiting, reader->outputs[i]);
           }
@@ -277,7 +287,8 @@ ir_gradient_end (const IrValue *value, const IrValue *of, const IrNode **node)
                             of->name);
   g_autofree char *label = ir_node_label (end);
   return g_strdup_printf ("The path ends at %s: %s.", label,
-                          is_float (end->outputs[0])
+                          ir_grad_mark (end) == IR_GRAD_MARK_STOP ? "it is marked stop"
+                          : is_float (end->outputs[0])
                               ? "it is constant almost everywhere"
                               : "what it gives is not floating-point, so nothing comes back");
 }

@@ -200,6 +200,28 @@ def _():
     assert code == 2 and out == '' and 'no value "nix"' in err, err
 
 
+@test('a node marked stop or straight-through is derived so, in a file that was written too, and --explain says it')
+def _():
+    plain = model('round', 'g (float[3] x) => (float[3] y) <float[3] w = {1.2, -2.3, 3}> { [r] q = Round (w)  [m] y = Mul (q, x) }')
+    for mark, kind, norm in (('straight-through', 'plain', 3 ** 0.5), ('plain', 'no-path', 0), ('stop', 'frozen', 0)):
+        for ending in ('onnx', 'onnxtxt', 'json'):
+            marked = os.path.join(WORK, f'{mark}.{ending}')
+            assert irscope('edit', plain, '--do', f'gradient r {mark}', '-o', marked)[0] == 0
+            got = json_of('grad', marked, '--explain', 'w', '--value', 'x=1')
+            assert got['explain']['kind'] == kind and abs(got['gradients'][0]['norm'] - norm) < 1e-6, (mark, ending, got)
+    stopped = os.path.join(WORK, 'stopped.onnx')
+    assert irscope('edit', plain, '--do', 'gradient r straight-through', '--do', 'gradient m stop', '-o', stopped)[0] == 0
+    got = json_of('grad', stopped, '--explain', 'w')['explain']
+    assert got['kind'] == 'frozen' and got['node'] == 'm', got
+    wide = model('wide', 'g (float[2,3] x) => (float[2] y) <int64[1] a = {1}> { [s] y = ReduceSum <keepdims = 0> (x, a) }')
+    narrow = os.path.join(WORK, 'narrow.onnx')
+    assert irscope('edit', wide, '--do', 'gradient s straight-through', '-o', narrow)[0] == 0
+    code, out, err = irscope('grad', narrow, '--wrt', 'inputs')
+    assert code == 2 and out == '' and 's (ReduceSum)' in err and 'straight-through' in err, err
+    code, out, err = irscope('edit', plain, '--do', 'gradient r no', '-o', narrow)
+    assert code == 2 and 'needs stop, straight-through or plain' in err, err
+
+
 @test('guard-where takes the NaN of what a choice leaves out away, on both sides and once')
 def _():
     for i, body in enumerate(('v = Mul (w, x)  s = Sqrt (v)  y = Where (c, s, w)', 'l = Log (w)  d = Not (c)  y = Where (d, x, l)',

@@ -132,6 +132,36 @@ test_scores (void)
   g_assert_false (ir_scoreboard_is_spike (board, IR_SCORE_FLOPS, 3));
 }
 
+/* A breakpoint at a node stops at every step that has changed it, whatever else the step did. */
+static void
+test_every_touched_node (void)
+{
+  g_autoptr (IrModel) model = optimized (NULL);
+  g_autoptr (IrTrial) trial = trial_of (model);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrScoreboard) board = ir_scoreboard_new (trial, NULL, NULL, &error);
+  guint n_tried = 0;
+
+  for (guint i = 1; i <= ir_history_n_steps (model); i++)
+    {
+      const IrStep *step = ir_history_step (model, i);
+      for (guint k = 0; k < step->n_records; k++)
+        {
+          const IrRecord *record = ir_history_record (model, step->first_record + k);
+          if (record->kind != IR_RECORD_NODE_STATE)
+            continue;
+          g_autofree char *text = g_strdup_printf ("node=#%u", record->subject);
+          g_autoptr (GPtrArray)
+              list = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_breakpoint_free);
+          const IrBreakpoint *hit;
+          g_ptr_array_add (list, ir_breakpoint_parse (text, NULL));
+          g_assert_cmpuint (ir_breakpoints_run (list, model, board, i - 1, TRUE, &hit), ==, i);
+          n_tried++;
+        }
+    }
+  g_assert_cmpuint (n_tried, >=, 4);
+}
+
 /* -- peaks -- */
 
 static const char *const peak_texts[] = {
@@ -326,6 +356,7 @@ main (int argc, char **argv)
   g_test_add_func ("/breakpoint/texts are read or refused with a reason", test_texts);
   g_test_add_func ("/breakpoint/runs stop at the nearest step, forth and back", test_runs);
   g_test_add_func ("/breakpoint/a node is found by its id", test_node);
+  g_test_add_func ("/breakpoint/every node that a step changes is met", test_every_touched_node);
   g_test_add_func ("/scoreboard/every step has its costs, rises are spikes", test_scores);
   g_test_add_data_func ("/scoreboard/peaks are those of a copy of the step: convolutions",
                         peak_texts[0], test_peaks);

@@ -304,6 +304,12 @@ test_refusals (void)
       "g (float[2,4,5] x, float[s] scale, float[4] bias) => (float[2,4,5] y) "
       "{ [norm] y = GroupNormalization <num_groups = 2> (x, scale, bias) }",
       0, "norm (GroupNormalization): cannot be upgraded to opset 21: *whether its scale is for*" },
+    { "<ir_version: 8, opset_import: [\"\" : 18]>\n"
+      "g (float[2,k,5] x, float[1] scale, float[1] bias) => (float[2,k,5] y) "
+      "{ [norm] y = GroupNormalization <num_groups = 1> (x, scale, bias) }",
+      0, "norm (GroupNormalization): cannot be upgraded to opset 21: *number of its channels*" },
+    { OLD ("9", "(? x) => (? y, ? z) { [drop] y, m = Dropout (x)  z = Identity (m) }"), 0,
+      "drop (Dropout): cannot be upgraded to opset 10: *its mask is used*" },
     { OLD ("11", "(float[n,k,4] x) => (float[n,k,4] y) { [top] y = Softmax <axis: int = 1> (x) }"),
       13, "top (Softmax): cannot be upgraded to opset 13: *upgrade to 14 or later*" },
     { OLD ("11", "(float[2] x) => (float[2] y) { [bare] y = Softmax () }"), 0,

@@ -121,6 +121,26 @@ test_ghosts_above (void)
   g_assert_cmpint (second->feeds, ==, 0);
 }
 
+/* Who stands outside is named, wherever it stands among those who read the value. */
+static void
+test_intruder_anywhere (void)
+{
+  static const char *const bodies[] = {
+    ", float[n,4,5,4] z) { c = Conv (x, W)  z = Neg (c)  y = BatchNormalization (c, S, T, M, V) }",
+    ", float[n,4,5,4] z) { c = Conv (x, W)  y = BatchNormalization (c, S, T, M, V)  z = Neg (c) }",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (bodies); i++)
+    {
+      g_auto (IrWhy) why = { 0 };
+      g_autofree char *text = g_strconcat (CONV_BN, bodies[i], NULL);
+      g_autoptr (IrModel) model = test_model (text);
+
+      ask (text, "fold-conv-bn", "fold-conv-bn", "y", &why);
+      g_assert_cmpuint (why.intruder, ==, ir_graph_find_value (model->main, "z")->producer->id);
+    }
+}
+
 static void
 test_all_rules (void)
 {
@@ -263,6 +283,7 @@ main (int argc, char **argv)
   g_test_add_func ("/why/a node that was taken is looked at before", test_removed);
   g_test_add_func ("/why/what fits, what does not and what is missing is marked", test_marks);
   g_test_add_func ("/why/what a missing node would take is missing with it", test_ghosts_above);
+  g_test_add_func ("/why/who reads what would go is named, first or last", test_intruder_anywhere);
   g_test_add_func ("/why/a rule that fits is tried before its pass runs", test_tries);
   g_test_add_func ("/why/all rules of a node are compared", test_all_rules);
   g_test_add_func ("/why/unknown rules and nodes are refused", test_unknown);

@@ -204,6 +204,9 @@ static const Recipe recipes[] = {
   { "SVMClassifier", "f4x2",
     "coefficients=1,-1 rho=0.5 prob_a=-2 prob_b=0.1 support_vectors=1,2,3,4 "
     "vectors_per_class=1,1 classlabels_strings=a,b" },
+  { "SVMClassifier", "f4x2",
+    "coefficients=1,-1,0.5,2,1,-2 rho=0,1,2 prob_a=-2,-1,-0.5 prob_b=0.1,0,0.2 support_vectors=1,2,3,4,5,6 "
+    "vectors_per_class=1,1,1 classlabels_ints=0,1,2" },
   { "SVMClassifier", "f4x2", "coefficients=1,-1,2,3 rho=0.5 classlabels_strings=a,b" },
   { "SVMRegressor", "f4x2",
     "coefficients=1,-1 rho=0.5 support_vectors=1,2,3,4 n_supports=2 kernel_type=POLY "

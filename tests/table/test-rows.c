@@ -104,13 +104,18 @@ test_rows_found (void)
 static void
 test_names_of_slots (void)
 {
-  const IrOp *clip = ir_op_by_id (IR_OP_CLIP), *concat = ir_op_by_id (IR_OP_CONCAT);
+  const IrOp *clip = ir_op_by_id (IR_OP_CLIP), *concat = ir_op_by_id (IR_OP_CONCAT),
+             *loop = ir_op_by_id (IR_OP_LOOP);
+  g_autofree char *carried = ir_op_input_name (loop, 2);
+  g_autofree char *second = ir_op_input_name (loop, 3);
   g_autofree char *min = ir_op_input_name (clip, 1);
   g_autofree char *beyond = ir_op_input_name (clip, 3);
   g_autofree char *third = ir_op_input_name (concat, 2);
   g_assert_cmpstr (min, ==, "min");
   g_assert_cmpstr (beyond, ==, "input 3");
   g_assert_cmpstr (third, ==, "inputs 2");
+  g_assert_cmpstr (carried, ==, "v_initial 0");
+  g_assert_cmpstr (second, ==, "v_initial 1");
 }
 
 static void

@@ -320,6 +320,9 @@ static const struct
   { "split-slices", SHARED ("(x, low, two, one)", "(x, two, last, one)") },
   { "split-slices", SHARED ("(x, low, two, one)", "(x, two, big, two)") },
   { "split-slices", SHARED ("(x, low, two, one, two)", "(x, two, big, one)") },
+  { "fold-constants",
+    "(float[n,4] x) => (float[n,4] y) { a = Constant <value = float[4] {0.5, 1, -2, 3}> ()  i = Constant <value = "
+    "int64 {1}> ()  b = Neg (a)  s = SequenceConstruct (a, b)  c = SequenceAt (s, i)  y = Add (x, c) }" },
   { "split-slices",
     "(float[2,3] x) => (float[1,3] y, float[1,3] z) { l = Constant <value = int64[1] {0}> ()  p = Constant "
     "<value = int64[1] {1}> ()  q = Constant <value = int64[1] {2}> ()  y = ReduceSum (x, l)  z = Slice (x, "

@@ -263,10 +263,11 @@ def measure(folder, name, test, n_numbers):
 class Hunt:
   """Holds mutations against tests; the tests that noticed most per second come first."""
 
-  def __init__(self, tests, measured, numbers, budget):
+  def __init__(self, tests, measured, numbers, budget, noticed):
     self.tests, self.budget, self.numbers = tests, budget, numbers
+    self.noticed = noticed.data  # item: [mutations that it noticed, seconds]
     self.base = {n: m for n, m in measured.items() if n in tests and m["status"] == 0}
-    self.kills, self.spent, self.lock = collections.Counter(), collections.Counter(), threading.Lock()
+    self.lock = threading.Lock()
     self.beside = collections.defaultdict(set)  # numbers of the same function, for what is newer than a measurement
     for key, number in numbers.items():
       self.beside[key.split(":")[0].split(" ", 1)[1]].add(number)
@@ -294,8 +295,11 @@ class Hunt:
         part, seconds = [*part, case[0]], seconds + case[1]
       if part:
         found.append((seconds, name, choose(self.tests[name], part), f"{name} {part[0]}"))
+    def worth(item):
+      kills, spent = self.noticed.get(item[3], (0, 0))
+      return (kills + 1) / (spent + item[0] + 0.05)
     with self.lock:
-      return sorted(found, key=lambda f: -(self.kills[f[3]] + 1) / (self.spent[f[3]] + f[0] + 0.05))
+      return sorted(found, key=worth, reverse=True)
 
   def one(self, key):
     spent, items = 0.0, self.items(key)
@@ -309,8 +313,8 @@ class Hunt:
         if status in (0, 77) or (status is not None and not BUSY.match(name)):
           break
       with self.lock:
-        self.spent[label] += seconds
-        self.kills[label] += status not in (0, 77)
+        kills, before = self.noticed.get(label, (0, 0))
+        self.noticed[label] = [kills + (status not in (0, 77)), before + seconds]
       if status not in (0, 77):
         return {"outcome": "caught", "by": label, "how": "time" if status in (None, -signal.SIGXCPU) else status,
                 "tests": tried + 1, "seconds": spent}
@@ -397,7 +401,8 @@ def main():
       stale = [n for n, t in tests.items() if measured.data.get(n, {}).get("hash") != t["hash"]
                or measured.data[n]["status"] not in (0, 77)]
       list(pool.map(again, sorted(stale, key=lambda n: not tests[n]["cases"])))
-    hunt = Hunt(tests, measured.data, numbers, args.budget)
+    noticed = Kept(folder, "noticed.json")
+    hunt = Hunt(tests, measured.data, numbers, args.budget, noticed)
     todo = [p.key for p in drawn if p.key not in dropped and
             (results.data.get(p.key, {}).get("outcome") not in (None, "caught") if args.again else p.key not in results.data)]
     random.Random(args.seed).shuffle(todo)
@@ -406,6 +411,8 @@ def main():
       for done in concurrent.futures.as_completed(started):
         results.data[started[done]] = done.result()
         results.save()
+        with hunt.lock:
+          noticed.save()
         print(f"{started[done]}: {done.result()}", flush=True)
   return 1 if report(drawn, dropped, results.data) else 0
 

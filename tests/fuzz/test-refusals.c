@@ -1,6 +1,6 @@
 /* Every operator on random inputs that fit, while one allocation, or one primitive of oneDNN, after the other is refused: the
  * result is that of before, or an error says what was missing; without primitives it is that of before. And a CPU kernel
- * that does not refuse its node beforehand leaves some of them to no other. */
+ * that does not refuse its node beforehand leaves less than half of them to the reference. */
 #include "config.h"
 
 #include "core/op/infer.h"
@@ -10,9 +10,22 @@
 #include <math.h>
 #include <string.h>
 
-#define TRIALS 40 /* of an operator */
+#ifdef __SANITIZE_ADDRESS__
+#define TRIALS 12 /* of an operator */
+#else
+#define TRIALS 40
+#endif
 #define MOST   60 /* refusals of each kind in a run */
 #define SIZE   4
+
+const char *__asan_default_options (void);
+
+/* Kernels ask for absurd amounts of memory on purpose, and live with getting none. */
+const char *
+__asan_default_options (void)
+{
+  return "allocator_may_return_null=1";
+}
 
 typedef struct
 {
@@ -151,6 +164,18 @@ try_case (Case *c, const IrBackend *backend)
   return own;
 }
 
+/* Random inputs are hardly ever what these kernels are for, which only a run knows. */
+static gboolean
+takes_few (const IrOp *op)
+{
+  static const char *const names[] = {
+    "Min", "Max",  "Sum",    "LayerNormalization",  "SimplifiedLayerNormalization",
+    "Pad", "Mean", "Resize", "GroupQueryAttention", NULL
+  };
+
+  return g_strv_contains (names, op->name);
+}
+
 static void
 test_op (gconstpointer data)
 {
@@ -173,7 +198,7 @@ test_op (gconstpointer data)
       n_own += takes && own;
     }
   g_test_message ("%u of %u that the CPU kernel takes are its own", n_own, n_taken);
-  g_assert_true (n_taken == 0 || n_own > 0);
+  g_assert_cmpuint ((takes_few (op) ? 8 : 2) * n_own, >=, n_taken);
 }
 
 int

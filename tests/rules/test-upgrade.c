@@ -5,6 +5,7 @@
 
 #include "core/exec/eval/conformance.h"
 #include "passes/rewrites/upgrade.h"
+#include "tests/fuzz/idioms.h"
 #include "tests/rules/pass-test.h"
 
 #include <glib/gstdio.h>
@@ -274,6 +275,55 @@ test_empty_softmax (void)
     }
 }
 
+/* Each old form is written in the form of every later opset: the text is read without a problem, and gives the same. */
+static void
+test_every_target (void)
+{
+  const IrPass *pass = ir_pass_find (IR_PASS_UPGRADE_OPSET);
+  g_autoptr (GPtrArray) idioms = idioms_new ();
+  guint n_compared = 0;
+
+  for (guint i = 0; i < idioms->len; i++)
+    {
+      const Idiom *idiom = idioms->pdata[i];
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GRand) rand = g_rand_new_with_seed (i);
+      g_autoptr (IrModel) before = idiom->pass == pass ? idiom_read (idiom->text, &error) : NULL;
+      if (before == NULL)
+        continue;
+      test_model_randomize (before, rand);
+      g_autoptr (GHashTable) inputs = test_inputs (before, rand, FALSE);
+      IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+      g_autoptr (IrRun) left = ir_model_run (before, inputs, &options, NULL, NULL);
+      for (gint64 opset = ir_model_opset (before, "") + 1; opset <= IR_OPSET_NEWEST; opset++)
+        {
+          g_autoptr (IrModel) model = ir_model_clone (before);
+          g_autoptr (GPtrArray) problems = ir_problems_new ();
+          g_autoptr (GError) refusal = NULL;
+          IrPipelineResult result;
+          if (!upgrade (model, opset, &result, &refusal))
+            continue;
+          g_autofree char *text = ir_text_write (model);
+          g_autoptr (IrModel) again = ir_text_read (text, -1, problems, &error);
+          g_assert_no_error (error);
+          g_autoptr (IrEdit) edit = ir_edit_new_import (again);
+          ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+          if (ir_problems_count (problems, IR_SEVERITY_ERROR) > 0)
+            g_error ("%s\n%s", text, ((const IrProblem *) problems->pdata[0])->message);
+          if (left == NULL)
+            continue;
+          g_autoptr (IrRun) right = ir_model_run (model, inputs, &options, NULL, &error);
+          g_assert_no_error (error);
+          g_autofree char *difference = test_compare (before, left, model, right, 1e-6);
+          if (difference != NULL)
+            g_error ("opset %d: %s\n%s", (int) opset, difference, text);
+          n_compared++;
+        }
+    }
+  g_test_message ("%u compared", n_compared);
+  g_assert_cmpuint (n_compared, >, 300);
+}
+
 /* -- refusals -- */
 
 static void
@@ -343,6 +393,7 @@ main (int argc, char **argv)
   g_test_add_func ("/upgrade/each step is proven exact", test_proof);
   g_test_add_func ("/upgrade/the proof of an import runs every node", test_proof_of_import);
   g_test_add_func ("/upgrade/nodes change as far as the target needs", test_target);
+  g_test_add_func ("/upgrade/every old form is right in every later opset", test_every_target);
   g_test_add_func ("/upgrade/initializers of old files stay constant", test_initializers);
   g_test_add_func ("/upgrade/functions are upgraded with their own imports", test_functions);
   g_test_add_func ("/upgrade/a softmax of nothing stays one", test_empty_softmax);

@@ -307,6 +307,27 @@ vary_count (Variant *v)
     }
 }
 
+/* A form that a later opset has changed: what it has and lacks is another. */
+static void
+vary_old (Variant *v, guint opset)
+{
+  v->opset = opset;
+  try_variant (v);
+  vary_count (v);
+  for (guint i = 0; i < v->n_inputs; i++)
+    {
+      Input kept = v->inputs[i];
+      v->inputs[i] = (Input){ .dtype = NULL };
+      try_variant (v);
+      v->inputs[i] = kept;
+      v->inputs[i].constant = kept.end > 0 && !kept.constant;
+      try_variant (v);
+      v->inputs[i] = kept;
+    }
+  for (const IrAttrSpec *spec = v->op->attrs; spec != NULL && spec->name != NULL; spec++)
+    vary_attr (v, spec);
+}
+
 static gboolean
 is_standard (const IrOp *op)
 {
@@ -325,6 +346,8 @@ vary (Variant *v)
         v->opset = old[i];
         try_variant (v);
       }
+  for (const IrAdapt *adapt = v->op->adapt; adapt->below != 0; adapt++)
+    vary_old (v, (guint) adapt->below - 1);
   v->opset = LATEST;
   for (guint i = 0; i < v->n_inputs; i++)
     vary_input (v, i);

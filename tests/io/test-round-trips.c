@@ -83,6 +83,46 @@ test_attributes (void)
   g_assert_null (node->inputs[1]);
 }
 
+/* A type and a tensor have as many axes as may be; with one more there is a problem. */
+static void
+test_most_axes (void)
+{
+  for (guint more = 0; more < 2; more++)
+    {
+      g_autoptr (GString) ones = g_string_new ("1"), names = g_string_new ("a0");
+      for (guint i = 1; i < IR_MAX_RANK + more; i++)
+        {
+          g_string_append (ones, ",1");
+          g_string_append_printf (names, ",a%u", i);
+        }
+      g_autofree char *text = g_strdup_printf (
+          "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[%s] x, sparse_tensor(float[%s]) z) => (float[%s] y) "
+          "<float[%s] w = {2}> { y = Mul (x, w) }\n",
+          names->str, names->str, names->str, ones->str);
+      g_autoptr (GPtrArray) problems = ir_problems_new ();
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrModel) model = ir_text_read (text, -1, problems, &error);
+      if (more > 0)
+        {
+          g_assert_true (error != NULL || ir_problems_count (problems, IR_SEVERITY_ERROR) > 0);
+          continue;
+        }
+      g_assert_no_error (error);
+      test_assert_no_errors (problems);
+      const IrValue *x = ir_graph_find_value (model->main, "x"),
+                    *w = ir_graph_find_value (model->main, "w");
+      g_assert_cmpint (x->type->rank, ==, IR_MAX_RANK);
+      g_assert_cmpuint (ir_tensor_rank (w->initializer), ==, IR_MAX_RANK);
+      IrModel *(*const ways[]) (IrModel *) = { test_through_text, test_through_onnx,
+                                               test_through_json };
+      for (guint i = 0; i < G_N_ELEMENTS (ways); i++)
+        {
+          g_autoptr (IrModel) again = ways[i](model);
+          test_assert_same (model, again);
+        }
+    }
+}
+
 static void
 test_graph (void)
 {
@@ -356,6 +396,7 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/io/round trip/constants stay constant in old files", test_old_inputs);
   g_test_add_func ("/io/round trip/attributes keep their values", test_attributes);
+  g_test_add_func ("/io/round trip/there are as many axes as may be", test_most_axes);
   g_test_add_func ("/io/round trip/subgraphs capture and functions stay", test_graph);
   g_test_add_func ("/io/round trip/extreme elements stay", test_extremes);
   g_test_add_func ("/io/round trip/weights may lie at odd offsets", test_odd_offsets);

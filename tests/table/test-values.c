@@ -269,6 +269,52 @@ test_mel_weights (void)
       "0 0 0 1 0 0 0.5 0.5 0 0 1 0 0 0.666666687 0.333333343 0 0.333333343 0.666666687 0 0 1 0 0 0.75 0 0 0.5 0 0 0.25 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
 }
 
+/* As many axes as there may be, and one more. */
+static void
+test_most_axes (void)
+{
+  for (guint more = 0; more < 2; more++)
+    {
+      g_autoptr (GString) ones = g_string_new ("1");
+      for (guint i = 1; i < IR_MAX_RANK + more; i++)
+        g_string_append (ones, ",1");
+      g_autofree char *dims = g_strdup_printf ("s = Constant <value_ints = [%s]> ()", ones->str);
+      g_autofree char *type = g_strdup_printf ("float[%s]", ones->str);
+      static const char *const nodes[] = { "y = Reshape (x, s)", "y = Expand (x, s)",
+                                           "y = Tile (z, s)",
+                                           "y = ConstantOfShape <value = float[1] {3}> (s)" };
+      for (guint i = 0; i < G_N_ELEMENTS (nodes); i++)
+        {
+          g_autofree char *body = g_strdup_printf (
+              "%s  x = Constant <value_floats = [3.0]> ()  "
+              "%s  %s",
+              dims, i == 2 && more == 0 ? "z = Reshape (x, s)" : "z = Identity (x)", nodes[i]);
+          if (more == 0)
+            assert_values (17, body, type, "3");
+          else
+            assert_fails (17, body, "");
+        }
+    }
+}
+
+/* The largest number may stand anywhere: powers of it would be infinite. */
+static void
+test_softmax_of_large (void)
+{
+  static const char *const ops[] = { "Softmax", "LogSoftmax" };
+  static const char *const lists[] = { "1000.0, 0.0, 0.0", "0.0, 1000.0, 0.0", "0.0, 0.0, 1000.0" };
+  static const char *const wanted[2][3] = { { "1 0 0", "0 1 0", "0 0 1" },
+                                            { "0 -1000 -1000", "-1000 0 -1000", "-1000 -1000 0" } };
+
+  for (guint op = 0; op < 2; op++)
+    for (guint i = 0; i < 3; i++)
+      {
+        g_autofree char *body = g_strdup_printf (
+            "x = Constant <value_floats = [%s]> ()  y = %s (x)", lists[i], ops[op]);
+        assert_values (17, body, "float[3]", wanted[op][i]);
+      }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -286,6 +332,8 @@ main (int argc, char **argv)
   TEST ("empty tensors are handled", test_empty);
   TEST ("old opsets line up an axis", test_old_broadcasting);
   TEST ("padding repeats as its mode says", test_padding_modes);
+  TEST ("there are as many axes as may be", test_most_axes);
+  TEST ("large numbers of a softmax do not overflow", test_softmax_of_large);
   TEST ("of equal elements the first comes first", test_ties);
   return g_test_run ();
 }

@@ -79,6 +79,39 @@ test_operators (void)
     }
 }
 
+/* A node has as many inputs as are given, or as its operator needs; those that are not given yet are empty. */
+static void
+test_inputs_of_new_nodes (void)
+{
+  guint n_added = 0;
+
+  for (guint i = 1; i < ir_op_n (); i++)
+    {
+      const IrOp *op = ir_op_by_id ((IrOpId) i);
+      const char *const x[] = { "x", "x" };
+      g_autoptr (IrModel) model = read_net ();
+
+      if (op->start != NULL || (op->domain != NULL && op->domain[0] != '\0'))
+        continue;
+      for (guint n = 0; n <= 2 && (op->in.max < 0 || (int) n <= op->in.max); n++)
+        {
+          const char *words[] = { "add", op->name, n > 0 ? x[0] : NULL, n > 1 ? x[1] : NULL, NULL };
+          g_autoptr (IrEdit) edit = ir_edit_new (model);
+          g_auto (IrActDone) done = { 0 };
+          g_autoptr (GError) error = NULL;
+
+          if (!ir_act_do (edit, words, &done, NULL, &error))
+            continue; /* what is given does not fit */
+          const IrNode *node = ir_model_node (model, g_array_index (done.nodes, IrNodeId, 0));
+          g_assert_cmpuint (node->n_inputs, ==, MAX (n, ir_op_least_inputs (op)));
+          for (guint k = 0; k < node->n_inputs; k++)
+            g_assert_true ((node->inputs[k] != NULL) == (k < n));
+          n_added++;
+        }
+    }
+  g_assert_cmpuint (n_added, >, 150);
+}
+
 /* What is copied can be read, takes what the nodes read, and gives what nothing of them reads. */
 static void
 test_copy (void)
@@ -141,6 +174,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/act/an input takes what fits it", test_fits);
   g_test_add_func ("/act/operators take what fits them", test_operators);
+  g_test_add_func ("/act/a new node has the inputs that it needs", test_inputs_of_new_nodes);
   g_test_add_func ("/act/nodes are copied as text", test_copy);
   g_test_add_func ("/act/boxes move with their lines", test_move);
   return g_test_run ();

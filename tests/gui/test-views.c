@@ -5,6 +5,7 @@
 #include "core/ir/dump.h"
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
+#include "views/properties/editing.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
@@ -832,6 +833,22 @@ test_properties (void)
   close_view (&fixture);
 }
 
+static void
+test_attr_text (void)
+{
+  static const float values[] = { 0.001f, 1e-5f, 1.0f / 3, 16777217, 1e-45f, -0.0f, INFINITY };
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    {
+      float value = values[i];
+      const IrAttr attr = { .kind = IR_ATTR_FLOAT, .n = 1, .floats = &value };
+      g_autofree char *text = ir_editing_attr_text (&attr);
+
+      g_assert_true ((float) g_ascii_strtod (text, NULL) == value);
+      g_assert_cmpuint (strlen (text), <=, i < 2 ? 5 : 14);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -852,6 +869,7 @@ main (int argc, char **argv)
   g_test_add_func ("/steps/a hundred thousand of them are few rows", test_many_steps);
   g_test_add_func ("/schedule/is as wide as its pane", test_schedule);
   g_test_add_func ("/properties/shows every node", test_properties);
+  g_test_add_func ("/properties/numbers have the digits that they need", test_attr_text);
   g_test_add_func ("/memory/the budget gives the focus back", test_budget_gives_focus_back);
   g_test_add_func ("/graph/nodes are found at once", test_find_node);
   g_test_add_func ("/steps/a menu gives the focus back", test_menu_gives_focus_back);

@@ -42,7 +42,7 @@ struct _IrGraphView
   GtkLabel *caption_title, *caption_text;
   GtkPopoverMenu *menu;
   guint shown_from, shown_to; /* the steps whose changes were flown to */
-  guint shown_serial;         /* of the picture that was flown to */
+  IrSceneMarks *shown_marks;  /* (nullable) that were flown to */
   gconstpointer shown_before; /* the other side that was flown to; may be gone */
 };
 
@@ -586,12 +586,13 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
       update_caption (self);
       tell_caption (self);
       if (frame != NULL && (frame->from != self->shown_from || frame->to != self->shown_to ||
-                            (frame->marks != NULL && frame->serial != self->shown_serial) ||
+                            (frame->marks != NULL && frame->marks != self->shown_marks) ||
                             (frame->foreign && frame->before != self->shown_before)))
         {
           self->shown_from = frame->from;
           self->shown_to = frame->to;
-          self->shown_serial = frame->serial;
+          g_clear_pointer (&self->shown_marks, ir_scene_marks_unref);
+          self->shown_marks = frame->marks != NULL ? ir_scene_marks_ref (frame->marks) : NULL;
           self->shown_before = frame->foreign ? frame->before : NULL;
           show_place (self);
         }
@@ -621,7 +622,11 @@ ir_graph_view_focus_content (IrView *view)
   IrGraphView *self = IR_GRAPH_VIEW (view);
 
   if (g_strcmp0 (gtk_stack_get_visible_child_name (self->stack), "empty") == 0)
-    gtk_widget_child_focus (gtk_stack_get_visible_child (self->stack), GTK_DIR_TAB_FORWARD);
+    {
+      /* its first button; from one that has the focus it would go on to the next */
+      if (gtk_widget_get_focus_child (gtk_stack_get_visible_child (self->stack)) == NULL)
+        gtk_widget_child_focus (gtk_stack_get_visible_child (self->stack), GTK_DIR_TAB_FORWARD);
+    }
   else
     gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
 }
@@ -886,6 +891,7 @@ ir_graph_view_dispose (GObject *object)
   if (self->menu != NULL)
     gtk_widget_unparent (GTK_WIDGET (self->menu));
   self->menu = NULL;
+  g_clear_pointer (&self->shown_marks, ir_scene_marks_unref);
   G_OBJECT_CLASS (ir_graph_view_parent_class)->dispose (object);
 }
 

@@ -88,6 +88,19 @@ ir_editing_row (IrSession *session,
   return row;
 }
 
+/* 0.001, not 0.00100000005: as few digits as read back as the same number. */
+static const char *
+shortest (char number[static G_ASCII_DTOSTR_BUF_SIZE], float value)
+{
+  static const char *const formats[] = { "%.6g", "%.7g", "%.8g", "%.9g" };
+  guint i = 0;
+
+  do
+    g_ascii_formatd (number, G_ASCII_DTOSTR_BUF_SIZE, formats[i], value);
+  while (++i < G_N_ELEMENTS (formats) && (float) g_ascii_strtod (number, NULL) != value);
+  return number;
+}
+
 /* As "set" takes it. */
 char *
 ir_editing_attr_text (const IrAttr *attr)
@@ -108,7 +121,7 @@ ir_editing_attr_text (const IrAttr *attr)
       if (attr->kind == IR_ATTR_INT || attr->kind == IR_ATTR_INTS)
         g_string_append_printf (text, "%" G_GINT64_FORMAT, attr->ints[i]);
       else if (attr->kind == IR_ATTR_FLOAT || attr->kind == IR_ATTR_FLOATS)
-        g_string_append (text, g_ascii_formatd (number, sizeof number, "%.9g", attr->floats[i]));
+        g_string_append (text, shortest (number, attr->floats[i]));
       else
         return NULL;
     }

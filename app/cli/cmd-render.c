@@ -34,7 +34,7 @@ typedef struct
   gboolean dark, high_contrast, constants, flat, left_to_right, wrap, cycle;
   gdouble zoom;
   double scale;
-  char **fold, **beside, **only, **highlight, **colour;
+  char **fold, **open, **beside, **only, **highlight, **colour;
   char *enter, *overlay, *overlay_file, *overlay_scale;
   gint kept;
 } Options;
@@ -92,6 +92,8 @@ static const CliOption render_options[] = {
     "Only the branch or body of NODE (its first; NODE/then_branch: that one), or of the function that "
     "it calls",
     "NODE[/BODY]" },
+  { "open", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, open),
+    "Draw the body of the function that NODE calls in its place", "NODE" },
   { "beside", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, beside),
     "Draw the branches or the body of NODE beside the picture", "NODE" },
   { "only", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, only),
@@ -214,6 +216,29 @@ root_of (const IrModel *model, const char *text, GError **error)
 }
 
 static gboolean
+open_calls (IrLook *look, const IrModel *model, char *const *names, GError **error)
+{
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      const IrNode *node = cli_find_node (model, names[i], error);
+      g_autofree char *fold = NULL;
+
+      if (node == NULL)
+        return FALSE;
+      if (node->op != NULL || ir_scene_node_body (node, 0) == NULL)
+        {
+          g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                       "--open %s: needs a node that calls a function of the model", names[i]);
+          return FALSE;
+        }
+      fold = g_strdup_printf (IR_SCENE_CALL_FOLD "node:%u", node->id);
+      if (!g_hash_table_contains (look->calls, fold))
+        ir_look_toggle_call (look, model, fold);
+    }
+  return TRUE;
+}
+
+static gboolean
 add_beside (IrLook *look, const IrModel *model, char *const *names, GError **error)
 {
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
@@ -222,10 +247,13 @@ add_beside (IrLook *look, const IrModel *model, char *const *names, GError **err
 
       if (node == NULL)
         return FALSE;
-      if (ir_scene_node_body (node, 0) == NULL || node->op == NULL)
+      if (ir_scene_node_body (node, 0) == NULL)
         {
-          g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                       "--beside %s: needs a node with branches or a body", names[i]);
+          g_set_error (
+              error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+              "--beside %s: needs a node with branches or a body, or one that calls a function of "
+              "the model",
+              names[i]);
           return FALSE;
         }
       g_hash_table_add (look->beside, g_strdup_printf ("node:%u", node->id));
@@ -321,7 +349,8 @@ look_of (const Options *options, const IrModel *model, GError **error)
                (options->wrap ? IR_SHOW_COLUMNS : 0);
   if (options->enter != NULL && (look->root = root_of (model, options->enter, error)) == NULL)
     return NULL;
-  if (!add_beside (look, model, options->beside, error) || !add_rules (look, options, error) ||
+  if (!open_calls (look, model, options->open, error) ||
+      !add_beside (look, model, options->beside, error) || !add_rules (look, options, error) ||
       !choose_overlay (look, options, error))
     return NULL;
   return g_steal_pointer (&look);
@@ -749,6 +778,7 @@ check_look_options (const Options *options, const char *view, GError **error)
 {
   const char *option = strcmp (view, "graph") == 0     ? NULL
                        : options->enter != NULL        ? "--enter"
+                       : options->open != NULL         ? "--open"
                        : options->beside != NULL       ? "--beside"
                        : options->only != NULL         ? "--only"
                        : options->highlight != NULL    ? "--highlight"

@@ -78,6 +78,12 @@ guint scene_draft_port (const GArray *ports, guint64 port);
 char *scene_type_text (const IrValue *value);       /* figures.c */
 char *scene_constant_figure (const IrValue *value); /* figures.c */
 
+static inline gboolean
+scene_holds_graph (const IrAttr *attr)
+{
+  return attr->kind == IR_ATTR_GRAPH || attr->kind == IR_ATTR_GRAPHS;
+}
+
 /* -- what folds are called (fold-keys.c) -- */
 #define SCENE_SCOPE_FOLD  "scope:"
 #define SCENE_REPEAT_FOLD "repeat:"
@@ -90,6 +96,7 @@ IrSceneState scene_find_sides (
 guint64 scene_graph_key (const IrDiff *diff, const IrGraph *graph, gboolean later);
 char *scene_scope_fold (guint64 graph, const char *scope, gsize length);
 char *scene_node_fold (guint64 key);
+char *scene_call_fold (guint64 key);
 
 void scene_add_brackets (IrScene *scene, const IrDiff *diff); /* (brackets.c) of its descents */
 /* -- parts that are drawn by themselves (regions.c) -- */
@@ -98,6 +105,11 @@ typedef struct _SceneRegions SceneRegions;
 SceneRegions *scene_regions_new (const IrModel *model, const IrSceneOptions *options);
 void scene_regions_free (SceneRegions *self);
 const IrGraph *scene_regions_root (const SceneRegions *self); /* (nullable) */
+/* The node that owns @graph, or the call where the function is drawn. (nullable) */
+const IrNode *scene_graph_owner (const SceneRegions *self, const IrGraph *graph);
+gboolean scene_is_call (const SceneRegions *self,
+                        const IrNode *node); /* of a function of the model */
+gboolean scene_is_open_call (const SceneRegions *self, const IrNode *node);
 gboolean scene_is_beside (const SceneRegions *self, const IrNode *owner, guint64 key);
 const IrGraph *scene_region_of (const SceneRegions *self,
                                 const IrDiff *diff,

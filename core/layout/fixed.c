@@ -36,7 +36,7 @@ scene_find_fixed (GHashTable *fixed, const IrModel *model)
       const IrGraph *graph = ir_model_graph (model, id);
       guint n;
 
-      if (graph == NULL || graph->state != IR_STATE_LIVE || graph->kind == IR_GRAPH_FUNCTION)
+      if (graph == NULL || graph->state != IR_STATE_LIVE)
         continue;
       IrNode *const *order = ir_graph_order (graph, &n);
       for (guint i = 0; i < n; i++)

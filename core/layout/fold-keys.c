@@ -1,7 +1,7 @@
 /* What folds are called: "node:7" is a node with subgraphs, "scope:a/b" a scope of the main graph,
  * "scope:123456789abcdef0:a/b" one of a subgraph, where the digits are the subgraph's place: the
  * node that owns it, and the attribute. "repeat:a/layers." are its copies with numbers behind,
- * "shape:7" the arithmetic on shapes around node 7. Nodes that two models share have one name. */
+ * "shape:7" the arithmetic on shapes around node 7, "call:node:7" the body of what node 7 calls. Nodes that two models share have one name. */
 #include "config.h"
 
 #include "core/layout/draft-private.h"
@@ -66,12 +66,14 @@ scene_find_sides (
   return state_of (row->kind);
 }
 
-/* The place of a subgraph; 0: the main graph. */
+/* The place of a subgraph, or a function; 0: the main graph. */
 guint64
 scene_graph_key (const IrDiff *diff, const IrGraph *graph, gboolean later)
 {
   const IrNode *a, *b, *owner;
 
+  if (graph->kind == IR_GRAPH_FUNCTION && graph->function != NULL)
+    return scene_hash_text (graph->function->name, scene_hash_text (graph->function->domain, 1));
   if (graph->kind != IR_GRAPH_SUBGRAPH)
     return 0;
   owner = ir_model_node (graph->model, graph->owner);
@@ -81,8 +83,7 @@ scene_graph_key (const IrDiff *diff, const IrGraph *graph, gboolean later)
   /* Subgraphs of one node are told apart by their attribute. */
   for (guint i = 0; i < owner->n_attrs; i++)
     for (guint k = 0; k < owner->attrs[i]->n; k++)
-      if ((owner->attrs[i]->kind == IR_ATTR_GRAPH || owner->attrs[i]->kind == IR_ATTR_GRAPHS) &&
-          owner->attrs[i]->graphs[k] == graph->id)
+      if (scene_holds_graph (owner->attrs[i]) && owner->attrs[i]->graphs[k] == graph->id)
         return scene_hash_text (owner->attrs[i]->name, scene_node_key (diff, a, b) * 31 + k);
   return graph->id;
 }
@@ -99,6 +100,12 @@ char *
 scene_node_fold (guint64 key)
 {
   return g_strdup_printf ("node:%" G_GUINT64_FORMAT, key);
+}
+
+char *
+scene_call_fold (guint64 key)
+{
+  return g_strdup_printf (IR_SCENE_CALL_FOLD "node:%" G_GUINT64_FORMAT, key);
 }
 
 /* -- what is around a node -- */
@@ -127,8 +134,8 @@ add_shape (GPtrArray *keys, const IrDiff *diff, const IrNode *node)
   g_autoptr (GHashTable) shapes = NULL;
   gpointer root;
 
-  if (ir_node_output (node, 0) == NULL || (dtype != IR_DTYPE_INT64 && dtype != IR_DTYPE_INT32 &&
-                                           dtype != IR_DTYPE_BOOL))
+  if (ir_node_output (node, 0) == NULL ||
+      (dtype != IR_DTYPE_INT64 && dtype != IR_DTYPE_INT32 && dtype != IR_DTYPE_BOOL))
     return;
   shapes = scene_shapes_new (diff, node->graph->model);
   root = g_hash_table_lookup (shapes, node);

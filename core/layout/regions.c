@@ -9,12 +9,6 @@
 
 #include <string.h>
 
-static gboolean
-holds_graph (const IrAttr *attr)
-{
-  return attr->kind == IR_ATTR_GRAPH || attr->kind == IR_ATTR_GRAPHS;
-}
-
 /**
  * ir_scene_graph_root:
  * @graph: a graph
@@ -30,7 +24,7 @@ ir_scene_graph_root (const IrGraph *graph)
     return g_strdup_printf ("function:%s:%s", graph->function->domain, graph->function->name);
   owner = graph->kind == IR_GRAPH_SUBGRAPH ? ir_model_live_node (graph->model, graph->owner) : NULL;
   for (guint i = 0; owner != NULL && i < owner->n_attrs; i++)
-    for (guint k = 0; holds_graph (owner->attrs[i]) && k < owner->attrs[i]->n; k++)
+    for (guint k = 0; scene_holds_graph (owner->attrs[i]) && k < owner->attrs[i]->n; k++)
       if (owner->attrs[i]->graphs[k] == graph->id)
         return owner->attrs[i]->n > 1
                    ? g_strdup_printf ("node:%u/%s.%u", owner->id, owner->attrs[i]->name, k)
@@ -76,7 +70,7 @@ const IrGraph *
 ir_scene_node_body (const IrNode *node, guint index)
 {
   for (guint i = 0; i < node->n_attrs; i++)
-    for (guint k = 0; holds_graph (node->attrs[i]) && k < node->attrs[i]->n; k++)
+    for (guint k = 0; scene_holds_graph (node->attrs[i]) && k < node->attrs[i]->n; k++)
       if (index-- == 0)
         return ir_model_graph (node->graph->model, node->attrs[i]->graphs[k]);
   return index == 0 && node->op == NULL ? ir_model_find_function (node->graph->model, node->domain,
@@ -88,9 +82,103 @@ ir_scene_node_body (const IrNode *node, guint index)
 
 struct _SceneRegions
 {
-  const IrGraph *root; /* (nullable) the main graph */
-  GHashTable *beside;  /* (nullable) */
+  const IrGraph *root;   /* (nullable) the main graph */
+  GHashTable *beside;    /* (nullable) */
+  GHashTable *functions; /* (nullable) "domain name overload" -> IrGraph: none are in the model */
+  GHashTable *callers;   /* (nullable) IrGraph -> IrNode: where bodies of functions are drawn */
+  GHashTable *open;      /* (nullable) set of fold keys of calls */
 };
+
+/* -- functions of the model -- */
+
+static char *
+function_name (const char *domain, const char *name, const char *overload)
+{
+  return g_strjoin (" ", domain, name, overload != NULL ? overload : "", NULL);
+}
+
+static void
+index_functions (SceneRegions *self, const IrModel *model)
+{
+  for (guint id = 1; id < model->graphs->len; id++)
+    {
+      const IrGraph *graph = ir_model_graph (model, id);
+
+      if (graph == NULL || graph->state != IR_STATE_LIVE || graph->kind != IR_GRAPH_FUNCTION ||
+          graph->function == NULL)
+        continue;
+      if (self->functions == NULL)
+        self->functions = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      g_hash_table_insert (
+          self->functions,
+          function_name (graph->function->domain, graph->function->name, graph->function->overload),
+          (gpointer) graph);
+    }
+}
+
+static const IrGraph *
+called (const SceneRegions *self, const IrNode *node)
+{
+  g_autofree char *name = NULL;
+
+  if (self->functions == NULL || node->op != NULL)
+    return NULL;
+  name = function_name (node->domain, node->op_type, node->overload);
+  return g_hash_table_lookup (self->functions, name);
+}
+
+gboolean
+scene_is_call (const SceneRegions *self, const IrNode *node)
+{
+  return called (self, node) != NULL;
+}
+
+static gboolean
+holds_key (GHashTable *keys, char *key)
+{
+  g_autofree char *owned = key;
+
+  return keys != NULL && g_hash_table_contains (keys, owned);
+}
+
+/* The first call that is open, or whose body stands beside. A node has its id as key: calls of an
+ * earlier model of another history stay closed. */
+static void
+find_callers (SceneRegions *self, const IrModel *model, const IrSceneOptions *options)
+{
+  self->callers = g_hash_table_new (NULL, NULL);
+  for (guint id = 1; id < model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_live_node (model, id);
+      const IrGraph *body = node != NULL ? called (self, node) : NULL;
+
+      if (body != NULL && body != node->graph && !g_hash_table_contains (self->callers, body) &&
+          (holds_key (options->calls, scene_call_fold (id)) ||
+           holds_key (options->beside, scene_node_fold (id))))
+        g_hash_table_insert (self->callers, (gpointer) body, (gpointer) node);
+    }
+}
+
+const IrNode *
+scene_graph_owner (const SceneRegions *self, const IrGraph *graph)
+{
+  if (graph->kind == IR_GRAPH_SUBGRAPH)
+    return ir_model_live_node (graph->model, graph->owner);
+  return graph->kind == IR_GRAPH_FUNCTION && graph != self->root && self->callers != NULL
+             ? g_hash_table_lookup (self->callers, graph)
+             : NULL;
+}
+
+gboolean
+scene_is_open_call (const SceneRegions *self, const IrNode *node)
+{
+  const IrGraph *body = self->callers != NULL ? called (self, node) : NULL;
+
+  return body != NULL && body != self->root && g_hash_table_lookup (self->callers, body) == node &&
+         holds_key (self->open, scene_call_fold (node->id));
+}
+
+/* -- the parts -- */
 
 SceneRegions *
 scene_regions_new (const IrModel *model, const IrSceneOptions *options)
@@ -99,12 +187,20 @@ scene_regions_new (const IrModel *model, const IrSceneOptions *options)
 
   self->root = ir_scene_find_root (model, options->root);
   self->beside = options->beside;
+  self->open = options->calls;
+  index_functions (self, model);
+  if (self->functions != NULL &&
+      ((options->calls != NULL && g_hash_table_size (options->calls) > 0) ||
+       (self->beside != NULL && g_hash_table_size (self->beside) > 0)))
+    find_callers (self, model, options);
   return self;
 }
 
 void
 scene_regions_free (SceneRegions *self)
 {
+  g_clear_pointer (&self->functions, g_hash_table_unref);
+  g_clear_pointer (&self->callers, g_hash_table_unref);
   g_free (self);
 }
 

@@ -147,8 +147,7 @@ static gboolean
 has_subgraphs (const IrNode *node)
 {
   for (guint i = 0; i < node->n_attrs; i++)
-    if ((node->attrs[i]->kind == IR_ATTR_GRAPH || node->attrs[i]->kind == IR_ATTR_GRAPHS) &&
-        node->attrs[i]->n > 0)
+    if (scene_holds_graph (node->attrs[i]) && node->attrs[i]->n > 0)
       return TRUE;
   return FALSE;
 }
@@ -254,11 +253,13 @@ end_of_node (Collect *c, const IrNode *node, gboolean later)
       end = place.item;
       count_in_fold (c, end, state, b);
     }
-  else if (has_subgraphs (b ? b : a))
+  else if (has_subgraphs (b ? b : a) || scene_is_open_call (regions (c, b != NULL), b ? b : a))
     {
-      g_autofree char *fold = scene_node_fold (key);
       const IrNode *node_shown = b ? b : a;
-      if (is_folded (c, fold) || scene_is_beside (regions (c, b != NULL), node_shown, key))
+      const gboolean open_call = !has_subgraphs (node_shown);
+      g_autofree char *fold = open_call ? scene_call_fold (key) : scene_node_fold (key);
+      if (!open_call &&
+          (is_folded (c, fold) || scene_is_beside (regions (c, b != NULL), node_shown, key)))
         {
           end = add_item (c, (SceneItem){ .kind = IR_SCENE_FOLD,
                                           .state = state,
@@ -292,7 +293,10 @@ end_of_node (Collect *c, const IrNode *node, gboolean later)
                                     .b = b,
                                     .group = place.group,
                                     .key = key,
-                                    .title = g_strdup ((b ? b : a)->op_type) });
+                                    .title = g_strdup ((b ? b : a)->op_type),
+                                    .fold = scene_is_call (regions (c, b != NULL), b ? b : a)
+                                                ? scene_call_fold (key)
+                                                : NULL });
   if (end != NO_END)
     add_cost (c, end, b);
   if (a != NULL)
@@ -309,8 +313,7 @@ graph_title (const IrGraph *graph, const IrNode *owner)
 {
   for (guint i = 0; i < owner->n_attrs; i++)
     for (guint k = 0; k < owner->attrs[i]->n; k++)
-      if ((owner->attrs[i]->kind == IR_ATTR_GRAPH || owner->attrs[i]->kind == IR_ATTR_GRAPHS) &&
-          owner->attrs[i]->graphs[k] == graph->id)
+      if (scene_holds_graph (owner->attrs[i]) && owner->attrs[i]->graphs[k] == graph->id)
         return owner->attrs[i]->name;
   return graph->name;
 }
@@ -327,6 +330,8 @@ stands_beside (const Collect *c, const IrNode *owner, gboolean later)
 static char *
 beside_title (const IrGraph *graph, const IrNode *owner)
 {
+  if (graph->kind == IR_GRAPH_FUNCTION && owner->name[0] == '\0')
+    return g_strdup (graph_title (graph, owner));
   return g_strdup_printf ("%s \302\267 %s", owner->name[0] != '\0' ? owner->name : owner->op_type,
                           graph_title (graph, owner));
 }
@@ -360,7 +365,7 @@ place_of_graph (Collect *c, const IrGraph *graph, gboolean later)
 
   if (known != NULL)
     return *known;
-  owner = graph->kind == IR_GRAPH_SUBGRAPH ? ir_model_live_node (graph->model, graph->owner) : NULL;
+  owner = scene_graph_owner (regions (c, later), graph);
   if (graph == scene_regions_root (regions (c, later)) ||
       (graph->kind == IR_GRAPH_MAIN && scene_regions_root (regions (c, later)) == NULL))
     return *remember_place (c, graph, place);
@@ -375,6 +380,8 @@ place_of_graph (Collect *c, const IrGraph *graph, gboolean later)
         place.hidden = TRUE;
       else if (end >= 0 && !stands_beside (c, owner, later))
         place.item = end;
+      else if (end < 0 && graph->kind == IR_GRAPH_FUNCTION)
+        place.group = -1 - end; /* it says already what is called */
       else
         {
           const gboolean beside = end >= 0;
@@ -814,7 +821,8 @@ collect_model (Collect *c, const IrModel *model, gboolean later)
       const IrGraph *graph = ir_model_graph (model, id);
       guint n;
       if (graph == NULL || graph->state != IR_STATE_LIVE ||
-          (graph->kind == IR_GRAPH_FUNCTION && graph != scene_regions_root (regions (c, later))))
+          (graph->kind == IR_GRAPH_FUNCTION && graph != scene_regions_root (regions (c, later)) &&
+           scene_graph_owner (regions (c, later), graph) == NULL))
         continue;
       collect_pills (c, graph, later, FALSE);
       IrNode *const *order = ir_graph_order (graph, &n);

@@ -396,7 +396,7 @@ measure_item (const Build *build, Look *look, const SceneItem *item)
   gboolean round = is_pill (item);
   double width = ir_scene_measure (scene, item->title,
                                    round ? IR_SCENE_TEXT_PILL : IR_SCENE_TEXT_TITLE) +
-                 (item->kind == IR_SCENE_FOLD ? CHEVRON : 0) + BADGE * n_badges (look, item);
+                 (item->fold != NULL ? CHEVRON : 0) + BADGE * n_badges (look, item);
 
   for (guint i = 0; i < look->body->len; i++)
     {
@@ -654,8 +654,8 @@ add_node_texts (
     Build *build, gint32 index, const IrSceneBox *box, const SceneItem *item, const Look *look)
 {
   double inner = box->width - 2 * PAD;
-  g_autofree char *shown = item->kind == IR_SCENE_FOLD ? chevron (item->title, FALSE)
-                                                       : g_strdup (item->title);
+  g_autofree char *shown = item->fold != NULL ? chevron (item->title, FALSE)
+                                              : g_strdup (item->title);
   IrSceneText text = { .style = IR_SCENE_TEXT_TITLE,
                        .box = index,
                        .on_header = TRUE,
@@ -880,7 +880,7 @@ add_labels (Build *build)
       double drop = from != NULL ? ir_layout_box_drop (build->scene->layout, (guint) link->from)
                                  : 0;
       double below = drop <= MAX_DROP ? drop : 0;
-      if (from != NULL && from->fold != NULL)
+      if (from != NULL && from->kind == IR_SCENE_FOLD)
         below = MAX (below, STACK);
       IrSceneText text = { .style = IR_SCENE_TEXT_LABEL,
                            .state = GPOINTER_TO_INT (g_hash_table_lookup (states, &net)) - 1,

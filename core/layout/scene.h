@@ -19,6 +19,10 @@ G_BEGIN_DECLS
 /* Before the fold key of a node: its graphs stand beside the picture. */
 #define IR_SCENE_BESIDE_FOLD "beside:"
 
+/* Before that of a node that calls a function of the model: its body stands in its place. A function has
+ * one body, which is drawn once: in one of its calls. */
+#define IR_SCENE_CALL_FOLD "call:"
+
 typedef struct _IrScene IrScene;
 
 typedef enum
@@ -119,6 +123,13 @@ typedef struct
   guint first_text, n_texts;
 } IrSceneBox;
 
+/* Whether it is a group, or a call, that can be opened. */
+static inline gboolean
+ir_scene_box_is_closed (const IrSceneBox *box)
+{
+  return box->fold != NULL && box->kind != IR_SCENE_CLUSTER;
+}
+
 typedef struct
 {
   IrSceneTextStyle style;
@@ -208,6 +219,7 @@ typedef struct
   gboolean wrapped;        /* what would be a hairline stands in columns; from top to bottom only */
   IrLayoutDirection direction;
   GHashTable *folded; /* (nullable): set of fold keys that are closed */
+  GHashTable *calls;  /* (nullable): set of fold keys of calls that are open */
   GHashTable *beside; /* (nullable): set of fold keys of nodes whose graphs stand beside */
   const char *root;   /* (nullable): the graph that is drawn, as ir_scene_graph_root() calls it */
   IrSceneNodeFunc is_drawn; /* (nullable): other nodes are left out */

@@ -177,6 +177,7 @@ view_json (const IrKeptView *view, const IrModel *model)
   add_keys (json, "folded", view->look->folded);
   add_keys (json, "automatic", view->look->automatic);
   add_keys (json, "beside", view->look->beside);
+  add_keys (json, "calls", view->look->calls);
   add_nodes (json, "nodes", view->look->nodes, model);
   if (view->look->root != NULL)
     cJSON_AddStringToObject (json, "root", view->look->root);
@@ -323,6 +324,7 @@ read_view (const cJSON *json, const IrModel *model)
   read_keys (look->folded, json, "folded");
   read_keys (look->automatic, json, "automatic");
   read_keys (look->beside, json, "beside");
+  read_keys (look->calls, json, "calls");
   if (cJSON_IsArray (cJSON_GetObjectItemCaseSensitive (json, "nodes")))
     {
       look->nodes = g_hash_table_new (NULL, NULL);

@@ -35,6 +35,7 @@ ir_look_new (void)
   look->folded = new_keys ();
   look->automatic = new_keys ();
   look->beside = new_keys ();
+  look->calls = new_keys ();
   look->rules = g_array_new (FALSE, FALSE, sizeof (IrLookRule));
   g_array_set_clear_func (look->rules, clear_rule);
   return look;
@@ -52,6 +53,7 @@ ir_look_free (IrLook *look)
   g_hash_table_unref (look->folded);
   g_hash_table_unref (look->automatic);
   g_hash_table_unref (look->beside);
+  g_hash_table_unref (look->calls);
   g_clear_pointer (&look->nodes, g_hash_table_unref);
   g_array_unref (look->rules);
   g_free (look->root);
@@ -98,6 +100,7 @@ ir_look_copy (const IrLook *look)
   copy_keys (copy->folded, look->folded);
   copy_keys (copy->automatic, look->automatic);
   copy_keys (copy->beside, look->beside);
+  copy_keys (copy->calls, look->calls);
   copy->nodes = look->nodes != NULL ? copy_ids (look->nodes) : NULL;
   copy->root = g_strdup (look->root);
   copy->overlay = g_strdup (look->overlay);
@@ -109,6 +112,46 @@ ir_look_copy (const IrLook *look)
       ir_look_add_rule (copy, rule->query, rule->effect, rule->colour);
     }
   return copy;
+}
+
+/* The node that the key of a call is of. (nullable) */
+static const IrNode *
+caller (const IrModel *model, const char *fold)
+{
+  guint64 id;
+
+  return g_str_has_prefix (fold, IR_SCENE_CALL_FOLD "node:") &&
+                 g_ascii_string_to_unsigned (fold + strlen (IR_SCENE_CALL_FOLD "node:"), 10, 1,
+                                             G_MAXUINT32, &id, NULL)
+             ? ir_model_live_node (model, (IrNodeId) id)
+             : NULL;
+}
+
+static gboolean
+calls_the_same (gpointer key, gpointer value, gpointer data)
+{
+  const IrNode *one = data, *other = caller (one->graph->model, key);
+
+  return other != NULL && ir_scene_node_body (other, 0) == ir_scene_node_body (one, 0);
+}
+
+/**
+ * ir_look_toggle_call:
+ * @look: a look
+ * @model: that is drawn
+ * @fold: of a node that calls a function of @model, from a box of its scene
+ *
+ * Opens it in its place, or closes it again. A function is drawn once: where it was open, it is closed.
+ */
+void
+ir_look_toggle_call (IrLook *look, const IrModel *model, const char *fold)
+{
+  const IrNode *node = caller (model, fold);
+
+  if (g_hash_table_remove (look->calls, fold) || node == NULL)
+    return;
+  g_hash_table_foreach_remove (look->calls, calls_the_same, (gpointer) node);
+  g_hash_table_add (look->calls, g_strdup (fold));
 }
 
 /**
@@ -237,7 +280,8 @@ guint64
 ir_look_shape (const IrLook *look)
 {
   guint64 shape = hash_keys (look->folded) * 31 + hash_keys (look->automatic) * 7 +
-                  hash_keys (look->beside) * 13 + (guint64) look->show;
+                  hash_keys (look->beside) * 13 + hash_keys (look->calls) * 17 +
+                  (guint64) look->show;
 
   if (look->root != NULL)
     shape += hash_text (look->root) * 17;
@@ -433,6 +477,7 @@ ir_look_draw (const IrLook *look,
     .wrapped = (look->show & IR_SHOW_COLUMNS) != 0,
     .direction = look->show & IR_SHOW_SIDEWAYS ? IR_LAYOUT_LEFT_TO_RIGHT : IR_LAYOUT_TOP_TO_BOTTOM,
     .folded = subject->closed,
+    .calls = look->calls,
     .beside = look->beside,
     .root = look->root,
     .is_drawn = has_filter (look) ? is_drawn : NULL,

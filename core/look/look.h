@@ -41,6 +41,7 @@ typedef struct
   IrShow show;
   GHashTable *folded;    /* set of fold keys: closed by hand */
   GHashTable *automatic; /* set of fold keys: closed unless something in them is to be seen */
+  GHashTable *calls;     /* set of fold keys of calls of functions: open */
   GHashTable *beside;    /* set of fold keys of nodes: their graphs stand beside the picture */
   GHashTable *nodes;     /* (nullable) set of node ids: nothing else is drawn */
   char *root;            /* (nullable) the graph that was entered: see ir_scene_graph_root() */
@@ -58,6 +59,7 @@ gboolean ir_look_remove_rule (IrLook *look, guint index);
 const char *ir_rule_effect_name (IrRuleEffect effect);
 const char *ir_rule_colour_name (guint colour);
 guint ir_rule_colour_find (const char *name);
+void ir_look_toggle_call (IrLook *look, const IrModel *model, const char *fold);
 guint64 ir_look_shape (const IrLook *look);
 
 /* What is drawn by a look. */

@@ -103,6 +103,65 @@ def _():
         assert code == 2 and needle in err, f'{arguments}: {code} {err}'
 
 
+FUNCTIONS = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+g (float[n,4] x) => (float[n,4] y)
+{
+  a = local.Block <alpha = 0.5> (x)
+  b = Relu (a)
+  c = local.Block <alpha = 0.25> (b)
+  d = local.Outer (c)
+  y = Add (d, x)
+}
+<domain: "local", opset_import: ["" : 17]>
+Block <alpha> (x) => (y)
+{
+  k = Constant <value = float {2.0}> ()
+  t = Mul (x, k)
+  u = LeakyRelu <alpha: float = @alpha> (t)
+  y = Add (u, x)
+}
+<domain: "local", opset_import: ["" : 17, "local" : 1]>
+Outer (x) => (y)
+{
+  s = Sigmoid (x)
+  y = local.Block <alpha = 0.1> (s)
+}
+"""
+
+
+@test('the body of a function is drawn where it is called, beside, or alone; once')
+def _():
+    source = place('functions.onnxtxt')
+    with open(source, 'w') as file:
+        file.write(FUNCTIONS)
+
+    def drawn(*arguments):
+        code, _, err = render(source, '-o', place('functions.svg'), *arguments)
+        assert code == 0, err
+        with open(place('functions.svg')) as file:
+            text = file.read()
+        return [len(re.findall(f'>{word}<', text)) for word in ('LeakyRelu', 'Sigmoid', '▾ Block', '▸ Block')]
+
+    assert drawn() == [0, 0, 0, 2]
+    assert drawn('--open', '#1') == [1, 0, 1, 1]
+    assert drawn('--open', '#1', '--open', '#3') == [1, 0, 1, 1]  # the last one that was opened
+    assert drawn('--open', '#4') == [0, 1, 0, 3]
+    assert drawn('--beside', '#1') == [1, 0, 1, 2]
+    assert drawn('--enter', '#1') == [1, 0, 0, 0]
+    assert drawn('--enter', '#4', '--open', '#1')[1] == 1
+    inner = next(n for n in range(6, 20) if render(source, '-o', place('x.svg'), '--open', f'#{n}')[0] == 0)
+    assert drawn('--open', '#4', '--open', f'#{inner}') == [1, 1, 1, 2]
+    assert drawn('--open', '#1', '--pass', 'eliminate-identity', '--diff', '0:0') == [1, 0, 1, 1]
+    code, _, err = render(source, '-o', place('x.svg'), '--open', '#2')
+    assert code == 2 and 'calls a function' in err, err
+    # functions that call each other are no graph that runs, but a picture
+    with open(source, 'w') as file:
+        file.write(FUNCTIONS.replace('t = Mul (x, k)', 't = local.Outer (x)'))
+    for n in range(1, 12):
+        for m in range(1, 12):
+            assert render(source, '-o', place('x.svg'), '--open', f'#{n}', '--open', f'#{m}')[0] in (0, 2)
+
+
 @test('a view that was kept has the boxes that were moved, and the numbers of its file')
 def _():
     with open(place('kept.json'), 'w') as file:

@@ -457,6 +457,77 @@ compare_with_render (IrSession *session)
   compare_scenes (frame->scene, scene);
 }
 
+/* -- functions -- */
+
+static const char functions[] =
+    "<ir_version: 8, opset_import: [\"\" : 17, \"local\" : 1]>\n"
+    "g (float[4] x) => (float[4] y) { a = local.Block (x) b = local.Block (a) y = Relu (b) }\n"
+    "<domain: \"local\", opset_import: [\"\" : 17]>\n"
+    "Block (x) => (y) { t = Sigmoid (x) y = Mul (t, x) }";
+
+static const char *
+fold_of (IrSession *session, IrNodeId node)
+{
+  const IrFrame *frame = ir_session_get_frame (session);
+  guint n;
+
+  return ir_scene_boxes (frame->scene, &n)[ir_frame_find_box (frame, node)].fold;
+}
+
+/* By the chevron, by Enter, beside; a function is drawn in one of its calls. */
+static void
+test_functions (void)
+{
+  g_autofree char *dir = g_dir_make_tmp ("irscope-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (dir, "functions.onnxtxt", NULL);
+  IrWindow *window = g_object_new (IR_TYPE_WINDOW, NULL);
+  IrSession *session = ir_window_get_session (window);
+  IrCanvas *canvas;
+  g_autofree char *closed = NULL, *again = NULL;
+  IrNodeId sigmoid;
+
+  g_assert_true (g_file_set_contents (path, functions, -1, NULL));
+  gtk_window_present (GTK_WINDOW (window));
+  ir_session_open (session, path);
+  wait_for ("the model", is_current, session);
+  canvas = IR_CANVAS (find_widget (GTK_WIDGET (window), IR_TYPE_CANVAS));
+  closed = scene_text (session);
+  sigmoid = find_op (session, "Sigmoid");
+  g_assert_false (is_drawn (session, "Sigmoid"));
+  g_assert_false (ir_session_has_folds (session, TRUE)); /* no group of the graph */
+  ir_session_toggle_fold (session, fold_of (session, 1));
+  wait_for ("the open call", is_current, session);
+  g_assert_true (is_drawn (session, "Sigmoid"));
+  compare_with_render (session);
+  /* what is found in it is shown in it */
+  ir_session_show_node (session, sigmoid);
+  wait_for ("the node", is_current, session);
+  g_assert_null (ir_session_get_look (session)->root);
+  /* another call */
+  ir_session_select_node (session, 2);
+  act (canvas, session, "canvas.activate");
+  g_assert_true (is_drawn (session, "Sigmoid"));
+  g_assert_true (g_hash_table_contains (ir_session_get_look (session)->calls, "call:node:2"));
+  g_assert_false (g_hash_table_contains (ir_session_get_look (session)->calls, "call:node:1"));
+  act (canvas, session, "view.close-group");
+  g_assert_false (is_drawn (session, "Sigmoid"));
+  act (canvas, session, "view.beside");
+  g_assert_true (is_drawn (session, "Sigmoid"));
+  compare_with_render (session);
+  act (canvas, session, "view.beside");
+  ir_session_select_node (session, 0);
+  wait_for ("the graph", is_current, session);
+  again = scene_text (session);
+  g_assert_cmpstr (again, ==, closed);
+  /* searched for where it is not drawn, it is entered */
+  ir_session_show_node (session, sigmoid);
+  wait_for ("the body", is_current, session);
+  g_assert_nonnull (ir_session_get_look (session)->root);
+  gtk_window_destroy (GTK_WINDOW (window));
+  g_unlink (path);
+  g_rmdir (dir);
+}
+
 static void
 test_same_picture (void)
 {
@@ -494,6 +565,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/parts/branches stand beside", test_beside);
   g_test_add_func ("/parts/the selection alone and what it grows by", test_frontier);
   g_test_add_func ("/parts/views are kept under numbers", test_kept);
+  g_test_add_func ("/parts/functions are drawn in one of their calls", test_functions);
   g_test_add_func ("/parts/moved boxes and numbers are kept, too", test_kept_places);
   g_test_add_func ("/parts/boxes go from where they were", test_tween);
   g_test_add_func ("/parts/boxes on their way when the window goes", test_motion);

@@ -381,7 +381,7 @@ update_node_actions (IrGraphView *self)
     ir_view_enable_action (IR_VIEW (self), *name, n_selected > 0);
   ir_view_enable_action (IR_VIEW (self), "view.select-between", n_selected == 2);
   ir_view_enable_action (IR_VIEW (self), "view.open-group",
-                         group != NULL && group->kind == IR_SCENE_FOLD);
+                         group != NULL && ir_scene_box_is_closed (group));
   ir_view_enable_action (IR_VIEW (self), "view.close-group",
                          group != NULL && group->kind == IR_SCENE_CLUSTER);
   ir_view_enable_action (IR_VIEW (self), "view.open-groups",
@@ -961,7 +961,7 @@ const IrViewInfo ir_view_graph = {
       "to the change, V shows before and after side by side, and as long as Space is held "
       "the graph is the one before. Far out, boxes have the colour of their "
       "arithmetic: the darker, the more.\n\nE enters the branch or body of a node, Alt+Up leaves "
-      "it, G puts it beside. S shows the selection alone, comma and period grow it. Ctrl and a number keep "
+      "it, G puts it beside; ▸ opens a function where it is called. S shows the selection alone, comma and period grow it. Ctrl and a number keep "
       "the view, the number alone shows it again.",
   .place = IR_VIEW_CENTRE,
   .get_type = ir_graph_view_get_type,

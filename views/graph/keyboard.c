@@ -96,7 +96,7 @@ canvas_activate_selected (IrCanvas *self)
 
   if (box == NULL)
     return;
-  if ((box->kind == IR_SCENE_FOLD || box->kind == IR_SCENE_CLUSTER) && box->fold != NULL)
+  if (box->fold != NULL)
     {
       ir_session_toggle_fold (self->session, box->fold);
       return;

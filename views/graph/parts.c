@@ -262,14 +262,6 @@ can_leave (gpointer view)
 }
 
 static gboolean
-can_be_beside (gpointer view)
-{
-  const IrNode *node = selected_node (view);
-
-  return node != NULL && node->op != NULL && selected_body (view, 0) != NULL;
-}
-
-static gboolean
 has_selection (gpointer view)
 {
   return !gtk_bitset_is_empty (ir_session_get_selection (session (view)));
@@ -302,7 +294,7 @@ static const struct
     activate_enter_second,
     can_enter_second },
   { "view.leave", "Leave This Graph", { "<Alt>Up" }, activate_leave, can_leave },
-  { "view.beside", "Show Its Graphs Beside", { "g" }, activate_beside, can_be_beside },
+  { "view.beside", "Show Its Graphs Beside", { "g" }, activate_beside, can_enter },
   { "view.show-only", "Show Only the Selection", { "s" }, activate_show_only, has_selection },
   { "view.show-inputs", "Show Only, Grown by Inputs", { "comma" }, activate_show_inputs, can_grow },
   { "view.show-outputs",

@@ -147,6 +147,12 @@ ir_session_toggle_fold (IrSession *self, const char *fold)
       ir_session_set_beside (self, fold + strlen (IR_SCENE_BESIDE_FOLD), FALSE);
       return;
     }
+  if (g_str_has_prefix (fold, IR_SCENE_CALL_FOLD) && ir_session_get_frame (self) != NULL)
+    {
+      ir_look_toggle_call (own (self)->look, ir_session_get_frame (self)->model, fold);
+      ir_session_picture_changed (self);
+      return;
+    }
   const gboolean was_closed = g_hash_table_remove (own (self)->look->folded, fold);
   const gboolean was_automatic = g_hash_table_remove (own (self)->look->automatic, fold);
 
@@ -154,6 +160,13 @@ ir_session_toggle_fold (IrSession *self, const char *fold)
   if (is_drawn_open (self, fold) || (!was_closed && !was_automatic))
     g_hash_table_add (own (self)->look->folded, g_strdup (fold));
   ir_session_picture_changed (self);
+}
+
+/* Not a call: its function is a graph of its own. */
+static gboolean
+is_group (const IrSceneBox *box)
+{
+  return box->fold != NULL && !g_str_has_prefix (box->fold, IR_SCENE_CALL_FOLD);
 }
 
 static const IrSceneBox *
@@ -178,7 +191,7 @@ ir_session_has_folds (IrSession *self, gboolean closed)
   const IrSceneBox *boxes = boxes_on_screen (self, &n);
 
   for (guint i = 0; i < n; i++)
-    if (boxes[i].fold != NULL && (boxes[i].kind == IR_SCENE_FOLD) == closed)
+    if (is_group (&boxes[i]) && ir_scene_box_is_closed (&boxes[i]) == closed)
       return TRUE;
   return FALSE;
 }
@@ -201,7 +214,7 @@ ir_session_set_folds (IrSession *self, gboolean closed)
       g_hash_table_remove_all (own (self)->look->automatic);
     }
   for (guint i = 0; closed && i < n; i++)
-    if (boxes[i].fold != NULL)
+    if (is_group (&boxes[i]))
       g_hash_table_add (own (self)->look->folded, g_strdup (boxes[i].fold));
   ir_session_picture_changed (self);
 }
@@ -252,7 +265,7 @@ ir_session_show_node (IrSession *self, IrNodeId node)
 
   if (found == NULL)
     return;
-  any = leave_part_without (self, found);
+  any = ir_frame_find_box (frame, node) < 0 && leave_part_without (self, found);
   any |= ir_look_reveal (own (self)->look->folded, frame->diff, found);
   any |= ir_look_reveal (own (self)->look->automatic, frame->diff, found);
   ir_session_select_node (self, node);
@@ -265,6 +278,7 @@ static void
 forget_parts (IrLook *look)
 {
   g_hash_table_remove_all (look->beside);
+  g_hash_table_remove_all (look->calls);
   g_clear_pointer (&look->nodes, g_hash_table_unref);
   g_clear_pointer (&look->root, g_free);
   g_array_set_size (look->rules, 0);

@@ -60,6 +60,7 @@ static const IrCommand commands[] = {
   { "Select All That Reaches the Selection", "win.view('select-reaching')" },
   { "Select All That the Selection Reaches", "win.view('select-reached')" },
   { "Select the Paths Between Two Nodes", "win.view('select-between')" },
+  { "Stop at Steps That Touch the Node", "win.view('break-at')" },
   { "Enter the Branch or Body of the Node", "win.view('enter')" },
   { "Enter the Second Branch of the Node", "win.view('enter-second')" },
   { "Leave the Branch or Body", "win.view('leave')" },

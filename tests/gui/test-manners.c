@@ -218,6 +218,9 @@ test_reasons (void)
                                 { "win.view('select-between')", "Not for what is selected now" },
                                 { "win.measure-kernels", NULL },
                                 { NULL, NULL } });
+  g_action_group_activate_action (G_ACTION_GROUP (window), "view",
+                                  g_variant_new_string ("break-at"));
+  g_assert_cmpuint (ir_session_get_breakpoints (session)->len, ==, 1);
   g_assert_true (main_menu_has (window, "Rename…"));
   g_assert_false (main_menu_has (window, "Arrange Again"));
   ir_session_run_pipeline (session, NULL);

@@ -214,6 +214,24 @@ activate_show_lineage (GtkWidget *widget, const char *name, GVariant *parameter)
   ir_session_set_compare (about, IR_COMPARE_ORIGINAL);
 }
 
+/* At the steps that touch the node: going on stops there. */
+static void
+activate_break (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrSession *about = session (IR_GRAPH_VIEW (widget));
+  const IrNode *node = selected_node (IR_GRAPH_VIEW (widget));
+  g_autofree char *condition = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (node == NULL)
+    return;
+  condition = g_strdup_printf ("node=#%u", node->id);
+  if (ir_session_add_breakpoint (about, condition, &error))
+    ir_session_show_view (about, "breakpoints");
+  else
+    g_signal_emit_by_name (about, "message", error->message);
+}
+
 static void
 activate_why (GtkWidget *widget, const char *name, GVariant *parameter)
 {
@@ -318,6 +336,7 @@ context_menu (IrGraphView *self)
   append_item (node, "Go to the Step That Made It", "view.goto-step");
   append_item (node, "Show Where It Comes From", "view.show-lineage");
   append_item (node, "Why Not…", "view.why");
+  append_item (node, "Stop at Steps That Touch It", "view.break-at");
   append_item (node, "Copy Name", "view.copy-name");
   append_item (reach, "Inputs of the Selection", "view.grow-inputs");
   append_item (reach, "Outputs of the Selection", "view.grow-outputs");
@@ -393,6 +412,7 @@ update_node_actions (IrGraphView *self)
   ir_view_enable_action (IR_VIEW (self), "view.open-value",
                          node != NULL && ir_node_output (node, 0) != NULL);
   ir_view_enable_action (IR_VIEW (self), "view.copy-name", node != NULL);
+  ir_view_enable_action (IR_VIEW (self), "view.break-at", node != NULL);
   ir_view_enable_action (IR_VIEW (self), "view.why",
                          node != NULL &&
                              (ir_session_get_selected_node (session (self)) & IR_OTHER_SIDE) == 0);
@@ -918,6 +938,7 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
     { "view.copy-name", activate_copy_name },
     { "view.show-lineage", activate_show_lineage },
     { "view.why", activate_why },
+    { "view.break-at", activate_break },
     { "view.close-caption", activate_close_caption },
     { "view.open-group", activate_toggle_group },
     { "view.close-group", activate_toggle_group },

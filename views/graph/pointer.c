@@ -230,6 +230,23 @@ on_menu_click (GtkGestureClick *gesture, int n_press, double x, double y, gpoint
   g_signal_emit_by_name (self, "menu", x, y);
 }
 
+#define READABLE_ZOOM 0.65
+
+/* Whether the box itself says all of it: a tip would lie on it and on its neighbours. */
+static gboolean
+is_readable (IrCanvas *self, gint32 index)
+{
+  guint n;
+  const IrSceneText *texts = ir_scene_texts (canvas_scene (self), &n);
+
+  if (self->zoom < READABLE_ZOOM || canvas_box (self, index)->problem != 0)
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (texts[i].box == index && g_str_has_suffix (texts[i].text, "…"))
+      return FALSE;
+  return TRUE;
+}
+
 gboolean
 canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
 {
@@ -245,7 +262,7 @@ canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkToo
     {
       const graphene_rect_t r = ir_camera_rect (&now, box);
 
-      tip = box->tip;
+      tip = keyboard || !is_readable (self, hit.box) ? box->tip : NULL;
       gtk_tooltip_set_tip_area (tooltip,
                                 &(GdkRectangle){ (int) r.origin.x, (int) r.origin.y,
                                                  (int) r.size.width, (int) r.size.height });

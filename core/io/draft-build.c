@@ -31,7 +31,8 @@ typedef struct
 typedef struct
 {
   IrNode *node;
-  IrValue *before; /* an output of the node to wait for */
+  const IrValue *value; /* (nullable) an output of the node to wait for */
+  const char *name;     /* else that is its name: it has no outputs */
 } ControlEdge;
 
 static IrGraph *build_graph (
@@ -342,10 +343,9 @@ build_node (Builder *builder, const IrDraftNode *draft, Scope *scope, IrValue *c
   build_attrs (builder, node, draft, scope);
   for (guint i = 0; draft->after != NULL && draft->after[i] != NULL; i++)
     {
-      ControlEdge edge = { node, lookup (scope, draft->after[i]) };
+      ControlEdge edge = { node, lookup (scope, draft->after[i]), draft->after[i] };
 
-      if (edge.before != NULL)
-        g_array_append_val (builder->control_edges, edge);
+      g_array_append_val (builder->control_edges, edge);
     }
 }
 
@@ -498,8 +498,11 @@ ir_draft_build (IrDraft *draft, IrModel *model)
     {
       const ControlEdge *edge = &g_array_index (control_edges, ControlEdge, i);
 
-      if (edge->before->producer != NULL)
-        ir_edit_add_control (edit, edge->node, edge->before->producer);
+      IrNode *before = edge->value != NULL ? edge->value->producer
+                                           : ir_graph_find_node (edge->node->graph, edge->name);
+
+      if (before != NULL && (edge->value != NULL || before->n_outputs == 0))
+        ir_edit_add_control (edit, edge->node, before);
     }
   ir_model_order (model);
   if (ir_model_is_cyclic (model))

@@ -473,8 +473,9 @@ join_after (const IrNode *node)
 
       for (guint o = 0; before != NULL && o < before->n_outputs && output == NULL; o++)
         output = before->outputs[o];
-      if (output != NULL)
-        g_string_append_printf (text, "%s%s", text->len > 0 ? "\n" : "", output->name);
+      const char *name = output != NULL ? output->name : before != NULL ? before->name : "";
+      if (*name != '\0')
+        g_string_append_printf (text, "%s%s", text->len > 0 ? "\n" : "", name);
     }
   return g_string_free (text, FALSE);
 }

@@ -1,9 +1,11 @@
 /* The search for cycles: nodes that nothing waits for are taken away over and over (Kahn); from what is
  * left, a walk against the edges comes back to where it has been. Edges are between nodes of one graph: a
- * node that owns subgraphs waits for what these capture. */
+ * node that owns subgraphs waits for what these capture. A Merge waits for no NextIteration. */
 #include "config.h"
 
 #include "core/ir/cycles.h"
+
+#include "core/op/op.h"
 
 #define MAX_NAMED 8
 
@@ -66,7 +68,8 @@ collect_edges (const IrModel *model)
       if (node->state != IR_STATE_LIVE)
         continue;
       for (guint k = 0; k < node->n_inputs; k++)
-        if (node->inputs[k] != NULL && node->inputs[k]->producer != NULL)
+        if (node->inputs[k] != NULL && node->inputs[k]->producer != NULL &&
+            !ir_edge_is_back (node->inputs[k]->producer, node))
           add_edge (edges, model, node->inputs[k]->producer, node, node->inputs[k]->id);
       for (guint k = 0; node->controls != NULL && k < node->controls->n; k++)
         {

@@ -5,9 +5,9 @@
 #include "core/ir/problem.h"
 
 /* What a cycle is left out of: cut, or brought into a form that has an order. */
-#define IR_CYCLE_HINT                                                                                  \
-  "cut one of these edges, or write what is meant as a Loop; “irscope render FILE --cycle” draws " \
-  "these nodes alone"
+#define IR_CYCLE_HINT                                                                              \
+  "cut one of these edges, write what is meant as a Loop, or unrolled, or let it go through "      \
+  "NextIteration to a Merge; “irscope render FILE --cycle” draws these nodes alone"
 
 /* One node of a cycle, and what the next one waits for. */
 typedef struct

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/ir/model-private.h"
+#include "core/op/op.h"
 
 #include <string.h>
 
@@ -78,7 +79,8 @@ add_value_edge (GArray *edges, const IrValue *value, const IrGraph *graph, IrNod
 {
   IrNode *to;
 
-  if (value == NULL || value->producer == NULL || value->producer->state != IR_STATE_LIVE)
+  if (value == NULL || value->producer == NULL || value->producer->state != IR_STATE_LIVE ||
+      ir_edge_is_back (value->producer, user))
     return;
   to = ancestor_in (value->producer->graph, graph, user);
   if (to != NULL && (to != value->producer || value->producer->graph == graph))
@@ -242,6 +244,7 @@ index_members (GPtrArray *all_facts, const IrModel *model)
       if (node->state != IR_STATE_LIVE || facts == NULL)
         continue;
       g_ptr_array_add (facts->order, node);
+      facts->tokens = facts->tokens || ir_node_tokens (node) != IR_TOKENS_STRICT;
     }
 }
 
@@ -345,7 +348,8 @@ ir_model_order (const IrModel *model)
  * @n: (out): number of nodes
  *
  * Live nodes so that producers come before users (Kahn 1962), ties by rank and id. A node that
- * owns subgraphs waits for what they capture. Nodes on and behind cycles come last, by rank.
+ * owns subgraphs waits for what they capture. A Merge does not wait for a NextIteration, which is of
+ * the iteration before. Nodes on and behind other cycles come last, by rank.
  *
  * Returns: (transfer none) (array length=n): valid until the next edit of the model
  */
@@ -380,6 +384,19 @@ gboolean
 ir_graph_is_cyclic (const IrGraph *graph)
 {
   return graph_facts (graph)->cyclic;
+}
+
+/**
+ * ir_graph_has_tokens:
+ * @graph: a graph
+ *
+ * Returns: whether some node of it is no strict one (the column TOKENS), so that nodes may be dead,
+ *   or run more than once
+ */
+gboolean
+ir_graph_has_tokens (const IrGraph *graph)
+{
+  return graph_facts (graph)->tokens;
 }
 
 /**

@@ -12,6 +12,7 @@ typedef struct
   /* (nullable) interned name -> first live one by id; made when first asked for */
   GHashTable *value_by_name, *node_by_name;
   gboolean cyclic;
+  gboolean tokens; /* some node is no strict one: Switch, Merge, Enter ... */
 } IrGraphFacts;
 
 typedef struct _IrModelCache IrModelCache;

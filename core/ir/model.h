@@ -187,6 +187,7 @@ void ir_model_order (const IrModel *model); /* of all graphs, now */
 IrNode *const *ir_graph_order (const IrGraph *graph, guint *n);
 GPtrArray *ir_graph_nodes (const IrGraph *graph); /* (transfer container): the same, a copy */
 gboolean ir_graph_is_cyclic (const IrGraph *graph);
+gboolean ir_graph_has_tokens (const IrGraph *graph); /* Switch, Merge, Enter ... */
 IrValue *const *ir_graph_values (const IrGraph *graph, guint *n); /* live, by id; until next edit */
 IrValue *ir_graph_find_value (const IrGraph *graph, const char *name); /* this graph only */
 IrValue *ir_graph_find_value_in_scope (const IrGraph *graph, const char *name); /* and outwards */

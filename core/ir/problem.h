@@ -23,6 +23,8 @@ typedef enum
   P (DUPLICATE_NAME, "duplicate-name")                                                             \
   P (UNDEFINED_VALUE, "undefined-value")                                                           \
   P (CYCLE, "cycle")                                                                               \
+  P (FRAME, "frame")                                                                               \
+  P (MERGE_RACE, "merge-race")                                                                     \
   P (BAD_TENSOR, "bad-tensor")                                                                     \
   P (EXTERNAL_DATA, "external-data")                                                               \
   P (NO_CONTENTS, "no-contents")                                                                   \

@@ -54,6 +54,7 @@ typedef struct
   IrSceneLineKind kind;
   IrSceneState state;
   gboolean captured;
+  gboolean back; /* into the next iteration */
 } SceneLink;
 
 typedef struct

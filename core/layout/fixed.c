@@ -19,7 +19,8 @@ is_fixed (GHashTable *fixed, const IrNode *node)
 
   if (ir_node_is_constant (node))
     return TRUE;
-  if (node->op == NULL || (node->op->flags & varies) != 0 || node->n_inputs == 0)
+  if (node->op == NULL || (node->op->flags & varies) != 0 || node->n_inputs == 0 ||
+      node->op->tokens != IR_TOKENS_STRICT)
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
     if (!is_fixed_value (fixed, node->inputs[i]))

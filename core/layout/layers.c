@@ -2,7 +2,8 @@
 
 /* Cycles and layers.
  *
- * A depth-first search marks the edges that close a cycle; they are left out
+ * Where the caller does not say which edges close a cycle, a depth-first search
+ * marks those that do; they are left out
  * of everything below and drawn as loops beside the picture. Layers are
  * longest paths from the sources, followed by a balancing that pulls vertices
  * to the side where more of their edges are: constants and the little chains
@@ -95,6 +96,8 @@ visit_component (IrFlat *flat,
           continue;
         }
       IrFlatEdge *e = &flat->edges[net->first + at_edge[v]++];
+      if (e->route == IR_FLAT_BACK)
+        continue;
       if (colour[e->dst] == 1)
         e->route = IR_FLAT_BACK;
       else if (colour[e->dst] == 0)
@@ -127,7 +130,7 @@ break_cycles (IrFlat *flat)
   memcpy (at_net, net_start, sizeof (gint32) * (gsize) (n + 1));
 
   for (gint32 i = 0; i < flat->n_edges; i++)
-    has_input[flat->edges[i].dst] = TRUE;
+    has_input[flat->edges[i].dst] |= flat->edges[i].route != IR_FLAT_BACK;
   for (int pass = 0; pass < 2; pass++)
     for (gint32 v = 0; v < n; v++)
       if (colour[v] == 0 && (pass == 1 || !has_input[v]))

@@ -59,7 +59,7 @@ typedef struct
   gint32 net; /* index into the level's nets */
   gint32 dst;
   gint32 dst_port;
-  gboolean inner;
+  gboolean inner, back;
   guint first_point, n_points;
 } LevelEdge;
 
@@ -468,6 +468,7 @@ split_edge (Work *work, guint index)
   const IrLayoutEdge *e = &input->edges[index];
   gint32 level = end_level (input, e->from), last = end_level (input, e->to);
   gint32 top = common_level (input, level, last);
+  gboolean back = e->back;
   guint from = e->from >= 0 ? (guint) e->from : input->n_boxes + (guint) (-1 - e->from);
   gint32 net = work->net_start[from] + e->from_port;
   guint64 net_key = mix (
@@ -499,15 +500,18 @@ split_edge (Work *work, guint index)
       gint32 child = g_array_index (way, gint32, i - 1);
       gint32 port = port_vertex (work, child, net, net_key, IR_FLAT_IN_PORT);
       gint32 ln = level_net (work, level, net, net_key, src, src_port, inner);
-      LevelEdge piece = { .dst = work->levels[child].item, .dst_port = port, .inner = TRUE };
+      LevelEdge piece = {
+        .dst = work->levels[child].item, .dst_port = port, .inner = TRUE, .back = back
+      };
       add_piece (work, level, ln, piece, TRUE);
+      back = FALSE;
       level = child;
       src = port;
       src_port = 0;
       inner = FALSE;
     }
   gint32 ln = level_net (work, level, net, net_key, src, src_port, inner);
-  LevelEdge piece = { .dst = end_vertex (work, e->to), .dst_port = e->to_port };
+  LevelEdge piece = { .dst = end_vertex (work, e->to), .dst_port = e->to_port, .back = back };
   add_piece (work, level, ln, piece, FALSE);
 }
 
@@ -718,6 +722,7 @@ fill_components (
       comp->edges[at] = (gint32) i;
       comp->flat->edges[at] = (IrFlatEdge){ .net = net_local[e->net],
                                             .dst = local[e->dst],
+                                            .route = e->back ? IR_FLAT_BACK : IR_FLAT_NEAR,
                                             .dx = port_dx (work, dst, e->dst_port, e->inner,
                                                            FALSE) };
     }

@@ -69,6 +69,7 @@ typedef struct
 {
   gint32 from, from_port;
   gint32 to, to_port;
+  gboolean back; /* closes a loop: it is the one to go against the direction */
 } IrLayoutEdge;
 
 #define IR_LAYOUT_END_GROUP(g) (-1 - (gint32) (g))

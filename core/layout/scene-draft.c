@@ -694,6 +694,8 @@ link_value (
   const gboolean crosses = scene_crosses (regions (c, later), c->diff, value->graph, graph, later);
   gint32 from = crosses ? captured_pill (c, value, graph, later)
                         : end_of_value (c, value, later, &port);
+  const SceneItem *item = to >= 0 ? item_at (c, to) : NULL;
+  const gboolean folded = item != NULL && item->kind == IR_SCENE_FOLD;
   SceneLink link = { .from = from,
                      .to = to,
                      .from_port = port,
@@ -702,13 +704,13 @@ link_value (
                      .to_slot = slot,
                      .va = later ? NULL : value,
                      .vb = later ? value : NULL,
-                     .captured = graph != value->graph };
+                     .captured = graph != value->graph,
+                     .back = item != NULL && !folded && value->producer != NULL &&
+                             ir_edge_is_back (value->producer, later ? item->b : item->a) };
 
-  if (from == NO_END || to == NO_END)
+  if (from == NO_END || to == NO_END || (folded && from == to))
     return;
-  if (from == to && to >= 0 && item_at (c, to)->kind == IR_SCENE_FOLD)
-    return;
-  if (to >= 0 && item_at (c, to)->kind == IR_SCENE_FOLD)
+  if (folded)
     link.to_port = (guint64) (guint32) from << 32 ^ port;
   add_link (c, link, later);
 }

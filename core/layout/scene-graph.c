@@ -418,8 +418,7 @@ measure_item (const Build *build, Look *look, const SceneItem *item)
     look->header = look->height = look->body->len == 0 ? BARE : PILL;
 }
 
-/* One port in the middle; of two the first in the middle, so that the main line
- * of a chain of binary operators goes straight down; more side by side. */
+/* Of two ports the first is in the middle: the main line of binary operators goes straight down. */
 static double *
 place_ports (guint n, double width)
 {
@@ -521,7 +520,8 @@ lay_out (Build *build, GCancellable *cancellable, GError **error)
       edges[i] = (IrLayoutEdge){ .from = link->from,
                                  .from_port = link_port (build, link->from, link->from_port, TRUE),
                                  .to = link->to,
-                                 .to_port = link_port (build, link->to, link->to_port, FALSE) };
+                                 .to_port = link_port (build, link->to, link->to_port, FALSE),
+                                 .back = link->back };
     }
   IrLayoutInput input = { .boxes = boxes,
                           .n_boxes = n,

@@ -39,16 +39,24 @@ ir_infer_if (IrCall *call, GError **error)
   return TRUE;
 }
 
-/* The element type alone: carried values may change their shape from one turn to the next. */
-static const IrType *
-without_shape (IrContext *context, const IrType *type)
+/**
+ * ir_type_without_shape:
+ * @context: the context of @type
+ * @type: (nullable): a type
+ *
+ * What a loop carries may change its shape from one turn to the next.
+ *
+ * Returns: (nullable): the element type alone, of what is in sequences and optionals too
+ */
+const IrType *
+ir_type_without_shape (IrContext *context, const IrType *type)
 {
   if (type == NULL)
     return NULL;
   if (type->kind == IR_TYPE_SEQUENCE)
-    return ir_type_sequence (context, without_shape (context, type->element));
+    return ir_type_sequence (context, ir_type_without_shape (context, type->element));
   if (type->kind == IR_TYPE_OPTIONAL)
-    return ir_type_optional (context, without_shape (context, type->element));
+    return ir_type_optional (context, ir_type_without_shape (context, type->element));
   if (!ir_type_is_tensor (type))
     return type;
   return ir_type_tensor (context, type->dtype, IR_RANK_UNKNOWN, NULL);
@@ -107,7 +115,7 @@ ir_loop_body_input (const IrCall *call, const IrGraph *graph, guint input)
     return iteration_type (call->context, ir_graph_input (graph, 0));
   if (input == 1)
     return ir_type_tensor (call->context, IR_DTYPE_BOOL, IR_RANK_UNKNOWN, NULL);
-  return without_shape (call->context, ir_call_input_type (call, input));
+  return ir_type_without_shape (call->context, ir_call_input_type (call, input));
 }
 
 /* Loop. Returns the type that it begins with. @output: the output of the body that it is in the
@@ -184,7 +192,7 @@ ir_scan_body_input (const IrCall *call, const IrGraph *graph, guint input)
   const IrType *type = ir_call_input_type (call, layout.first + input);
   /* The standard wants the same shape in each iteration, which nothing checks. */
   if (input < layout.n_states)
-    return without_shape (call->context, type);
+    return ir_type_without_shape (call->context, type);
   if (layout.batched)
     return without_axis (call->context, without_axis (call->context, type, 0), 0);
   return without_axis (call->context, type,

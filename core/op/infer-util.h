@@ -24,6 +24,9 @@ gboolean ir_call_check_integers (const IrCall *call, guint first, guint n, GErro
 gboolean ir_type_join (
     const IrCall *call, const IrType *a, const IrType *b, const IrType **join, GError **error);
 
+/* The element type alone; (nullable) @type */
+const IrType *ir_type_without_shape (IrContext *context, const IrType *type);
+
 /* -- axes -- */
 /* @axis in [-rank, rank) becomes [0, rank); @extra is added to the rank (Unsqueeze, Flatten). */
 gboolean ir_call_axis (const IrCall *call, gint64 axis, int rank, gint64 *normal, GError **error);

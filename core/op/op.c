@@ -16,6 +16,7 @@ static const IrOp ops[IR_N_OPS] = { [IR_OP_NONE] = { .id = IR_OP_NONE
 #define SUBGRAPH_INPUT(function) , .subgraph_input = function
 #define CARRIED(function) , .carried = function
 #define COMPOSE(function) , .compose = function
+#define TOKENS(rule) , .tokens = IR_TOKENS_##rule
 #define ADAPT(below, function) , .adapt = { { below, function } }
 #define ADAPT_2(u1, f1, u2, f2) , .adapt = { { u1, f1 }, { u2, f2 } }
 #define ADAPT_3(u1, f1, u2, f2, u3, f3) , .adapt = { { u1, f1 }, { u2, f2 }, { u3, f3 } }

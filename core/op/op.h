@@ -67,6 +67,19 @@ typedef enum
   IR_OP_SAFE_WEIGHTS = 1 << 17  /* an attention whose weights that are no number are 0 */
 } IrOpFlags;
 
+/* What a row does with tokens, live or dead: the column TOKENS. Without one it is strict. */
+typedef enum
+{
+  IR_TOKENS_STRICT, /* runs when all inputs and control dependencies are there; dead if one is dead */
+  IR_TOKENS_SWITCH, /* input 0 goes to the output that input 1 names, the other one is dead */
+  IR_TOKENS_MERGE,  /* the first live data input; dead if all are dead, or one from an ENTER is */
+  IR_TOKENS_ENTER,  /* into the first iteration of a frame, or into all */
+  IR_TOKENS_EXIT,   /* out of the frame */
+  IR_TOKENS_NEXT_ITERATION, /* into the next iteration */
+  IR_TOKENS_LOOP_COND,      /* strict; its input is the condition of the loop */
+  IR_TOKENS_CONTROL_TRIGGER /* waits as strict rows do; always live */
+} IrTokens;
+
 /* What a fused operator does to each element at the end. */
 typedef enum
 {
@@ -145,12 +158,13 @@ struct _IrOp
    * output of the body that it is in the next one, %G_MAXUINT: none */
   const IrType *(*carried) (const IrCall *call, guint input, guint *output);
   IrComposeFunc compose; /* (nullable) the row is made of other operators */
+  IrTokens tokens;
   IrAdapt adapt[IR_MAX_ADAPTS + 1]; /* ends with below 0 */
   const char *body; /* (nullable) ONNX function body as text: domain irscope and function ops */
   /* (nullable) of those that own subgraphs: a graph in ONNX text with one such node, as it is added by
    * hand; what its branches capture are further inputs of the graph */
   const char *start;
-  const char *doc;  /* sentence case, ends with a period; user-visible */
+  const char *doc; /* sentence case, ends with a period; user-visible */
 };
 
 const IrOp *ir_op_find (const char *domain, const char *name); /* (nullable) */
@@ -161,7 +175,23 @@ const char *ir_op_family_doc (IrOpFamily family);
 const IrAttrSpec *ir_op_attr (const IrOp *op, const char *name);
 char *ir_op_input_name (const IrOp *op, guint slot);           /* (transfer full) "X", "input 3" */
 gboolean ir_op_input_is_optional (const IrOp *op, guint slot); /* "B?" */
-guint ir_op_least_inputs (const IrOp *op);                     /* without optional ones at the end */
+guint ir_op_least_inputs (const IrOp *op); /* without optional ones at the end */
 char *ir_op_output_name (const IrOp *op, guint slot);
 gboolean ir_op_is (const IrNode *node, IrOpId id); /* the node's row is @id */
-char *ir_ops_markdown (void);                      /* (transfer full) docs/OPS.md */
+
+static inline IrTokens
+ir_node_tokens (const IrNode *node)
+{
+  return node->op != NULL ? node->op->tokens : IR_TOKENS_STRICT;
+}
+
+/* Whether what @to reads of @from is of the iteration before: the one edge that may close a cycle.
+ * @to: (nullable) */
+static inline gboolean
+ir_edge_is_back (const IrNode *from, const IrNode *to)
+{
+  return to != NULL && ir_node_tokens (to) == IR_TOKENS_MERGE && from->graph == to->graph &&
+         ir_node_tokens (from) == IR_TOKENS_NEXT_ITERATION;
+}
+
+char *ir_ops_markdown (void); /* (transfer full) docs/OPS.md */

@@ -19,7 +19,7 @@
   "Value, " LIKE ")\n"
 
 /* The columns that core/op itself expands declare what they name. Others: REF (core/exec/ref/ref.h),
- * CPU (core/exec/cpu/cpu.h), CONTROL (core/exec), GRAD (core/grad/vjp.h),
+ * CPU (core/exec/cpu/cpu.h), CONTROL (core/exec), TOKENS (op.h), GRAD (core/grad/vjp.h),
  * TAKES (core/act/fits.c), ROLES (core/exec/run/inputs.c), AXES (passes/rewrites/push-transposes.c), HEADS
  * (passes/rewrites/heads.c). */
 #define INFER(function) gboolean function (IrCall *call, GError **error);

@@ -5,6 +5,7 @@
 #include "core/op/verify.h"
 
 #include "core/ir/cycles.h"
+#include "core/ir/frames.h"
 #include "core/op/check.h"
 #include "core/op/infer.h"
 
@@ -320,7 +321,7 @@ check_graph (Verifier *v, const IrGraph *graph)
  *
  * Checks that links lead back from both ends, that uses are complete, that every value that is read
  * or handed out is produced and visible, that names are unique in their scope, and that nodes do
- * not wait for each other; the nodes of a cycle are named.
+ * not wait for each other; the nodes of a cycle are named. So are those that are in two frames.
  *
  * Cost: linear in nodes, edges and uses, but for sorting the edges.
  */
@@ -340,6 +341,9 @@ ir_verify_structure (const IrModel *model, GPtrArray *problems)
     if (((const IrGraph *) model->graphs->pdata[i])->state == IR_STATE_LIVE)
       check_graph (&v, model->graphs->pdata[i]);
   ir_model_report_cycles (model, problems);
+  for (guint i = 1; i < model->graphs->len; i++)
+    if (((const IrGraph *) model->graphs->pdata[i])->state == IR_STATE_LIVE)
+      ir_graph_report_frames (model->graphs->pdata[i], problems);
 }
 
 /* -- nodes against the op table -- */

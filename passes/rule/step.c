@@ -567,6 +567,17 @@ ir_pass_replace_node (IrPassContext *context, IrNode *old, IrValue *fresh)
   ir_pass_take_name (context, value, fresh);
 }
 
+/* Whether it, or a graph around it, has nodes that may be dead or run more than once: what a rule takes
+ * for a value that is there may not be. */
+static gboolean
+moves_tokens (const IrGraph *graph)
+{
+  for (; graph != NULL; graph = ir_graph_outer (graph))
+    if (ir_graph_has_tokens (graph))
+      return TRUE;
+  return FALSE;
+}
+
 /* Detached graphs, what fusion made, and bodies of what the op table has a row for: an operator is
  * not to be made from what defines it. */
 static gboolean
@@ -588,6 +599,8 @@ is_left_alone (const IrGraph *graph)
  * In the body of a function types are what all calls agree on, attributes may be those of the call
  * (ir_pass_is_open()), and constants are nodes (ir_pass_add_constant()).
  *
+ * A graph that tokens move through is left out, with what is inside of it.
+ *
  * Returns: (transfer container): the live main graph, bodies of functions, and subgraphs of both,
  *   outer ones first
  */
@@ -599,7 +612,8 @@ ir_pass_graphs (IrPassContext *context)
   for (guint i = 1; i < context->model->graphs->len; i++)
     {
       IrGraph *graph = context->model->graphs->pdata[i];
-      if (graph->state == IR_STATE_LIVE && !is_left_alone (graph) && !ir_graph_is_cyclic (graph))
+      if (graph->state == IR_STATE_LIVE && !is_left_alone (graph) && !ir_graph_is_cyclic (graph) &&
+          !moves_tokens (graph))
         g_ptr_array_add (graphs, graph);
     }
   return graphs;

@@ -209,17 +209,19 @@ ir_exec_compose (IrModel *model, const IrBackend *backend)
  * @backend: what is to run it
  * @error: return location for an error
  *
- * Fails as ir_exec_expand() does.
+ * Fails as ir_exec_expand() and ir_exec_wrap_tokens() do.
  *
  * Returns: (transfer full) (nullable): a copy of @model as @backend runs it: without function calls,
- *   and with the parts of operators that it has no kernel for; ids of what @model has are the same
+ *   with the parts of operators that it has no kernel for, and with nodes that tokens move through
+ *   inside of a TokenGraph; ids of what @model has are the same
  */
 IrModel *
 ir_exec_lower (IrModel *model, const IrBackend *backend, GError **error)
 {
-  IrModel *copy = ir_exec_expand (model, error);
+  g_autoptr (IrModel) copy = ir_exec_expand (model, error);
 
-  if (copy != NULL)
-    ir_exec_compose (copy, backend);
-  return copy;
+  if (copy == NULL)
+    return NULL;
+  ir_exec_compose (copy, backend);
+  return ir_exec_wrap_tokens (copy, error) ? g_steal_pointer (&copy) : NULL;
 }

@@ -197,6 +197,7 @@ state_clear (IrRunState *state)
   ir_account_free (state->account);
   ir_claims_free (state->claims);
   g_clear_pointer (&state->draws, g_hash_table_unref);
+  g_clear_pointer (&state->token_programs, g_hash_table_unref);
   g_free (state->tensors);
   g_free (state->ran);
 }

@@ -64,6 +64,7 @@ struct _IrRunState
   gint64 start_ns;
   guint64 n_iterations; /* of all loops so far */
   guint depth;          /* of control flow */
+  GHashTable *token_programs; /* (nullable) of flow/token-graph.c: graph -> what is known of it */
   GHashTable *draws;    /* (nullable) node id -> how often a random node has run */
   gint *turn;           /* (nullable) atomic: IrTurn */
   guint n_done;         /* steps of the schedule */

@@ -13,6 +13,7 @@
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/kernels.h"
+#include "views/session/run-control.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
@@ -54,6 +55,29 @@ static void
 activate_cancel (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   ir_session_cancel (IR_WINDOW (user_data)->session);
+}
+
+/* As the words of the debugger of irscope run have it. */
+static void
+activate_drive (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  static const struct
+  {
+    const char *word;
+    IrRunMove move;
+  } moves[] = { { "step", IR_RUN_STEP },
+                { "over", IR_RUN_OVER },
+                { "round", IR_RUN_ROUND },
+                { "to", IR_RUN_TO },
+                { "continue", IR_RUN_CONTINUE } };
+  IrSession *session = IR_WINDOW (user_data)->session;
+  const char *word = g_variant_get_string (parameter, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (moves); i++)
+    if (strcmp (moves[i].word, word) == 0)
+      ir_session_drive (session,
+                        (IrRunCommand){ moves[i].move, ir_session_get_selected_node (session) });
+  ir_session_show_view (session, "run");
 }
 
 static void
@@ -309,6 +333,7 @@ static const IrWindowAction actions[] = {
   { { "redo", activate_redo }, NEEDS_REDO | NEEDS_IDLE },
   { { "optimize", activate_optimize }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "drive", activate_drive, "s" }, NEEDS_GRAPH },
   { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },
   { { "check-execution", activate_check_execution }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "prove-all", activate_prove_all }, NEEDS_GRAPH | NEEDS_STEPS | NEEDS_IDLE },

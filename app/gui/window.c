@@ -268,7 +268,7 @@ on_session_changed (IrWindow *self, guint changes, IrSession *session)
     }
   if (changes & (IR_CHANGED_UNDO | IR_CHANGED_WHAT_IF))
     update_undo (self);
-  if (changes & IR_CHANGED_RUNS)
+  if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_INPUTS))
     update_run_status (self);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_HISTORY))
     {

@@ -88,7 +88,7 @@ SESSION = [
     ['request'],
     ['originals', 'bodies', 'records', 'runs', 'run-text'],
     ['data-set'],
-    ['run-graph', 'execution', 'values', 'kernel-times'],
+    ['run-graph', 'run-control', 'execution', 'values', 'kernel-times'],
     ['tensors'],
     ['bisect', 'scoreboard', 'breakpoints', 'why', 'prove'],
     ['what-if', 'draw', 'replace'],

@@ -74,15 +74,13 @@ on_loaded (IrScheduleView *self, const char *problem)
   gtk_label_set_text (GTK_LABEL (self->message), problem != NULL ? problem : "");
 }
 
-/* A chart of a run says of which, if that is not the graph on screen. */
+/* A chart of a run says of which, if that is not what a run would give now. */
 static void
-show_note (IrScheduleView *self, gboolean of_run, const IrFrame *frame)
+show_note (IrScheduleView *self, gboolean of_run)
 {
-  guint step = ir_session_get_run_step (ir_view_get_session (IR_VIEW (self)));
-  g_autofree char *text = NULL;
+  g_autofree char *text = of_run ? ir_session_stale_text (ir_view_get_session (IR_VIEW (self)))
+                                 : NULL;
 
-  if (of_run && step != frame->to)
-    text = g_strdup_printf ("The run was of step %u; the graph is at %u.", step, frame->to);
   gtk_label_set_text (GTK_LABEL (self->note), text != NULL ? text : "");
   gtk_widget_set_visible (self->note, text != NULL);
 }
@@ -108,7 +106,7 @@ rebuild (IrScheduleView *self)
   if (run != NULL && (request->measured || ir_session_get_run_step (session) == frame->to))
     request->run = ir_run_ref (run);
   request->model = ir_model_ref (frame->model);
-  show_note (self, request->measured, frame);
+  show_note (self, request->measured);
   ir_chart_area_load (self->chart, make_scene, request, request_free);
 }
 

@@ -11,10 +11,12 @@ typedef struct
   GHashTable *fills; /* value id -> IrFill */
   guint64 seed;
   GHashTable *sizes; /* of free dims, by name */
+  guint n_changes;   /* of what is given, by then */
 } IrFeed;
 
 IrFeed ir_session_dup_feed (IrSession *self);
 void ir_feed_clear (IrFeed *feed);
+gboolean ir_session_feeds_as (IrSession *self, guint n_changes, const GHashTable *sizes);
 /* (transfer full) (nullable): every input of @model */
 GHashTable *ir_feed_inputs (const IrFeed *feed, IrModel *model, GError **error);
 /* Those of @inputs that @model has: a run refuses others. (transfer full) */

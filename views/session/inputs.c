@@ -16,6 +16,7 @@ typedef struct
   GHashTable *words; /* value id -> IrInputWords: how that was made, or how it is filled */
   GHashTable *sizes; /* (nullable) that it was made for, referenced: the session makes new ones */
   guint64 seed;      /* 0, as irscope run does */
+  guint n_changes;   /* so far: a run knows of which it is */
 } Inputs;
 
 static GHashTable *
@@ -54,6 +55,13 @@ clear (gpointer state)
 }
 
 IR_SESSION_NOUN (Inputs, init, clear)
+
+static void
+changed (IrSession *self)
+{
+  own (self)->n_changes++;
+  ir_session_changed (self, IR_CHANGED_INPUTS);
+}
 
 /* -- in words -- */
 
@@ -125,7 +133,7 @@ ir_session_give_input (
   else
     g_hash_table_remove (own (self)->given, GUINT_TO_POINTER (input));
   g_hash_table_replace (own (self)->words, GUINT_TO_POINTER (input), words);
-  ir_session_changed (self, IR_CHANGED_INPUTS);
+  changed (self);
   return TRUE;
 }
 
@@ -160,7 +168,7 @@ ir_session_set_input (IrSession *self, IrValueId input, IrTensor *tensor)
   else
     g_hash_table_remove (own (self)->given, GUINT_TO_POINTER (input));
   g_hash_table_remove (own (self)->words, GUINT_TO_POINTER (input));
-  ir_session_changed (self, IR_CHANGED_INPUTS);
+  changed (self);
 }
 
 guint64
@@ -175,7 +183,14 @@ ir_session_set_seed (IrSession *self, guint64 seed)
   if (own (self)->seed == seed)
     return;
   own (self)->seed = seed;
-  ir_session_changed (self, IR_CHANGED_INPUTS);
+  changed (self);
+}
+
+/* Whether what is given from now on is what @feed is. */
+gboolean
+ir_session_feeds_as (IrSession *self, guint n_changes, const GHashTable *sizes)
+{
+  return own (self)->n_changes == n_changes && ir_session_get_sizes (self) == sizes;
 }
 
 void
@@ -223,7 +238,8 @@ fills_of (IrSession *self)
 IrFeed
 ir_session_dup_feed (IrSession *self)
 {
-  IrFeed feed = { .given = new_inputs (),
+  IrFeed feed = { .n_changes = own (self)->n_changes,
+                  .given = new_inputs (),
                   .fills = fills_of (self),
                   .seed = own (self)->seed,
                   .sizes = g_hash_table_ref (ir_session_get_sizes (self)) };

@@ -341,6 +341,8 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 
   run->step = request->step;
   run->one_run = request->settings.one_run;
+  run->n_changes = request->base.feed.n_changes;
+  run->sizes = g_hash_table_ref (request->base.feed.sizes);
   run->inputs = run_inputs (request, error);
   run->unknown = unknown_values (request);
   if (run->inputs != NULL && request->step > 0 && !request->settings.one_run)

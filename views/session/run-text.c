@@ -3,6 +3,7 @@
 
 #include "core/exec/run/capture.h"
 #include "views/count.h"
+#include "views/session/frame.h"
 #include "views/session/runs-private.h"
 #include "views/session/timeline.h"
 
@@ -198,6 +199,27 @@ ir_session_missing_text (IrSession *self, const IrRun *run)
 }
 
 /**
+ * ir_session_stale_text:
+ *
+ * Returns: (transfer full) (nullable): why the last run is not what a run would give now; %NULL: it is,
+ *   or there is none
+ */
+char *
+ir_session_stale_text (IrSession *self)
+{
+  const IrFrame *frame = ir_session_get_frame (self);
+  const guint step = ir_session_get_run_step (self);
+
+  if (ir_session_get_run (self, IR_SIDE_AFTER) == NULL || frame == NULL)
+    return NULL;
+  if (step != frame->to)
+    return g_strdup_printf ("The run was of step %u; the graph is at %u.", step, frame->to);
+  return ir_session_run_has_other_inputs (self)
+             ? g_strdup ("The inputs have changed since the run.")
+             : NULL;
+}
+
+/**
  * ir_session_run_text:
  *
  * Returns: (transfer full) (nullable): the last run in a line, and how it was made; %NULL: there is
@@ -210,13 +232,18 @@ ir_session_run_text (IrSession *self)
   const IrTimes taken = ir_session_get_run_times (self);
   const IrRunOptions *options;
   g_autoptr (GString) text = g_string_new (NULL);
-  g_autofree char *times = NULL, *missing = NULL;
+  g_autofree char *times = NULL, *missing = NULL, *stale = NULL;
   guint n_threads;
 
+  if (run != NULL && g_error_matches (run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
+    return g_strdup (run->error->message);
   if (run == NULL || ir_session_get_record (self) == NULL)
     return NULL;
   options = ir_run_options (run);
   times = ir_times_text (&taken);
+  stale = ir_session_stale_text (self);
+  if (stale != NULL)
+    g_string_append_printf (text, "%s · ", stale);
   n_threads = options->n_threads != 0 ? options->n_threads : g_get_num_processors ();
   g_string_append_printf (text, "Ran in %s · %u %s", times, n_threads,
                           n_threads == 1 ? "thread" : "threads");

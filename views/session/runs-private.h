@@ -17,6 +17,8 @@ typedef struct
   IrDivergence *divergence; /* (nullable) */
   char *unknown;            /* (nullable) names of chosen values that neither graph has */
   guint step;
+  guint n_changes;   /* of its inputs: IrFeed */
+  GHashTable *sizes; /* (nullable) likewise */
   gboolean one_run; /* the run says what the original graph's values were */
 } IrLastRun;
 
@@ -26,6 +28,7 @@ void ir_session_take_last_run (IrSession *self, IrLastRun *run, GPtrArray *stops
 void ir_session_forget_run_after (IrSession *self);       /* the graph on screen is a new one */
 GHashTable *ir_session_get_used_inputs (IrSession *self); /* (nullable) of the last run */
 gboolean ir_session_was_one_run (IrSession *self);
+gboolean ir_session_run_has_other_inputs (IrSession *self); /* than the next one would have */
 const char *ir_session_get_unknown (IrSession *self); /* (nullable) */
 /* What somebody made of the run on screen, which goes with it. Takes @data. */
 void ir_session_attach_to_run (IrSession *self, gpointer data, GDestroyNotify free_func);

@@ -92,6 +92,7 @@ ir_last_run_clear (IrLastRun *run)
   for (guint i = 0; i < IR_N_SIDES; i++)
     g_clear_pointer (&run->runs[i], ir_run_unref);
   g_clear_pointer (&run->inputs, g_hash_table_unref);
+  g_clear_pointer (&run->sizes, g_hash_table_unref);
   g_free (run->divergence);
   g_free (run->unknown);
   *run = (IrLastRun){ 0 };
@@ -167,6 +168,15 @@ ir_session_get_run (IrSession *self, IrSide side)
 {
   g_return_val_if_fail (side < IR_N_SIDES, NULL);
   return own (self)->last.runs[side];
+}
+
+gboolean
+ir_session_run_has_other_inputs (IrSession *self)
+{
+  const IrLastRun *last = &own (self)->last;
+
+  return last->runs[IR_SIDE_AFTER] != NULL &&
+         !ir_session_feeds_as (self, last->n_changes, last->sizes);
 }
 
 guint

@@ -32,6 +32,9 @@ void ir_session_set_run_settings (IrSession *self, const IrRunSettings *settings
 void ir_session_run_graph (IrSession *self);
 IrRun *ir_session_get_run (IrSession *self, IrSide side); /* (transfer none) (nullable) */
 guint ir_session_get_run_step (IrSession *self);          /* the step that IR_SIDE_AFTER ran */
+/* What of the last run is not so any more: it was of another step, or had other inputs. (transfer full)
+ * (nullable) */
+char *ir_session_stale_text (IrSession *self);
 
 /* The values of the last run against those of the original graph that they stand for. */
 typedef struct

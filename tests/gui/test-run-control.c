@@ -1,0 +1,235 @@
+/* A run that is driven in the window: by keys and buttons it goes on, and what it has kept by then is what
+ * the views show; breakpoints, watchpoints, and a run that is not of what is on screen any more. */
+#include "config.h"
+
+#include "app/gui/window.h"
+#include "tests/gui/driving.h"
+#include "tests/gui/waiting.h"
+#include "views/session/inputs.h"
+#include "views/session/run-control.h"
+#include "views/session/runs.h"
+#include "views/session/selection.h"
+
+#include <string.h>
+
+typedef struct
+{
+  IrWindow *window;
+  IrSession *session;
+  char *text; /* waited for */
+} Window;
+
+static void
+open_digits (Window *self)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("IRSCOPE_DATADIR"), "examples", "digits.onnx",
+                                            NULL);
+
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+
+  self->window = ir_window_new (NULL);
+  self->session = ir_window_get_session (self->window);
+  gtk_window_present (GTK_WINDOW (self->window));
+  gtk_test_widget_wait_for_draw (GTK_WIDGET (self->window));
+  ir_window_open (self->window, file);
+  wait_for ("the graph", is_open_and_idle, self->session);
+}
+
+static void
+close_window (Window *self)
+{
+  gtk_window_destroy (GTK_WINDOW (self->window));
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+}
+
+static gboolean
+stands (gpointer data)
+{
+  return ir_session_get_standing (((Window *) data)->session) != NULL;
+}
+
+static gboolean
+has_ended (gpointer data)
+{
+  return !ir_session_is_driven (((Window *) data)->session) &&
+         !ir_session_get_busy (((Window *) data)->session);
+}
+
+static gboolean
+is_judged (gpointer data)
+{
+  return ir_session_get_run_hits (((Window *) data)->session) != NULL;
+}
+
+static void
+drive (Window *self, const char *word)
+{
+  g_action_group_activate_action (G_ACTION_GROUP (self->window), "drive",
+                                  g_variant_new_string (word));
+}
+
+static const IrNode *
+node_of (Window *self, const char *op, guint nth)
+{
+  const IrModel *model = ir_session_get_frame (self->session)->model;
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      if (node != NULL && strcmp (node->op_type, op) == 0 && nth-- == 0)
+        return node;
+    }
+  g_assert_not_reached ();
+}
+
+static GtkWidget *
+find_labelled (GtkWidget *widget, const char *text)
+{
+  if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget) &&
+      strstr (gtk_label_get_text (GTK_LABEL (widget)), text) != NULL)
+    return widget;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_labelled (child, text);
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static gboolean
+is_shown (gpointer data)
+{
+  Window *self = data;
+
+  return find_labelled (GTK_WIDGET (self->window), self->text) != NULL;
+}
+
+static void
+wait_for_text (Window *self, const char *text)
+{
+  self->text = (char *) text;
+  wait_for (text, is_shown, self);
+}
+
+static void
+test_steps (void)
+{
+  Window self;
+
+  open_digits (&self);
+  drive (&self, "step");
+  wait_for ("a run that stands", stands, &self);
+  const IrNodeId first = ir_session_get_standing (self.session)->node;
+  g_assert_false (ir_session_get_standing (self.session)->after);
+  g_assert_cmpuint (ir_session_get_selected_node (self.session), ==, first);
+  wait_for_text (&self, "Stands before");
+  const IrNode *conv = node_of (&self, "Conv", 0), *relu = node_of (&self, "Relu", 0);
+  ir_session_select_node (self.session, conv->id);
+  drive (&self, "to");
+  wait_for ("the chosen node", stands, &self);
+  g_assert_cmpuint (ir_session_get_standing (self.session)->node, ==, conv->id);
+  g_assert_true (ir_session_get_standing (self.session)->after);
+  /* What the node gave is there, what comes later is not. */
+  g_autoptr (IrTensor)
+      given = ir_session_dup_tensor (self.session, conv->outputs[0]->id, IR_SIDE_AFTER, NULL);
+  g_autofree char *reason = NULL;
+  g_assert_nonnull (given);
+  g_assert_null (
+      ir_session_dup_tensor (self.session, relu->outputs[0]->id, IR_SIDE_AFTER, &reason));
+  g_assert_nonnull (strstr (reason, "stands after"));
+  drive (&self, "step");
+  wait_for ("the next node", stands, &self);
+  drive (&self, "continue");
+  wait_for ("the end of the run", has_ended, &self);
+  g_assert_null (ir_session_get_run (self.session, IR_SIDE_AFTER)->error);
+  wait_for_text (&self, "The last run is of the graph on screen");
+  close_window (&self);
+}
+
+static void
+test_breaks (void)
+{
+  g_autoptr (GError) error = NULL;
+  Window self;
+
+  open_digits (&self);
+  g_assert_false (ir_session_add_run_break (self.session, "op:frob", &error));
+  g_assert_nonnull (strstr (error->message, "no such node"));
+  g_assert_true (ir_session_add_run_break (self.session, "zeros>10% op:relu", NULL));
+  drive (&self, "continue");
+  wait_for ("the breakpoint", stands, &self);
+  const IrStanding *standing = ir_session_get_standing (self.session);
+  g_assert_cmpint (standing->hit, ==, 0);
+  g_assert_true (standing->after);
+  g_assert_cmpuint (standing->node, ==, node_of (&self, "Relu", 0)->id);
+  wait_for_text (&self, "of the elements are zero");
+  ir_session_drive (self.session, (IrRunCommand){ .move = IR_RUN_STOP });
+  wait_for ("the end of the run", has_ended, &self);
+  /* The same condition is judged on what the next run keeps, without stopping it. */
+  ir_session_run_graph (self.session);
+  wait_for ("the run", is_open_and_idle, self.session);
+  wait_for ("what was watched for", is_judged, &self);
+  const guint n = ir_session_get_run_hits (self.session)->len;
+  g_assert_cmpuint (n, >, 1);
+  ir_session_remove_run_break (self.session, 0);
+  g_assert_null (ir_session_get_run_hits (self.session));
+  close_window (&self);
+}
+
+static void
+test_stale (void)
+{
+  Window self;
+
+  open_digits (&self);
+  ir_session_run_graph (self.session);
+  wait_for ("the run", is_open_and_idle, self.session);
+  g_assert_null (ir_session_stale_text (self.session));
+  ir_session_set_seed (self.session, 77);
+  g_autofree char *inputs = ir_session_stale_text (self.session);
+  g_assert_cmpstr (inputs, ==, "The inputs have changed since the run.");
+  wait_for_text (&self, "The inputs have changed since the run.");
+  ir_session_run_graph (self.session);
+  wait_for ("the second run", is_open_and_idle, self.session);
+  g_assert_null (ir_session_stale_text (self.session));
+  ir_session_run_pipeline (self.session, NULL);
+  wait_for ("the steps", is_open_and_idle, self.session);
+  ir_session_goto (self.session, 3);
+  wait_for ("the third step", is_open_and_idle, self.session);
+  if (ir_session_get_run (self.session, IR_SIDE_AFTER) != NULL)
+    {
+      g_autofree char *step = ir_session_stale_text (self.session);
+      g_assert_nonnull (strstr (step, "the graph is at 3"));
+    }
+  close_window (&self);
+}
+
+/* A run that stands does not keep the window, nor the program. */
+static void
+test_closed_while_it_stands (void)
+{
+  Window self;
+
+  open_digits (&self);
+  drive (&self, "step");
+  wait_for ("a run that stands", stands, &self);
+  ir_session_cancel (self.session);
+  wait_for ("the end of the run", has_ended, &self);
+  drive (&self, "step");
+  wait_for ("a run that stands again", stands, &self);
+  close_window (&self);
+}
+
+int
+main (int argc, char **argv)
+{
+  start_window_tests (&argc, &argv);
+  g_test_add_func ("/run-control/steps", test_steps);
+  g_test_add_func ("/run-control/breaks", test_breaks);
+  g_test_add_func ("/run-control/stale", test_stale);
+  g_test_add_func ("/run-control/closed-while-it-stands", test_closed_while_it_stands);
+  return run_window_tests ();
+}

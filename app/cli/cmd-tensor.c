@@ -5,8 +5,10 @@
 #include "app/cli/model.h"
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
+#include "app/cli/tensor-facts.h"
 #include "core/io/io.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +19,8 @@ typedef struct
 {
   CliModelOptions model;
   gint at, values;
-  char *out;
+  char *out, *against, *find, *histogram;
+  CliTensorPicture picture;
 } Options;
 
 static const CliOption tensor_options[] = {
@@ -26,7 +29,27 @@ static const CliOption tensor_options[] = {
   { "values", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, values),
     "How many values to print (default 100)", "N" },
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
-    "Write it: .npy, or .pb (TensorProto, SequenceProto …)", "FILE" },
+    "Write it: .npy, .csv, or .pb (TensorProto, SequenceProto …)", "FILE" },
+  { "against", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, against),
+    "Compare it: with a .npy or .pb file, with the same value at step N of the pipeline (@N), as the reference "
+    "kernels give it (ref), or with another value (NAME); exit status 1: an element differs",
+    "FILE|@N|ref|NAME" },
+  { "find", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, find),
+    "List the elements of which this holds: 3, '>6', 'abs>=1e3', '!=0', nan, inf", "COND" },
+  { "histogram", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, histogram),
+    "How the range is cut: linear (default), log (powers of ten of magnitudes), symmetric (around zero)",
+    "KIND" },
+  { "picture", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, picture.path),
+    "Draw it, or with --against the difference, as .svg or .png", "FILE" },
+  { "as", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, picture.as),
+    "With --picture: heat (default; a plane of two axes), tiles (all planes along a third axis: channels, heads), "
+    "image (of 1, 3 or 4 channels, before or behind rows and columns)",
+    "KIND" },
+  { "axes", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, picture.axes),
+    "With --picture: an entry per axis: r (rows), c (columns), t (tiles) or an index, such as 0,t,r,c",
+    "AXES" },
+  { "colours", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, picture.colours),
+    "With --picture: diverging (around zero), one-sided, or auto (by the signs)", "KIND" },
   { 0 },
 };
 
@@ -128,46 +151,168 @@ find_answer (Cli *cli,
   return TRUE;
 }
 
-static void
-print_json (Cli *cli, const Answer *answer, const IrTensorStats *stats, const char *file)
+/* -- what it is held against -- */
+
+/* The same command for the same value elsewhere: at another step, or by other kernels. */
+static IrTensor *
+contents_at (Cli *cli, const char *file, const char *device, GError **error)
 {
+  Options options = *(Options *) cli->options;
+  g_auto (CliModel) opened = { 0 };
+  g_auto (Answer) answer = { 0 };
+  CliStatus status;
+
+  if (device != NULL)
+    options.model.device = (char *) device;
+  if (!cli_model_open (cli, &options.model, file, FALSE, &opened, &status))
+    {
+      g_set_error (error, CLI_ERROR, 0, "--against: %s cannot be had", file);
+      return NULL;
+    }
+  return find_answer (cli, &options.model, opened.model, cli->args[1], &answer, error)
+             ? ir_tensor_ref (answer.tensor)
+             : NULL;
+}
+
+/* (transfer full) (nullable) */
+static IrTensor *
+other_contents (Cli *cli, const char *file, IrModel *model, GError **error)
+{
+  Options *options = cli->options;
+  const char *against = options->against;
+  g_auto (Answer) answer = { 0 };
+
+  if (strcmp (against, "ref") == 0)
+    return contents_at (cli, file, "ref", error);
+  if (against[0] == '@')
+    {
+      g_autofree char *plain = g_strndup (file, strcspn (file, "@"));
+      g_autofree char *step = g_strconcat (plain, against, NULL);
+
+      return contents_at (cli, step, NULL, error);
+    }
+  if (g_file_test (against, G_FILE_TEST_IS_REGULAR))
+    return ir_tensor_load (against, error);
+  return find_answer (cli, &options->model, model, against, &answer, error)
+             ? ir_tensor_ref (answer.tensor)
+             : NULL;
+}
+
+static gboolean
+measure (Cli *cli,
+         const IrTensor *tensor,
+         const IrTensor *other,
+         IrTensorMetrics *metrics,
+         GError **error)
+{
+  Options *options = cli->options;
+
+  if (ir_tensors_measure (other, tensor, cli->cancellable, metrics))
+    return TRUE;
+  if (!g_cancellable_set_error_if_cancelled (cli->cancellable, error))
+    g_set_error (error, CLI_ERROR, 0,
+                 "--against %s: it has another shape, or one of the two holds no real numbers",
+                 options->against);
+  return FALSE;
+}
+
+static gboolean
+draw (Cli *cli,
+      const IrTensor *tensor,
+      const IrTensor *other,
+      const IrTensorMetrics *metrics,
+      const IrTensorStats *stats,
+      GError **error)
+{
+  Options *options = cli->options;
+  IrTensorStats shown = *stats;
+
+  if (options->picture.path == NULL)
+    {
+      const char *alone = options->picture.as != NULL        ? "--as"
+                          : options->picture.axes != NULL    ? "--axes"
+                          : options->picture.colours != NULL ? "--colours"
+                                                             : NULL;
+      if (alone != NULL)
+        g_set_error (error, CLI_ERROR, 0, "%s: needs --picture", alone);
+      return alone == NULL;
+    }
+  if (other != NULL)
+    {
+      shown.max = metrics->max_abs;
+      shown.min = -metrics->max_abs;
+    }
+  return cli_tensor_picture (&options->picture, tensor, other, &shown, error);
+}
+
+/* -- printing -- */
+
+static void
+add_histogram (cJSON *json, const IrHistogram *histogram, const char *kind)
+{
+  cJSON *object = cJSON_CreateObject (), *counts;
+
+  cJSON_AddStringToObject (object, "kind", kind);
+  cli_json_add_double (object, "low", histogram->low);
+  cli_json_add_double (object, "high", histogram->high);
+  cli_json_add_uint (object, "zeros", histogram->n_zero);
+  counts = cJSON_AddArrayToObject (object, "counts");
+  for (guint i = 0; i < histogram->n_bins; i++)
+    cJSON_AddItemToArray (counts, cJSON_CreateNumber ((double) histogram->bins[i]));
+  cJSON_ReplaceItemInObject (json, "histogram", object);
+}
+
+static void
+print_json (Cli *cli,
+            const Answer *answer,
+            const IrTensorStats *stats,
+            const IrHistogram *histogram,
+            const char *file,
+            cJSON *json)
+{
+  const Options *options = cli->options;
   const IrValue *value = answer->value;
   const IrTensor *tensor = answer->tensor;
-  cJSON *json = cJSON_CreateObject ();
 
   cJSON_AddStringToObject (json, "name", value->name);
   cli_json_add_contents (cli, json, tensor);
   cli_json_add_stats (json, stats);
+  if (options->histogram != NULL)
+    add_histogram (json, histogram, options->histogram);
+  cli_tensor_places (tensor, stats, json);
   cli_json_add_origin (json, &answer->found, model_of (answer));
   if (file != NULL)
     cJSON_AddStringToObject (json, "file", file);
   else
     cJSON_AddNullToObject (json, "file");
-  cli_json_print_long (cli, json);
 }
 
 static void
-print_histogram (const IrTensorStats *stats)
+print_bins (const guint64 *bins, guint n_bins, double low, double high, gboolean powers)
 {
   guint64 most = 1;
-  double width = stats->n_bins > 0 ? (stats->bin_high - stats->bin_low) / stats->n_bins : 0;
+  double width = n_bins > 0 ? (high - low) / n_bins : 0;
 
-  for (guint i = 0; i < stats->n_bins; i++)
-    most = MAX (most, stats->bins[i]);
-  for (guint i = 0; i < stats->n_bins; i++)
+  for (guint i = 0; i < n_bins; i++)
+    most = MAX (most, bins[i]);
+  for (guint i = 0; i < n_bins; i++)
     {
       char bar[BAR_WIDTH + 1];
-      guint length = stats->bins[i] * BAR_WIDTH / most;
+      guint length = (guint) (bins[i] * BAR_WIDTH / most);
+      const double at = low + i * width;
 
       memset (bar, '#', length);
       bar[length] = '\0';
-      cli_print ("  %12.5g %-*s %" G_GUINT64_FORMAT "\n", stats->bin_low + i * width, BAR_WIDTH,
-                 bar, stats->bins[i]);
+      cli_print ("  %12.5g %-*s %" G_GUINT64_FORMAT "\n", powers ? pow (10, at) : at, BAR_WIDTH,
+                 bar, bins[i]);
     }
 }
 
 static void
-print_text (Cli *cli, const Answer *answer, const IrTensorStats *stats)
+print_text (Cli *cli,
+            const Answer *answer,
+            const IrTensorStats *stats,
+            const IrHistogram *histogram)
 {
   const Options *options = cli->options;
   const IrValue *value = answer->value;
@@ -192,9 +337,61 @@ print_text (Cli *cli, const Answer *answer, const IrTensorStats *stats)
       cli_print ("NaN %" G_GUINT64_FORMAT "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT
                  " of %" G_GUINT64_FORMAT "\n",
                  stats->n_nan, stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);
-      print_histogram (stats);
+      cli_tensor_places (tensor, stats, NULL);
+      if (options->histogram != NULL)
+        print_bins (histogram->bins, histogram->n_bins, histogram->low, histogram->high,
+                    histogram->kind == IR_HISTOGRAM_LOG);
+      else
+        print_bins (stats->bins, stats->n_bins, stats->bin_low, stats->bin_high, FALSE);
     }
-  cli_print ("%s\n", text);
+  if (options->find == NULL)
+    cli_print ("%s\n", text);
+}
+
+static CliStatus
+show (Cli *cli, const char *file, IrModel *model, const Answer *answer)
+{
+  Options *options = cli->options;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrTensor) other = NULL;
+  const gboolean numbers = !ir_tensor_is_container (answer->tensor) &&
+                           ir_tensor_dtype (answer->tensor) != IR_DTYPE_STRING;
+  const guint most = options->values > 0 ? (guint) options->values : 100;
+  IrHistogramKind kind = IR_HISTOGRAM_LINEAR;
+  IrHistogram histogram = { 0 };
+  IrTensorMetrics metrics;
+  IrTensorStats stats;
+
+  if (options->histogram != NULL && !ir_histogram_kind_find (options->histogram, &kind))
+    g_set_error (&error, CLI_ERROR, 0, "--histogram %s: needs linear, log or symmetric",
+                 options->histogram);
+  if (!numbers && (options->find != NULL || options->picture.path != NULL))
+    g_set_error (&error, CLI_ERROR, 0, "%s: holds no numbers to search or draw",
+                 answer->value->name);
+  if (error == NULL && options->against != NULL)
+    other = other_contents (cli, file, model, &error);
+  if (error != NULL || (other != NULL && !measure (cli, answer->tensor, other, &metrics, &error)))
+    return cli_fail (cli_status_of (error), error);
+  ir_tensor_stats (answer->tensor, N_BINS, &stats);
+  if (numbers && options->histogram != NULL)
+    ir_tensor_histogram (answer->tensor, &stats, kind, &histogram);
+  cJSON *json = cli->json ? cJSON_CreateObject () : NULL;
+  if (json != NULL)
+    print_json (cli, answer, &stats, &histogram, options->out, json);
+  else
+    print_text (cli, answer, &stats, &histogram);
+  if (other != NULL)
+    cli_tensor_metrics (answer->tensor, &metrics, options->against, json);
+  if ((options->find != NULL &&
+       !cli_tensor_find (answer->tensor, options->find, most, json, &error)) ||
+      !draw (cli, answer->tensor, other, &metrics, &stats, &error))
+    {
+      cJSON_Delete (json);
+      return cli_fail (cli_status_of (error), error);
+    }
+  if (json != NULL)
+    cli_json_print_long (cli, json);
+  return other != NULL && metrics.n_different > 0 ? CLI_NO : CLI_OK;
 }
 
 static CliStatus
@@ -206,7 +403,6 @@ run (Cli *cli)
   g_auto (CliModel) opened = { 0 };
   g_auto (Answer) answer = { 0 };
   g_autoptr (GError) error = NULL;
-  IrTensorStats stats;
   CliStatus status;
 
   if (!cli_model_open (cli, &options->model, file, FALSE, &opened, &status))
@@ -215,12 +411,7 @@ run (Cli *cli)
     return cli_fail (answer.value == NULL ? CLI_BAD : cli_status_of (error), error);
   if (options->out != NULL && !ir_tensor_save (answer.tensor, options->out, &error))
     return cli_fail (cli_status_of (error), error);
-  ir_tensor_stats (answer.tensor, N_BINS, &stats);
-  if (cli->json)
-    print_json (cli, &answer, &stats, options->out);
-  else
-    print_text (cli, &answer, &stats);
-  return CLI_OK;
+  return show (cli, file, opened.model, &answer);
 }
 
 const CliCommand cli_command_tensor = {

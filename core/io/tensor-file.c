@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/io/formats.h"
+#include "core/ir/tensor-text.h"
 #include "core/io/mapped-file.h"
 #include "core/io/onnx/onnx.h"
 
@@ -91,6 +92,18 @@ ir_tensor_load (const char *path, GError **error)
 }
 
 static gboolean
+stream_csv (GOutputStream *stream, gpointer tensor, GError **error)
+{
+  return ir_tensor_write_csv (tensor, stream, error);
+}
+
+static gboolean
+is_csv (const char *path)
+{
+  return g_str_has_suffix (path, ".csv");
+}
+
+static gboolean
 stream_message (GOutputStream *stream, gpointer writer, GError **error)
 {
   return ir_wire_writer_to_stream (writer, stream, error);
@@ -99,11 +112,11 @@ stream_message (GOutputStream *stream, gpointer writer, GError **error)
 /**
  * ir_tensor_save:
  * @tensor: a tensor, or a sequence, an optional or a map
- * @path: where to: .npy for NumPy's format, anything else for ONNX's message of that kind
+ * @path: where to: .npy for NumPy's format, .csv for text, anything else for ONNX's message of that kind
  * @error: return location for an error
  *
  * Replaces the file as a whole or not at all. Fails with %IR_IO_ERROR_UNSUPPORTED where the format
- * cannot hold the value: .npy has no sequences; and with %IR_IO_ERROR_LIMIT for messages of more
+ * cannot hold the value: .npy and .csv have no sequences; and with %IR_IO_ERROR_LIMIT for messages of more
  * than 2 GiB.
  *
  * Returns: %TRUE if it is saved
@@ -114,10 +127,15 @@ ir_tensor_save (const IrTensor *tensor, const char *path, GError **error)
   g_autoptr (GBytes) bytes = NULL;
   IrWireWriter writer;
 
-  if (is_npy (path) && ir_tensor_is_container (tensor))
-    g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED,
-                 "%s: a .npy file holds one tensor; save a sequence, optional or map as .pb", path);
-  else if (is_npy (path))
+  if ((is_npy (path) || is_csv (path)) && ir_tensor_is_container (tensor))
+    {
+      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED,
+                   "%s: such a file holds one tensor; save a sequence, optional or map as .pb", path);
+      return FALSE;
+    }
+  if (is_csv (path))
+    return ir_file_stream_atomic (path, stream_csv, (gpointer) tensor, error);
+  if (is_npy (path))
     bytes = ir_npy_write (tensor, error);
   if (is_npy (path))
     return bytes != NULL && ir_file_write_atomic (path, bytes, error);

@@ -2,17 +2,12 @@
  * are made when asked for, so a tensor of millions costs nothing. */
 #pragma once
 
-#include "core/ir/tensor.h"
+#include "core/ir/tensor-text.h"
 
 #include <gio/gio.h>
 
 #define IR_TYPE_ELEMENT (ir_element_get_type ())
 G_DECLARE_FINAL_TYPE (IrElement, ir_element, IR, ELEMENT, GObject)
-char *ir_tensor_index_text (const IrTensor *tensor, guint64 index); /* "[0, 3, 1]" */
-/* The flat index that "0, 3, 1" or "[0 3 1]" names, or a flat index; FALSE if there is none. */
-gboolean ir_tensor_index_parse (const IrTensor *tensor, const char *text, guint64 *index);
-char *ir_tensor_element_text (const IrTensor *tensor, guint64 index); /* exact; "" = none */
-
 char *ir_element_index_text (IrElement *self);  /* "[0, 3, 1]" */
 char *ir_element_before_text (IrElement *self); /* "" where there is none */
 char *ir_element_after_text (IrElement *self);

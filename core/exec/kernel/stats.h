@@ -19,3 +19,32 @@ void ir_tensor_stats_with (const IrTensor *tensor,
                            guint n_bins,
                            IrThreads threads,
                            IrTensorStats *stats);
+
+/* -- places.c: where what they count lies; the number of elements: nowhere -- */
+typedef struct
+{
+  guint64 min, max; /* of finite elements */
+  guint64 nan, inf; /* the first of them */
+} IrTensorPlaces;
+void ir_tensor_places (const IrTensor *tensor, const IrTensorStats *stats, IrTensorPlaces *places);
+
+typedef enum
+{
+  IR_HISTOGRAM_LINEAR,
+  IR_HISTOGRAM_LOG,      /* of powers of ten of magnitudes */
+  IR_HISTOGRAM_SYMMETRIC /* from the largest magnitude below zero to that above */
+} IrHistogramKind;
+gboolean ir_histogram_kind_find (const char *name, IrHistogramKind *kind);
+
+typedef struct
+{
+  IrHistogramKind kind;
+  double low, high; /* logarithmic: powers of ten */
+  guint n_bins;
+  guint64 bins[64];
+  guint64 n_zero; /* logarithmic: in no bin */
+} IrHistogram;
+void ir_tensor_histogram (const IrTensor *tensor,
+                          const IrTensorStats *stats,
+                          IrHistogramKind kind,
+                          IrHistogram *result);

@@ -1,0 +1,28 @@
+/* What irscope tensor says of contents beyond their statistics: places, differences, what is found, and
+ * pictures. */
+#pragma once
+
+#include "app/cli/command.h"
+#include "core/exec/check/metrics.h"
+#include "core/exec/exec.h"
+
+/* @json: (nullable): text is wanted */
+void cli_tensor_places (const IrTensor *tensor, const IrTensorStats *stats, cJSON *json);
+void cli_tensor_metrics (const IrTensor *tensor,
+                         const IrTensorMetrics *metrics,
+                         const char *against,
+                         cJSON *json);
+/* At most @most are listed. FALSE: @text cannot be read */
+gboolean cli_tensor_find (
+    const IrTensor *tensor, const char *text, guint most, cJSON *json, GError **error);
+
+typedef struct
+{
+  char *path, *as, *axes, *colours;
+} CliTensorPicture;
+/* @minus: (nullable): of the difference */
+gboolean cli_tensor_picture (const CliTensorPicture *wanted,
+                             const IrTensor *tensor,
+                             const IrTensor *minus,
+                             const IrTensorStats *stats,
+                             GError **error);

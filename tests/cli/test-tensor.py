@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+"""What `irscope tensor` says of contents: where the least, the largest and the first NaN lie, how they differ from
+others in all numbers, what is found in them, their histograms and pictures; prints TAP.
+
+    test-tensor.py IRSCOPE SOURCE_ROOT"""
+
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
+DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
+WORK = tempfile.mkdtemp(prefix='irscope-tensor-')
+tests = []
+
+
+def test(title):
+    def add(function):
+        tests.append((title, function))
+        return function
+    return add
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def tensor(*args, status=0):
+    done = subprocess.run([PROGRAM, 'tensor', *args], capture_output=True, text=True, timeout=100)
+    assert done.returncode == status, (args, done.returncode, done.stdout[:500], done.stderr)
+    return done
+
+
+def answer(*args, status=0):
+    return json.loads(tensor(*args, '--json', status=status).stdout)
+
+
+def npy(name, values, *shape):
+    """float32"""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}"
+    header += ' ' * (-(len(header) + 11) % 64) + '\n'
+    with open(path(name), 'wb') as file:
+        file.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode())
+        file.write(struct.pack(f'<{len(values)}f', *values))
+    return path(name)
+
+
+with open(path('graph.onnxtxt'), 'w', encoding='utf-8') as f:
+    f.write('<ir_version: 8, opset_import: ["" : 17]>\n'
+            'g (float[2,3] x, float[1,3,2,2] i, string[2] s) => (float[2,3] y, float[1,3,2,2] j, string[2] t, string[2] u) {\n'
+            ' y = Identity (x)\n j = Identity (i)\n t = Identity (s)\n u = Constant <value_strings = ["a,b", "c;d"]> ()\n}')
+GRAPH = path('graph.onnxtxt')
+A, B = [1.0, -4.0, 0.0, 2.0, 3.0, 0.5], [1.0, -4.5, 0.0, 2.0, 3.25, 0.5]
+X = ('--value', 'x=1,-4,0,2,3,0.5')
+IMAGE = ('--value', 'i=0,1,2,3,4,5,6,7,8,9,10,11')
+
+
+@test('least, largest, first NaN and first infinity have places')
+def _():
+    found = answer(GRAPH, 'y', *X)
+    assert (found['min_at'], found['max_at']) == ([0, 1], [1, 1]) and 'nan_at' not in found, found
+    found = answer(GRAPH, 'y', '--value', 'x=1,nan,nan,-inf,2,0')
+    assert (found['min_at'], found['max_at'], found['nan_at'], found['inf_at']) == ([1, 2], [1, 1], [0, 1], [1, 0]), found
+    found = answer(GRAPH, 'y', '--value', 'x=nan,nan,nan,nan,nan,nan')
+    assert 'min_at' not in found and found['nan_at'] == [0, 0], found
+    assert 'least at [0, 1]  largest at [1, 1]' in tensor(GRAPH, 'y', *X).stdout
+
+
+@test('differences are told in all numbers, as they are computed here once more')
+def _():
+    found = answer(GRAPH, 'y', *X, '--against', npy('b.npy', B, 2, 3), status=1)['difference']
+    d = [a - b for a, b in zip(A, B)]  # the file is what it is held against
+    expected = {'max_abs': 0.5, 'mean_abs': 0.75 / 6, 'rms': math.sqrt(sum(x * x for x in d) / 6),
+                'max_rel': 0.5 / 4.5, 'tolerance': max(abs(x) / (1 + abs(b)) for x, b in zip(d, B)),
+                'cosine': sum(a * b for a, b in zip(A, B)) / math.sqrt(sum(a * a for a in A) * sum(b * b for b in B)),
+                'snr_db': 10 * math.log10(sum(b * b for b in B) / sum(x * x for x in d)),
+                'psnr_db': 10 * math.log10((3.25 + 4.5) ** 2 * 6 / sum(x * x for x in d))}
+    for key, value in expected.items():
+        assert abs(found[key] - value) <= 1e-12 * max(1, abs(value)), (key, found[key], value)
+    assert (found['different'], found['first_at'], found['worst_at']) == (2, [0, 1], [0, 1]), found
+    assert found['ulp'] == struct.unpack('<i', struct.pack('<f', 4.5))[0] - struct.unpack('<i', struct.pack('<f', 4.0))[0]
+    text = tensor(GRAPH, 'y', *X, '--against', path('b.npy'), status=1).stdout
+    assert '2 of 6 elements differ' in text and 'least tolerance that would pass' in text, text
+
+
+@test('what is NaN or infinite on one side only is no small difference; on both sides it is none')
+def _():
+    found = answer(GRAPH, 'y', '--value', 'x=1,nan,inf,2,3,0.5', '--against', npy('n.npy', [1, math.nan, 0, 2, 3, 0.5], 2, 3),
+                   status=1)['difference']
+    assert (found['different'], found['non_finite'], found['worst_at']) == (1, 1, [0, 2]), found
+    assert found['tolerance'] in ('Infinity', 'inf') and found['max_abs'] == 0, found
+    same = answer(GRAPH, 'y', '--value', 'x=1,nan,inf,2,3,0.5', '--against',
+                  npy('m.npy', [1, math.nan, math.inf, 2, 3, 0.5], 2, 3))['difference']
+    assert same['different'] == 0 and 'first_at' not in same, same
+
+
+@test('against another step, the reference kernels, and another value')
+def _():
+    name = '/bn1/BatchNormalization_output_0'
+    steps = json.loads(subprocess.run([PROGRAM, 'tensor', DIGITS, 'probabilities', '--pipeline', 'default', '--against', '@0',
+                                       '--json'], capture_output=True, text=True).stdout)['difference']
+    assert steps['max_abs'] < 1e-4 and steps['elements'] == 10, steps
+    ref = subprocess.run([PROGRAM, 'tensor', DIGITS, name, '--against', 'ref', '--json'], capture_output=True, text=True)
+    assert json.loads(ref.stdout)['difference']['max_abs'] < 1e-4, ref
+    relu = answer(DIGITS, '/relu1/Relu_output_0', '--against', name, status=1)['difference']
+    assert relu['different'] > 100 and relu['max_abs'] > 0.1, relu
+
+
+@test('elements are found by value and by condition')
+def _():
+    for condition, places in (('>=2', [[1, 0], [1, 1]]), ('-4', [[0, 1]]), ('abs>2.5', [[0, 1], [1, 1]]), ('nan', []),
+                              ('!=0', [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]]), ('0', [[0, 2]]), ('<0', [[0, 1]])):
+        found = answer(GRAPH, 'y', *X, '--find', condition)
+        assert [f['at'] for f in found['found']] == places and found['n_found'] == len(places), (condition, found)
+    few = answer(GRAPH, 'y', *X, '--find', '!=0', '--values', '2')
+    assert len(few['found']) == 2 and few['n_found'] == 5, few
+    assert '[0, 1] = -4' in tensor(GRAPH, 'y', *X, '--find', '<0').stdout
+
+
+@test('histograms are linear, logarithmic or symmetric, and count every finite element')
+def _():
+    log = answer(GRAPH, 'y', '--value', 'x=0.001,-0.01,0,100,1,nan', '--histogram', 'log')['histogram']
+    assert (round(log['low'], 5), log['high'], log['zeros'], sum(log['counts'])) == (-3, 2, 1, 4), log
+    both = answer(GRAPH, 'y', *X, '--histogram', 'symmetric')['histogram']
+    assert (both['low'], both['high'], sum(both['counts'])) == (-4, 4, 6), both
+    assert answer(GRAPH, 'y', *X)['histogram']['low'] == -4
+    assert '0.001 ' in tensor(GRAPH, 'y', '--value', 'x=0.001,-0.01,0,100,1,1', '--histogram', 'log').stdout
+
+
+@test('CSV has a line for each row')
+def _():
+    tensor(GRAPH, 'y', *X, '-o', path('y.csv'))
+    assert open(path('y.csv')).read() == '1,-4,0\n2,3,0.5\n'
+    tensor(GRAPH, 'u', '-o', path('u.csv'))
+    assert open(path('u.csv')).read() == '"a,b",c;d\n', open(path('u.csv')).read()
+
+
+def picture(name, *args):
+    tensor(GRAPH, name, *X, *IMAGE, '--picture', path('p.svg'), *args)
+    text = open(path('p.svg'), encoding='utf-8').read()
+    return [line for line in text.splitlines() if line.startswith('<rect')][1:], text
+
+
+@test('a picture is of one plane, of all beside each other, or an image; its bytes are the same each time')
+def _():
+    rects, text = picture('y')
+    assert picture('y')[1] == text and '>-4<' in text and '>4<' in text
+    assert len([r for r in rects if 'y="0"' in r or 'y="86"' in r]) >= 5, rects
+    one_sided, text = picture('j', '--as', 'tiles')
+    assert '>0<' in text and '>11<' in text, text  # no element is negative
+    assert '>-11<' in picture('j', '--as', 'tiles', '--colours', 'diverging')[1]
+    image = picture('j', '--as', 'image')[0]
+    assert [r.split('fill=')[1] for r in image] == ['"#005db9"/>', '"#1774d1"/>', '"#2e8be8"/>', '"#46a2ff"/>'], image
+    assert picture('j', '--axes', '0,2,r,c')[1] != picture('j', '--axes', '0,0,r,c')[1]
+    assert len(picture('j', '--axes', '0,c,r,1')[0]) > 5
+    tensor(GRAPH, 'j', *IMAGE, '--as', 'tiles', '--picture', path('p.png'))
+    assert open(path('p.png'), 'rb').read(8) == b'\x89PNG\r\n\x1a\n'
+
+
+@test('what cannot be drawn, searched or compared says what it needs')
+def _():
+    for args, words in ((('y', *X, '--histogram', 'round'), 'linear, log'), (('y', *X, '--find', 'six'), '>6'),
+                        (('y', *X, '--picture', path('p.gif')), '.svg or .png'), (('y', *X, '--as', 'heat'), '--picture'),
+                        (('y', *X, '--picture', path('q.svg'), '--as', 'image'), 'channels'),
+                        (('y', *X, '--picture', path('q.svg'), '--axes', 'r'), '2 axes'),
+                        (('y', *X, '--picture', path('q.svg'), '--axes', 'r,9'), 'from 0 to 2'),
+                        (('y', *X, '--picture', path('q.svg'), '--axes', 'r,r'), 'two axes'),
+                        (('y', *X, '--picture', path('q.svg'), '--colours', 'pink'), 'diverging'),
+                        (('u', '--find', '3'), 'no numbers'), (('y', *X, '--against', 'nobody'), 'nobody'),
+                        (('y', *X, '--against', 'j'), 'another shape')):
+        done = subprocess.run([PROGRAM, 'tensor', GRAPH, *args], capture_output=True, text=True)
+        assert done.returncode == 2 and words in done.stderr, (args, done.returncode, done.stderr)
+    assert not os.path.exists(path('q.svg'))
+
+
+print(f'1..{len(tests)}')
+failed = 0
+for number, (title, function) in enumerate(tests, 1):
+    try:
+        function()
+        print(f'ok {number} - {title}')
+    except Exception as exception:
+        failed += 1
+        print(f'not ok {number} - {title}\n# ' + f'{type(exception).__name__}: {exception}'[:3000].replace('\n', '\n# '))
+sys.exit(failed > 0)

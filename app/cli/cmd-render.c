@@ -54,7 +54,7 @@ static const CliOption render_options[] = {
     "Why RULE did not fire at NODE: what fits its pattern, what does not, what is missing",
     "RULE:NODE" },
   { "view", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, view),
-    "graph (default), schedule, trace, memory or tensor", "VIEW" },
+    "graph (default), summary, schedule, trace, memory or tensor", "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, tensor),
     "With --view tensor: which value", "NAME" },
   { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.budget),
@@ -738,6 +738,18 @@ trace_scene (
   return run != NULL ? ir_chart_trace (run->trace, run->model, chart) : NULL;
 }
 
+static IrScene *
+summary_scene (
+    Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
+{
+  const IrBackend *backend = cli_backend (&options->model, error);
+  g_autoptr (IrSummary) summary = backend != NULL
+                                      ? ir_summary_new (model, NULL, backend, 1, 10)
+                                      : NULL;
+
+  return summary != NULL ? ir_chart_summary (summary, IR_SUMMARY_FLOPS, NULL, chart) : NULL;
+}
+
 static const struct
 {
   const char *name;
@@ -747,6 +759,7 @@ static const struct
                     const IrChartOptions *chart,
                     GError **error);
 } charts[] = {
+  { "summary", summary_scene },
   { "schedule", schedule_scene },
   { "trace", trace_scene },
   { "memory", memory_scene },
@@ -807,7 +820,7 @@ make_scene (Picture *picture, GError **error)
     if (strcmp (view, charts[i].name) == 0)
       return charts[i].make (picture->cli, picture->options, picture->opened->model, &chart, error);
   g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-               "--view %s: needs graph, schedule, trace, memory or tensor", view);
+               "--view %s: needs graph, summary, schedule, trace, memory or tensor", view);
   return NULL;
 }
 

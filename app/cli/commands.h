@@ -5,6 +5,7 @@
 
 #define CLI_COMMANDS(C)                                                                            \
   C (info)                                                                                         \
+  C (summary)                                                                                      \
   C (run)                                                                                          \
   C (bench)                                                                                        \
   C (optimize)                                                                                     \

@@ -5,6 +5,8 @@
  * and what the views paint. */
 
 #include "core/exec/exec.h"
+#include "core/exec/measure/summary.h"
+#include "core/exec/schedule/tasks.h"
 #include "core/exec/recompute/recompute.h"
 #include "core/layout/scene.h"
 
@@ -30,6 +32,10 @@ IrScene *ir_chart_recompute (const IrRecomputeGraph *graph,
                              const IrRecomputePlan *plan,
                              const IrModel *model,
                              const IrChartOptions *options);
+IrScene *ir_chart_summary (const IrSummary *summary,
+                           IrSummaryKey key,
+                           const IrRoofline *peaks, /* (nullable) */
+                           const IrChartOptions *options);
 IrScene *ir_chart_histogram (const IrTensorStats *stats,
                              const char *title,
                              const IrChartOptions *options);

@@ -143,6 +143,7 @@ def _():
 
 @test('a run that is stopped, or watched, says where')
 def _():
+    json_of('summary', DIGITS, '--run')
     stop, = json_of('run', DIGITS, '--break', 'op:softmax', status=1)['stops']
     assert stop['op'] == 'Softmax' and stop['when'] == 'before' and len(stop['values']) == 1
     assert json_of('run', DIGITS, '--watch', 'std>5 op:relu', status=1)['watch'] and 'nodes' in stop

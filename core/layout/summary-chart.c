@@ -1,0 +1,415 @@
+/* A model at a glance, drawn: bars of operators and of scopes, and the roofline plot of Williams, Waterman
+ * and Patterson 2009: operations per second over operations per byte, below what memory and arithmetic
+ * allow. */
+#include "config.h"
+
+#include "core/layout/charts.h"
+
+#include "core/op/op.h"
+
+#include <math.h>
+
+#define WIDTH        900.0
+#define ROW          20.0
+#define BAR          12.0
+#define NAME_WIDTH   220.0
+#define NUMBER_WIDTH 110.0
+#define SECTION_GAP  24.0
+#define MOST_ROWS    16
+#define NARROW       480.0 /* px: names stand above bars */
+#define PLOT_HEIGHT  280.0
+#define PLOT_LEFT    80.0
+#define POINT        8.0
+
+typedef struct
+{
+  IrScene *scene;
+  double width, y;
+} Page;
+
+static void
+add_text (Page *page,
+          const char *text,
+          IrSceneTextStyle style,
+          IrSceneAlign align,
+          double x,
+          double width)
+{
+  const IrSceneText item = {
+    .style = style, .align = align, .box = -1, .x = x, .y = page->y, .text = text
+  };
+
+  ir_scene_add_text (page->scene, &item, width);
+}
+
+static void
+add_line (Page *page, double x0, double y0, double x1, double y1)
+{
+  const IrSceneLine line = { .kind = IR_SCENE_LINE_PLAIN, .from = -1, .to = -1 };
+  const IrLayoutPoint points[2] = { { x0, y0 }, { x1, y1 } };
+
+  ir_scene_add_line (page->scene, &line, points, 2);
+}
+
+static guint8
+colour_of (const IrSummaryRow *row)
+{
+  return row->family < IR_N_FAMILIES ? row->family : IR_SCENE_COLOUR_UNKNOWN;
+}
+
+static const char *
+name_of (const IrSummaryRow *row)
+{
+  return row->name[0] != '\0' ? row->name : "(no scope)";
+}
+
+/* "1.23 M", "4.5 MiB", "12 µs" */
+static char *
+amount_text (const IrSummaryRow *row, IrSummaryKey key)
+{
+  static const char *const units[] = { "", " k", " M", " G", " T" };
+  double amount = ir_summary_amount (row, key);
+  guint unit = 0;
+
+  if (key == IR_SUMMARY_BYTES)
+    return g_format_size_full (row->bytes, G_FORMAT_SIZE_IEC_UNITS);
+  if (key == IR_SUMMARY_TIME)
+    return g_strdup_printf (amount < 1e6 ? "%.4g µs" : "%.4g ms",
+                            amount / (amount < 1e6 ? 1e3 : 1e6));
+  for (; amount >= 1000 && unit + 1 < G_N_ELEMENTS (units); unit++)
+    amount /= 1000;
+  return g_strdup_printf ("%.4g%s", amount, units[unit]);
+}
+
+static void
+add_title (Page *page, const char *title)
+{
+  page->y += SECTION_GAP;
+  add_text (page, title, IR_SCENE_TEXT_TITLE, IR_SCENE_ALIGN_START, 0, page->width);
+}
+
+/* A bar with its name and its number beside, or above it where there is no room. @box: its colour, what
+ * it stands for, and its id and tip */
+static void
+add_bar (Page *page, const char *name, const char *number, double part, const IrSceneBox *box)
+{
+  const gboolean narrow = page->width < NARROW;
+  const double left = narrow ? 0 : NAME_WIDTH,
+               room = narrow ? page->width : page->width - NAME_WIDTH - NUMBER_WIDTH;
+  IrSceneBox bar = *box;
+
+  page->y += ROW;
+  add_text (page, name, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, 0,
+            narrow ? page->width - NUMBER_WIDTH : NAME_WIDTH - 8);
+  add_text (page, number, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_END, page->width, NUMBER_WIDTH - 8);
+  bar.kind = IR_SCENE_PLAIN;
+  bar.parent = -1;
+  bar.x = left;
+  bar.y = narrow ? page->y + 4 : page->y - BAR + 1;
+  bar.width = MAX (part * room, 1);
+  bar.height = bar.header = narrow ? BAR / 2 : BAR;
+  ir_scene_add_box (page->scene, &bar);
+  page->y += narrow ? BAR : 0;
+}
+
+static void
+add_bars (Page *page, const char *title, const GArray *rows, IrSummaryKey key, const char *prefix)
+{
+  double most = 0;
+
+  add_title (page, title);
+  for (guint i = 0; i < rows->len; i++)
+    most = MAX (most, ir_summary_amount (&g_array_index (rows, IrSummaryRow, i), key));
+  for (guint i = 0; i < MIN (rows->len, MOST_ROWS); i++)
+    {
+      const IrSummaryRow *row = &g_array_index (rows, IrSummaryRow, i);
+      g_autofree char *text = amount_text (row, key), *id = g_strdup_printf ("%s%u", prefix, i),
+                      *tip = g_strdup_printf ("%s\n%s in %u nodes", name_of (row), text,
+                                              row->n_nodes);
+
+      add_bar (page, name_of (row), text, most > 0 ? ir_summary_amount (row, key) / most : 0,
+               &(IrSceneBox){ .colour = colour_of (row),
+                              .node = row->node,
+                              .key = row->node,
+                              .id = id,
+                              .tip = tip });
+    }
+  if (rows->len > MOST_ROWS)
+    {
+      g_autofree char *more = g_strdup_printf ("and %u more", rows->len - MOST_ROWS);
+
+      page->y += ROW;
+      add_text (page, more, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, NAME_WIDTH);
+    }
+}
+
+/* -- values, and where nodes run -- */
+
+static char *
+bytes_text (guint64 bytes)
+{
+  return g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+}
+
+static void
+add_dtypes (Page *page, const IrSummary *summary)
+{
+  add_title (page, "Element types by bytes");
+  for (guint i = 0; i < summary->dtypes->len; i++)
+    {
+      const IrSummaryDtype *row = &g_array_index (summary->dtypes, IrSummaryDtype, i),
+                           *first = &g_array_index (summary->dtypes, IrSummaryDtype, 0);
+      const guint64 bytes = row->constant_bytes + row->computed_bytes,
+                    most = first->constant_bytes + first->computed_bytes;
+      g_autofree char *text = bytes_text (bytes), *id = g_strdup_printf ("d%u", i),
+                      *tip = g_strdup_printf ("%s\n%u constants, %u computed values",
+                                              ir_dtype_name (row->dtype), row->n_constants,
+                                              row->n_computed);
+
+      add_bar (page, ir_dtype_name (row->dtype), text,
+               most > 0 ? (double) bytes / (double) most : 0,
+               &(IrSceneBox){ .colour = IR_SCENE_COLOUR_CONSTANT, .id = id, .tip = tip });
+    }
+}
+
+/* A bar selects the node that computes the value, or the first that reads it. */
+static IrNodeId
+node_of (const IrValue *value)
+{
+  const IrNode *reader = ir_value_n_node_uses (value) > 0 ? ir_value_use (value, 0).node : NULL;
+
+  return value->producer != NULL ? value->producer->id : reader != NULL ? reader->id : 0;
+}
+
+static void
+add_tensors (Page *page, const IrSummary *summary)
+{
+  if (summary->tensors->len == 0)
+    return;
+  add_title (page, "Largest tensors");
+  for (guint i = 0; i < summary->tensors->len; i++)
+    {
+      const IrSummaryTensor *row = &g_array_index (summary->tensors, IrSummaryTensor, i),
+                            *first = &g_array_index (summary->tensors, IrSummaryTensor, 0);
+      const IrValue *value = ir_model_value (summary->model, row->value);
+      g_autofree char *type = ir_type_to_string (summary->model->context,
+                                                 ir_value_shown_type (value)),
+                      *text = bytes_text (row->bytes), *id = g_strdup_printf ("v%u", i),
+                      *tip = g_strdup_printf ("%s\n%s%s", value->name, type,
+                                              row->constant ? ", a constant" : "");
+
+      add_bar (
+          page, value->name, text, (double) row->bytes / (double) first->bytes,
+          &(IrSceneBox){ .colour = row->constant ? IR_SCENE_COLOUR_CONSTANT : IR_SCENE_COLOUR_INPUT,
+                         .node = node_of (value),
+                         .key = node_of (value),
+                         .id = id,
+                         .tip = tip });
+    }
+}
+
+static void
+add_places (Page *page, const IrSummary *summary)
+{
+  add_title (page, "Where nodes would run");
+  for (guint i = 0; i < summary->places->len; i++)
+    {
+      const IrSummaryPlace *row = &g_array_index (summary->places, IrSummaryPlace, i);
+      g_autofree char *text = g_strdup_printf ("%u", row->n_nodes),
+                      *id = g_strdup_printf ("p%u", i),
+                      *tip = g_strdup_printf ("%s%s%s", row->where, row->why != NULL ? "\n" : "",
+                                              row->why != NULL ? row->why : "");
+
+      add_bar (page, row->where, text,
+               summary->n_nodes > 0 ? (double) row->n_nodes / summary->n_nodes : 0,
+               &(IrSceneBox){ .colour = row->why != NULL ? IR_SCENE_COLOUR_UNKNOWN
+                                                         : IR_SCENE_COLOUR_FOLD,
+                              .node = row->node,
+                              .key = row->node,
+                              .id = id,
+                              .tip = tip });
+    }
+}
+
+/* -- the roofline -- */
+
+/* Decades of both axes. */
+typedef struct
+{
+  double low_x, high_x, low_y, high_y; /* powers of ten */
+  double left, top, width, height;     /* px */
+} Plot;
+
+static double
+x_of (const Plot *plot, double intensity)
+{
+  return plot->left +
+         (log10 (intensity) - plot->low_x) / (plot->high_x - plot->low_x) * plot->width;
+}
+
+static double
+y_of (const Plot *plot, double rate)
+{
+  return plot->top + (plot->high_y - log10 (rate)) / (plot->high_y - plot->low_y) * plot->height;
+}
+
+/* Billions of operations per second; 0: no point. */
+static double
+rate_of (const IrSummaryRow *row)
+{
+  return row->time_ns > 0 && row->flops > 0 && row->bytes > 0
+             ? (double) row->flops / (double) row->time_ns
+             : 0;
+}
+
+static void
+find_decades (Plot *plot, const GArray *rows, const IrRoofline *peaks)
+{
+  const double ridge = peaks->gflops / peaks->gbps;
+
+  plot->low_x = floor (log10 (ridge)) - 2;
+  plot->high_x = ceil (log10 (ridge)) + 1;
+  plot->high_y = ceil (log10 (peaks->gflops));
+  plot->low_y = plot->high_y - 3;
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const IrSummaryRow *row = &g_array_index (rows, IrSummaryRow, i);
+      const double rate = rate_of (row);
+
+      if (rate <= 0)
+        continue;
+      const double intensity = log10 (ir_summary_amount (row, IR_SUMMARY_INTENSITY));
+      plot->low_x = MIN (plot->low_x, floor (intensity));
+      plot->high_x = MAX (plot->high_x, ceil (intensity));
+      plot->low_y = MIN (plot->low_y, floor (log10 (rate)));
+      plot->high_y = MAX (plot->high_y, ceil (log10 (rate)));
+    }
+}
+
+static void
+add_axes (Page *page, const Plot *plot)
+{
+  const double y = page->y;
+
+  for (double x = plot->low_x; x <= plot->high_x; x++)
+    {
+      const double at = x_of (plot, pow (10, x));
+      g_autofree char *text = g_strdup_printf ("%g", pow (10, x));
+
+      add_line (page, at, plot->top, at, plot->top + plot->height);
+      page->y = plot->top + plot->height + 16;
+      add_text (page, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, at, 80);
+    }
+  for (double r = plot->low_y; r <= plot->high_y; r++)
+    {
+      const double at = y_of (plot, pow (10, r));
+      g_autofree char *text = g_strdup_printf ("%g", pow (10, r));
+
+      add_line (page, plot->left, at, plot->left + plot->width, at);
+      page->y = at + 4;
+      add_text (page, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, plot->left - 8, 60);
+    }
+  page->y = y;
+}
+
+static void
+add_point (Page *page, const Plot *plot, const IrSummaryRow *row, guint index)
+{
+  const double rate = rate_of (row), intensity = ir_summary_amount (row, IR_SUMMARY_INTENSITY);
+  g_autofree char *id = g_strdup_printf ("r%u", index),
+                  *tip = g_strdup_printf ("%s\n%.4g GFLOP/s at %.4g FLOP per byte", name_of (row),
+                                          rate, intensity);
+  const IrSceneBox box = { .kind = IR_SCENE_PLAIN,
+                           .colour = colour_of (row),
+                           .parent = -1,
+                           .x = x_of (plot, intensity) - POINT / 2,
+                           .y = y_of (plot, rate) - POINT / 2,
+                           .width = POINT,
+                           .height = POINT,
+                           .header = POINT,
+                           .node = row->node,
+                           .key = row->node,
+                           .id = id,
+                           .tip = tip };
+  const double y = page->y;
+
+  ir_scene_add_box (page->scene, &box);
+  page->y = box.y + POINT;
+  add_text (page, name_of (row), IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, box.x + POINT + 4,
+            120);
+  page->y = y;
+}
+
+static void
+add_roofline (Page *page, const GArray *rows, const IrRoofline *peaks)
+{
+  g_autofree char *title = g_strdup_printf (
+      "Roofline: GFLOP/s over FLOP per byte; at most %.4g GFLOP/s and %.4g GB/s", peaks->gflops,
+      peaks->gbps);
+  Plot plot = { .left = PLOT_LEFT, .width = page->width - PLOT_LEFT - 60, .height = PLOT_HEIGHT };
+  double ridge = peaks->gflops / peaks->gbps, low;
+
+  add_title (page, title);
+  plot.top = page->y + 16;
+  find_decades (&plot, rows, peaks);
+  add_axes (page, &plot);
+  low = MAX (pow (10, plot.low_x), pow (10, plot.low_y) / peaks->gbps);
+  for (guint twice = 0; twice < 2; twice++) /* so that it stands out from the grid */
+    {
+      add_line (page, x_of (&plot, low), y_of (&plot, low * peaks->gbps) + twice,
+                x_of (&plot, ridge), y_of (&plot, peaks->gflops) + twice);
+      add_line (page, x_of (&plot, ridge), y_of (&plot, peaks->gflops) + twice,
+                plot.left + plot.width, y_of (&plot, peaks->gflops) + twice);
+    }
+  for (guint i = 0; i < rows->len; i++)
+    if (rate_of (&g_array_index (rows, IrSummaryRow, i)) > 0)
+      add_point (page, &plot, &g_array_index (rows, IrSummaryRow, i), i);
+  page->y = plot.top + plot.height + 24;
+}
+
+/**
+ * ir_chart_summary:
+ * @summary: a summary, whose rows are sorted as they are to stand
+ * @key: what bars are as long as
+ * @peaks: (nullable): what the machine can do at most: with times a roofline plot is drawn
+ * @options: (nullable): how to draw
+ *
+ * Returns: (transfer full): the picture
+ */
+IrScene *
+ir_chart_summary (const IrSummary *summary,
+                  IrSummaryKey key,
+                  const IrRoofline *peaks,
+                  const IrChartOptions *options)
+{
+  Page page = { .scene = ir_scene_new (options != NULL ? options->measure : NULL,
+                                       options != NULL ? options->measure_data : NULL),
+                .width = options != NULL && options->width > 0 ? options->width : WIDTH,
+                .y = 14 };
+  g_autofree char *bytes = g_format_size_full (summary->bytes, G_FORMAT_SIZE_IEC_UNITS),
+                  *held = g_format_size_full (summary->param_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *title = g_strdup_printf (
+      "%u nodes, %.4g M parameters in %s, %s%.4g MFLOP and %s moved per run", summary->n_nodes,
+      (double) summary->params / 1e6, held, summary->partial ? "at least " : "",
+      (double) summary->flops / 1e6, bytes);
+  static const char *const by[] = {
+    [IR_SUMMARY_NAME] = "nodes",        [IR_SUMMARY_NODES] = "nodes",
+    [IR_SUMMARY_PARAMS] = "parameters", [IR_SUMMARY_FLOPS] = "FLOPs",
+    [IR_SUMMARY_BYTES] = "bytes moved", [IR_SUMMARY_INTENSITY] = "FLOPs per byte",
+    [IR_SUMMARY_TIME] = "time",
+  };
+  g_autofree char *ops = g_strdup_printf ("Operators by %s", by[key]),
+                  *scopes = g_strdup_printf ("Scopes by %s", by[key]);
+
+  add_text (&page, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, page.width);
+  const IrSummaryKey bars = key == IR_SUMMARY_NAME ? IR_SUMMARY_NODES : key;
+  add_bars (&page, ops, summary->ops, bars, "o");
+  add_bars (&page, scopes, summary->scopes, bars, "s");
+  add_dtypes (&page, summary);
+  add_tensors (&page, summary);
+  add_places (&page, summary);
+  if (peaks != NULL && peaks->gflops > 0 && peaks->gbps > 0)
+    add_roofline (&page, summary->ops, peaks);
+  ir_scene_finish (page.scene);
+  return page.scene;
+}

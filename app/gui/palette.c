@@ -101,6 +101,7 @@ static const IrCommand commands[] = {
   { "Show Steps", "win.show('steps')" },
   { "Show Differences", "win.show('differences')" },
   { "Show Properties", "win.show('properties')" },
+  { "Show Summary", "win.show('summary')" },
   { "Show Why Not", "win.show('why')" },
   { "Show Nodes", "win.show('nodes')" },
   { "Show Tensor", "win.show('tensor')" },

@@ -136,6 +136,8 @@ fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
       n_here++;
     }
   gtk_widget_add_css_class (bar, "pane-header");
+  if (place == IR_VIEW_END)
+    gtk_widget_add_css_class (bar, "side");
   gtk_box_append (GTK_BOX (bar), pane_title (self, GTK_STACK (stack), n_here));
   if (n_here > 0)
     {
@@ -192,6 +194,8 @@ build_panes (IrWindow *self)
 
   for (guint i = 0; i < IR_N_VIEW_PLACES; i++)
     self->stacks[i] = fill_place (self, i, boxes[i]);
+  /* What is selected comes first, although another tab does. */
+  gtk_stack_set_visible_child_name (self->stacks[IR_VIEW_END], "properties");
 }
 
 /* -- dividers -- */

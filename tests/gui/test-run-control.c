@@ -100,7 +100,7 @@ find_labelled (GtkWidget *widget, const char *text)
 }
 
 static gboolean
-is_shown (gpointer data)
+shows_text (gpointer data)
 {
   Window *self = data;
 
@@ -111,7 +111,7 @@ static void
 wait_for_text (Window *self, const char *text)
 {
   self->text = (char *) text;
-  wait_for (text, is_shown, self);
+  wait_for (text, shows_text, self);
 }
 
 static void

@@ -182,6 +182,12 @@ check('a part does not begin in a branch', status == 2 and 'main graph' in compl
 
 # -- what is refused, with what was found and what to do --
 
+masked = path('masked.onnxtxt')
+with open(masked, 'w') as f:
+    f.write('<ir_version: 8, opset_import: ["" : 17]>\n'
+            'g (float[2,4] x) => (float[2,4] y, bool[2,4] z) { [drop] d, m = Dropout (x)  y = Neg (d)  z = Not (m) }\n')
+refused('to bypass a node whose other output is read', masked, 'bypass drop', says=['its output m is read'])
+done(masked, 'delete z', 'bypass drop', out='unmasked.onnx')
 refused('an unknown operator', worked, 'add Rleu x1', says=["'Rleu'", 'is it Relu?'])
 logic = path('logic.onnxtxt')
 with open(logic, 'w') as f:

@@ -246,6 +246,27 @@ vary_input (Variant *v, guint slot)
   *input = kept;
 }
 
+/* Numbers of axes that may have to do with each other. */
+static void
+vary_ranks (Variant *v)
+{
+  Input first = v->inputs[0], second = v->inputs[1];
+
+  if (v->n_inputs < 2 || first.dtype == NULL || second.dtype == NULL)
+    return;
+  for (int i = 0; i < 4; i++)
+    for (int k = 0; k < 4; k++)
+      {
+        v->inputs[0].rank = i;
+        v->inputs[1].rank = k;
+        for (int axis = 0; axis < 4; axis++)
+          v->inputs[0].dims[axis] = v->inputs[1].dims[axis] = 2;
+        try_variant (v);
+        v->inputs[0] = first;
+        v->inputs[1] = second;
+      }
+}
+
 static void
 vary_attr (Variant *v, const IrAttrSpec *spec)
 {
@@ -352,6 +373,7 @@ vary (Variant *v)
   for (guint i = 0; i < v->n_inputs; i++)
     vary_input (v, i);
   vary_count (v);
+  vary_ranks (v);
   for (const IrAttrSpec *spec = v->op->attrs; spec != NULL && spec->name != NULL; spec++)
     vary_attr (v, spec);
 }

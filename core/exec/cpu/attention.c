@@ -273,7 +273,8 @@ weigh_row (const CpuAttention *a, gint64 batch, gint64 head, gint64 row, float *
   if (capped)
     cap (x + first, end - first, a->softcap);
   some = first < end && (a->mask == NULL || apply_mask (a, batch, head, row, first, &end, x));
-  if (some && (outlives_mask (x, first, capped) || outlives_mask (x + end, total - end, capped)))
+  if (some && ((first > 0 && outlives_mask (x, first, capped)) ||
+               (end < total && outlives_mask (x + end, total - end, capped))))
     x[first] = NAN;
   if (!some)
     {
@@ -281,12 +282,14 @@ weigh_row (const CpuAttention *a, gint64 batch, gint64 head, gint64 row, float *
         x[j] = a->empty;
       return;
     }
-  memset (x, 0, sizeof (float) * first);
+  if (first > 0)
+    memset (x, 0, sizeof (float) * first);
   if (end > first)
     cpu_softmax_row (x + first, x + first, end - first);
   if (end > first && a->safe && isnan (x[first])) /* then all of the row are */
     memset (x + first, 0, sizeof (float) * (end - first));
-  memset (x + end, 0, sizeof (float) * (total - end));
+  if (end < total)
+    memset (x + end, 0, sizeof (float) * (total - end));
 }
 
 /* -- blocks -- */

@@ -75,6 +75,8 @@ struct _IrPass
   gboolean (*run) (IrPassContext *context, GError **error);
   const IrRule *documented_rules;   /* (nullable) for run passes: the rule names that it logs */
   const IrPassOption *options;      /* (nullable) ends with a NULL name */
+  gboolean
+      profit; /* what is slower by the table of rates, for its shapes, is not done: rule/profit.h */
   gboolean once;                    /* runs in the first round of a pipeline only */
   struct _IrPassSettings *settings; /* (nullable) no descriptor has them: ir_pass_set() */
 };

@@ -58,8 +58,11 @@ append_pass (GString *text, const IrPass *pass)
   if (pass->before_after != NULL)
     g_string_append_printf (text, "```\n%s\n```\n\n", pass->before_after);
   g_string_append_printf (text, "%s\n\n", pass->doc);
-  g_string_append_printf (text, "Class: %s. Source: %s.\n\n", ir_class_name (pass->step_class),
-                          pass->source);
+  g_string_append_printf (text, "Class: %s. Source: %s.%s\n\n", ir_class_name (pass->step_class),
+                          pass->source,
+                          pass->profit ? " Not done where, by the table of rates, it "
+                                         "would be slower for the shapes."
+                                       : "");
   append_options (text, pass);
   append_rule_names (text, pass);
 }

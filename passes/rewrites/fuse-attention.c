@@ -643,6 +643,7 @@ const IrPass ir_pass_fuse_attention = {
       "Products of queries and keys, their factor, what hides keys, Softmax and the product with "
       "the values become Attention: the standard operator if the opset has it, else irscope's.",
   .source = "ONNX Runtime AttentionFusion; PyTorch Inductor; Vaswani and others 2017",
+  .profit = TRUE,
   .step_class = IR_CLASS_ROUNDING,
   .before_after = "q, k -> MatMul -> Mul -> Add m -> Softmax -> MatMul v -> y\n"
                   "q, k, v, m -> Attention -> y",

@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include "core/io/mapped-file.h"
+#include "passes/rule/profit.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
@@ -112,8 +113,9 @@ side_by_side (const GPtrArray *group, guint slot)
   return all;
 }
 
-/* The merged product and its Split, whose outputs stand for those of @group. */
-static void
+/* The merged product and its Split, whose outputs stand for those of @group. Returns: (transfer
+ * none): the Split */
+static IrNode *
 write_merge (IrPassContext *context, GPtrArray *group, IrTensor *weights, IrTensor *bias)
 {
   IrEdit *edit = context->edit;
@@ -145,6 +147,18 @@ write_merge (IrPassContext *context, GPtrArray *group, IrTensor *weights, IrTens
       ir_pass_remove_node (context, old);
       ir_pass_take_name (context, value, split->outputs[i]);
     }
+  return split;
+}
+
+/* Parts that are reshaped are the heads of an attention, which reads them where they are. */
+static gboolean
+is_regrouped (const IrNode *split)
+{
+  for (guint i = 0; i < split->n_outputs; i++)
+    for (guint k = 0; k < split->outputs[i]->n_uses; k++)
+      if (!ir_op_is (ir_value_use (split->outputs[i], k).node, IR_OP_RESHAPE))
+        return FALSE;
+  return TRUE;
 }
 
 static void
@@ -152,6 +166,9 @@ merge_group (IrPassContext *context, GPtrArray *group)
 {
   IrNode *first = group->pdata[0];
   g_autoptr (IrTensor) weights = NULL, bias = NULL;
+  g_autofree char *refusal = NULL;
+  IrProfit profit = { .known = TRUE };
+  IrNode *split;
 
   for (guint i = 0; i < group->len; i++)
     if (ir_value_is_graph_output (((IrNode *) group->pdata[i])->outputs[0]))
@@ -166,8 +183,20 @@ merge_group (IrPassContext *context, GPtrArray *group)
     return;
   ir_edit_step_reason (context->edit, "%u products of %s with constants", group->len,
                        first->inputs[0]->name);
-  write_merge (context, group, weights, bias);
-  ir_pass_end (context);
+  for (guint i = 0; i < group->len; i++)
+    ir_profit_removed (&profit, group->pdata[i]);
+  split = write_merge (context, group, weights, bias);
+  ir_profit_made (&profit, split->inputs[0]->producer);
+  if (!is_regrouped (split))
+    ir_profit_made (&profit, split);
+  refusal = ir_profit_refusal (&profit);
+  if (refusal == NULL)
+    ir_pass_end (context);
+  else
+    {
+      ir_pass_abort (context);
+      ir_edit_refuse (context->edit, RULE, first->id, refusal);
+    }
 }
 
 static void
@@ -224,6 +253,7 @@ const IrPass ir_pass_merge_matmuls = {
   .doc = "Three or more matrix products of one value with constants, with bias or without, become "
          "one product with the constants side by side, and a Split.",
   .source = "onnx/optimizer fuse_qkv; TVM CombineParallelMatmul; XLA DotMerger",
+  .profit = TRUE,
   .step_class = IR_CLASS_ROUNDING,
   .before_after = "x -> MatMul -> q; x -> MatMul -> k; x -> MatMul -> v\n"
                   "x -> MatMul -> Split -> q, k, v",

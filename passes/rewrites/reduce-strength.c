@@ -192,6 +192,7 @@ const IrPass ir_pass_reduce_strength = {
   .doc = "Divisions by constants, powers, inverses of roots, logarithms of Softmax and shuffles of "
          "channels become cheaper operators of the same meaning, and constant factors are merged.",
   .source = "Grappler convert_pow, convert_log_softmax; XLA AlgebraicSimplifier",
+  .profit = TRUE,
   .step_class = IR_CLASS_ROUNDING,
   .before_after = "x -> Div 8 -> y\nx -> Mul 0.125 -> y",
   .rules = rules,

@@ -23,6 +23,8 @@
  *   - ?c:const is never an initializer that a caller may override.
  *   - The types of new nodes are inferred anew, and the replacement of an output must be at least
  *     as specific as the output was. Otherwise the step is taken back and recorded as a refusal.
+ *   - Of a pass that asks for profit, an application is taken back where the table of rates says that the
+ *     nodes it makes are slower than those it removes, for shapes that are known (profit.c).
  *   - Names of graph outputs stay. A rule that would need an Identity for that does not apply.
  *   - Constants that nothing uses afterwards go in the same step; others that share them keep them,
  *     as a rule makes new constants and never changes old ones.
@@ -43,6 +45,7 @@
  * pipeline's next iteration looks at all nodes again. */
 #include "config.h"
 
+#include "passes/rule/profit.h"
 #include "passes/rule/pattern.h"
 #include "passes/rule/step.h"
 
@@ -446,17 +449,44 @@ values_read (const IrMatch *match)
   return values;
 }
 
+/* Of the nodes that go. */
+static IrProfit
+profit_of (const IrMatch *match)
+{
+  IrProfit profit = { .known = TRUE };
+
+  for (guint i = 0; i < match->rule->n_nodes; i++)
+    if (!match->shared[i])
+      ir_profit_removed (&profit, match->nodes[i]);
+  return profit;
+}
+
+/* With those that came. */
+static gboolean
+is_worth_it (IrMatch *match, IrProfit *profit, const GPtrArray *made)
+{
+  g_autofree char *refusal = NULL;
+
+  for (guint i = 0; i < made->len && profit->known; i++)
+    ir_profit_made (profit, made->pdata[i]);
+  refusal = ir_profit_refusal (profit);
+  return refusal == NULL || ir_match_fail (match, "%s", refusal);
+}
+
 static gboolean
 apply (Work *work, IrMatch *match)
 {
   const IrRule *rule = match->rule->rule;
+  IrProfit profit = { 0 };
   g_autoptr (GPtrArray) made = g_ptr_array_new ();
   g_autoptr (GPtrArray) fresh = g_ptr_array_new ();
   g_autoptr (GPtrArray) read = values_read (match);
 
   if (!ir_pass_begin (work->context, rule->name, rule->step_class, match->nodes[0]))
     return FALSE;
-  if (!rewrite (match, made, fresh))
+  if (work->context->priv->pass->profit)
+    profit = profit_of (match);
+  if (!rewrite (match, made, fresh) || !is_worth_it (match, &profit, made))
     {
       ir_pass_abort (work->context);
       return FALSE;

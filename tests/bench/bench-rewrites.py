@@ -505,9 +505,9 @@ def retype(graph, dtype):
             node.attrs['value'] = node.attrs['value'].astype(dtype)
 
 
-def measure(bench, folder, one, pairs, dtype):
-    """Nodes before and after, times, ratio and quartiles."""
-    name, passes, size, opset, function = one
+def write_case(folder, one, dtype):
+    """Files: the model, and a pipeline of the passes."""
+    _, passes, size, opset, function = one
     b = Builder('g', 1)
     value, shape = function(b, *size)
     b.output(value, 'y', shape)
@@ -517,10 +517,16 @@ def measure(bench, folder, one, pairs, dtype):
     with open(pipeline, 'w', encoding='utf-8') as file:
         json.dump({'name': 'passes', 'title': 'Passes', 'doc': 'Of a case.', 'max_iterations': 4,
                    'passes': passes + ['eliminate-dead-code']}, file)
+    return model, pipeline
+
+
+def measure(bench, folder, one, pairs, dtype):
+    """Nodes before and after, times, ratio and quartiles."""
+    model, pipeline = write_case(folder, one, dtype)
     done = subprocess.run([bench, '--processor', '--pairs', str(pairs), '--pipelines', pipeline, model], capture_output=True, text=True, check=False)
     found = ROW.search(done.stdout)
     if found is None:
-        sys.exit(f'{name} {size}: {done.stderr.strip() or done.stdout}')
+        sys.exit(f'{one[0]} {one[2]}: {done.stderr.strip() or done.stdout}')
     return [int(found[1]), int(found[2]), *(float(found[i]) for i in range(3, 8))]
 
 

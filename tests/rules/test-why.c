@@ -271,6 +271,63 @@ test_unknown (void)
   g_assert_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE);
 }
 
+/* -- rewrites that would be slower, by the table of rates -- */
+
+#define ATTEND "s = MatMul (q, t)  p = Softmax <axis: int = -1> (s)  y = MatMul (p, v) }"
+
+/* One query, and keys that lie as the product needs them. */
+static void
+test_slower (void)
+{
+  g_auto (IrWhy) why = { 0 };
+
+  ask ("(float[1,2,1,8] q, float[1,2,8,99] t, float[1,2,99,8] v) => (float[1,2,1,8] y) { " ATTEND,
+       "fuse-attention", "fuse-late-attention-plain", "y", &why);
+  g_assert_cmpint (why.answer, ==, IR_WHY_REFUSED);
+  g_assert_nonnull (strstr (why.reason, "table of rates"));
+  g_assert_nonnull (strstr (why.reason, "us before"));
+}
+
+/* What is not known is not compared; what another Transpose undoes is no work. */
+static void
+test_not_slower (void)
+{
+  const char *const texts[] = {
+    "(float[1,2,1,8] q, float[1,2,8,many] t, float[1,2,many,8] v) => (float[1,2,1,8] y) { " ATTEND,
+    "(float[1,2,1,8] q, float[1,2,99,8] k, float[1,2,99,8] v) => (float[1,2,1,8] y) { t = Transpose "
+    "<perm: ints = [0, 1, 3, 2]> (k)  " ATTEND,
+    "(float[1,2,1,8] q, float[1,2,99,8] k, float[1,2,99,8] v) => (float[1,2,1,8] y) { u = Transpose "
+    "<perm: ints = [0, 1, 3, 2]> (k)  t = Neg (u)  " ATTEND,
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_auto (IrWhy) why = { 0 };
+
+      ask (texts[i], "fuse-attention", "fuse-late-attention-plain", "y", &why);
+      g_assert_cmpint (why.answer, ==, IR_WHY_FIRED);
+    }
+}
+
+#define PRODUCTS(ROWS)                                                                             \
+  "(float[" ROWS ",16] x, float[16,16] A, float[16,16] B, float[16,16] C) => (float[" ROWS         \
+  ",16] y) { a = MatMul (x, A)  b = MatMul (x, B)  c = MatMul (x, C)  d = Add (a, b)  y = Add "    \
+  "(d, c) }"
+
+/* Of a pass that runs code; many short rows take long to be cut apart. */
+static void
+test_slower_in_code (void)
+{
+  g_auto (IrWhy) many = { 0 };
+  g_auto (IrWhy) few = { 0 };
+
+  ask (PRODUCTS ("4000"), "merge-matmuls", "merge-matmuls", "a", &many);
+  g_assert_cmpint (many.answer, ==, IR_WHY_CODE);
+  g_assert_nonnull (strstr (many.reason, "table of rates"));
+  ask (PRODUCTS ("1"), "merge-matmuls", "merge-matmuls", "a", &few);
+  g_assert_cmpint (few.answer, ==, IR_WHY_FIRED);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -285,6 +342,9 @@ main (int argc, char **argv)
   g_test_add_func ("/why/what a missing node would take is missing with it", test_ghosts_above);
   g_test_add_func ("/why/who reads what would go is named, first or last", test_intruder_anywhere);
   g_test_add_func ("/why/a rule that fits is tried before its pass runs", test_tries);
+  g_test_add_func ("/why/what the table of rates calls slower is refused", test_slower);
+  g_test_add_func ("/why/what is not known to be slower is done", test_not_slower);
+  g_test_add_func ("/why/a pass that runs code is refused by the table, too", test_slower_in_code);
   g_test_add_func ("/why/all rules of a node are compared", test_all_rules);
   g_test_add_func ("/why/unknown rules and nodes are refused", test_unknown);
   return g_test_run ();

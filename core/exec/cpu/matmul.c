@@ -387,24 +387,26 @@ add_piece (const Addend *addend, gint64 first, gint64 end, float *y)
     }
 }
 
-/* This thread's share of the pieces. */
-static void
-add_share (const CpuEpilogue *epilogue,
-           const Addend *addend,
-           gint64 rows,
-           gint64 rows_each,
-           CpuWatch *watch,
-           float *y)
+typedef struct
 {
-  gint64 n = addend->dims[0], pieces = (rows + rows_each - 1) / rows_each;
+  const CpuEpilogue *epilogue;
+  const Addend *addend;
+  gint64 rows, rows_each; /* of the result, and of a piece of it */
+  float *y;
+} Sum;
 
-  for (gint64 i = cpu_share (pieces, 0), until = cpu_share (pieces, 1);
-       i < until && !cpu_watch_stopped (watch, i); i++)
+/* Pieces [at, until). */
+static void
+add_pieces (const Sum *sum, CpuWatch *watch, gint64 at, gint64 until)
+{
+  gint64 n = sum->addend->dims[0];
+
+  for (gint64 i = at; i < until && !cpu_watch_stopped (watch, i); i++)
     {
-      gint64 first = i * rows_each, end = MIN (first + rows_each, rows);
+      gint64 first = i * sum->rows_each, end = MIN (first + sum->rows_each, sum->rows);
 
-      add_piece (addend, first, end, y);
-      cpu_epilogue (epilogue, y + first * n, (guint64) ((end - first) * n), 0);
+      add_piece (sum->addend, first, end, sum->y);
+      cpu_epilogue (sum->epilogue, sum->y + first * n, (guint64) ((end - first) * n), 0);
     }
 }
 
@@ -415,15 +417,18 @@ add_and_activate (const IrCall *call,
                   gint64 elements,
                   float *y)
 {
-  gint64 rows = elements / addend->dims[0], rows_each = MAX (PIECE / addend->dims[0], 1);
+  Sum sum = { epilogue, addend, elements / addend->dims[0], MAX (PIECE / addend->dims[0], 1), y };
+  gint64 pieces = (sum.rows + sum.rows_each - 1) / sum.rows_each;
   int n_threads = cpu_n_threads (call, (guint64) elements);
-  CpuWatch watch = cpu_watch (call, rows_each * addend->dims[0]);
+  CpuWatch watch = cpu_watch (call, sum.rows_each * addend->dims[0]);
 
-  if (n_threads == 1) /* entering a parallel region takes as long as a small product */
-    add_share (epilogue, addend, rows, rows_each, &watch, y);
+  /* Entering a parallel region takes as long as a small product; that of others around is not to be
+   * shared with them. */
+  if (n_threads == 1)
+    add_pieces (&sum, &watch, 0, pieces);
   else
 #pragma omp parallel num_threads(n_threads)
-    add_share (epilogue, addend, rows, rows_each, &watch, y);
+    add_pieces (&sum, &watch, cpu_share (pieces, 0), cpu_share (pieces, 1));
 }
 
 static gboolean

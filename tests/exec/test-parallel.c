@@ -734,12 +734,69 @@ test_scratch_of_threads (void)
     }
 }
 
+/* Each of them twice, with nothing between: a kernel that works on one thread does all of its work,
+ * also within the parallel region of a span. */
+static void
+test_kernels_beside (void)
+{
+  static const char *const kernels[] = {
+    "%s = irscope.MatMulAdd (%s, w, r)",
+    "%s = irscope.MatMulAddRelu (%s, w, r)",
+    "%s = Softmax (%s)",
+    "%s = LogSoftmax (%s)",
+    "%s = LogSoftmax <axis = 1> (%s)",
+    "%s = LayerNormalization (%s, r, r)",
+    "%s = GlobalAveragePool (%s)",
+    "%s = Concat <axis = -1> (%s, c)",
+    "%s = Transpose (%s)",
+    "%s = ReduceMean <axes = [1]> (%s)",
+    "%s = Expand (%s, d)",
+    "%s = irscope.Attention <scale = 0.5> (%s, c, c)",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (kernels); i++)
+    {
+      const IrRunOptions alone = { .n_threads = 1 };
+      const IrRunOptions beside = { .n_threads = 2, .parallel = IR_PARALLEL_ON };
+      g_autoptr (GString) text = g_string_new (
+          "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1]> g (float[2,3,40,5] a, "
+          "float[2,3,40,5] b, float[5,5] w, float[5] r, float[2,3,40,5] c) => (y, z) <int64[4] d = "
+          "{2, 3, 40, 5}> { ");
+      g_autoptr (GError) error = NULL;
+
+      for (guint k = 0; k < 2; k++)
+        {
+          g_auto (GStrv) parts = g_strsplit (kernels[i], "%s", 3);
+          g_string_append_printf (text, "%s%s%s%s  ", k == 0 ? "y" : "z", parts[1],
+                                  k == 0 ? "a" : "b", parts[2]);
+        }
+      g_string_append (text, "}");
+      g_autoptr (IrModel) model = ir_text_read (text->str, -1, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (GHashTable) inputs = ir_random_inputs (model, 1, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrExecutable) first = ir_executable_new (model, &alone, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrExecutable) second = ir_executable_new (model, &beside, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrRun) wanted = ir_executable_run (first, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrRun) found = ir_executable_run (second, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      for (guint k = 0; k < 2; k++)
+        {
+          IrValueId id = ir_graph_output (model->main, k)->id;
+          if (!ir_tensor_equal (ir_run_value (wanted, id), ir_run_value (found, id)))
+            g_error ("%s: other bits beside another node", kernels[i]);
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/parallel/concurrent nodes give the bits of one at a time",
-                   test_same_bits);
+  g_test_add_func ("/parallel/concurrent nodes give the bits of one at a time", test_same_bits);
   g_test_add_func ("/parallel/workers wait for what others compute", test_waiting);
   g_test_add_func ("/parallel/runs of one setting give the same bits", test_run_to_run);
   g_test_add_func ("/parallel/the first runs decide, and change no bit", test_auto);
@@ -751,6 +808,7 @@ main (int argc, char **argv)
   g_test_add_func ("/parallel/choosing is never longer than either way alone", test_never_longer);
   g_test_add_func ("/parallel/scratch memory of convolutions belongs to no thread",
                    test_scratch_of_threads);
+  g_test_add_func ("/parallel/kernels beside each other do all of their work", test_kernels_beside);
   g_test_add_func ("/parallel/bounds count the shorter time and the lesser work", test_report);
   return g_test_run ();
 }

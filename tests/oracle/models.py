@@ -122,7 +122,7 @@ def optimize(program, job, folder):
 
 def measure(bench, job):
     """name of pipeline -> times before and after, median, lower and upper quartile of the ratio."""
-    text = irscope(bench, '--threads', '1', job['model'], *job['dims']).stdout
+    text = irscope(bench, '--processor', '--threads', '1', job['model'], *job['dims']).stdout
     row = re.compile(r'(\S+) +\d+ -> +\d+ nodes +([\d.]+) -> +([\d.]+) ms +([\d.]+) \(([\d.]+) to ([\d.]+)\)')
     return {m[1]: [float(m[i]) for i in range(2, 7)] for m in row.finditer(text)}
 
@@ -254,7 +254,7 @@ def write_table(results):
              'it passes. Errors are the largest difference to ONNX Runtime without optimizations, by the largest value of the output:',
              'reference kernels, CPU kernels, after `default`, and the written optimized file in ONNX Runtime. Equal is within 1e-3, and 5e-2',
              'where a network is quantized or in float16.', '',
-             'Times are of one thread, in milliseconds: of a run without a pipeline, and after `basic` and `default`, with the ratio of the',
+             'Times are of the processor, one thread, in milliseconds: of a run without a pipeline, and after `basic` and `default`, with the ratio of the',
              'two, the median of 15 pairs in turns and its quartiles. Slower is where the lower quartile is over 1.05.',
              *([f'Those of {busy} networks, marked ~, were taken beside other work; `models.py --times-only` takes them again.'] if busy else []),
              '', '| network | nodes | exact / rounding / broken / skipped | ref | cpu | default | written | ms | basic | default | finding |',

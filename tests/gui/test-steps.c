@@ -8,6 +8,7 @@
 #include "tests/gui/waiting.h"
 #include "views/graph/two-sides.h"
 #include "views/session/file.h"
+#include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/steps/step-list.h"
 
@@ -299,6 +300,51 @@ test_zoom_to_change (void)
   close_window (&self);
 }
 
+/* Whether the caption lies on something that changed. */
+static gboolean
+caption_covers_change (Fixture *self)
+{
+  GtkWidget *caption = find_styled (GTK_WIDGET (self->window), GTK_TYPE_BOX, "canvas-note");
+  const IrLayoutRect sight = ir_canvas_get_sight (self->canvas);
+  const double zoom = ir_canvas_get_zoom (self->canvas);
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (ir_session_get_frame (self->session)->scene, &n);
+
+  g_assert_true (gtk_widget_get_mapped (caption));
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].kind == IR_SCENE_NODE && boxes[i].state != IR_SCENE_SAME &&
+        (boxes[i].x - sight.x) * zoom < gtk_widget_get_width (caption) &&
+        (boxes[i].y - sight.y) * zoom < gtk_widget_get_height (caption) &&
+        (boxes[i].y + boxes[i].height - sight.y) * zoom > 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+test_caption (void)
+{
+  Fixture self = { 0 };
+  const IrModel *history;
+  guint n_seen = 0;
+
+  open_optimized (&self);
+  ir_session_run_graph (self.session); /* the pane below comes, and little room is left */
+  wait_for ("the run", is_drawn, self.session);
+  history = ir_session_get_history (self.session);
+  for (guint i = 1; i <= self.n; i++)
+    {
+      if (strcmp (ir_history_step (history, i)->rule, "fold-conv-bn") != 0)
+        continue;
+      ir_session_goto (self.session, i);
+      drawn (&self);
+      settle (400);
+      g_assert_false (caption_covers_change (&self));
+      n_seen++;
+    }
+  g_assert_cmpuint (n_seen, ==, 4);
+  close_window (&self);
+}
+
 /* -- cards -- */
 
 static guint
@@ -405,6 +451,7 @@ main (int argc, char **argv)
   g_test_add_func ("/differences/are of any two points, either way round", test_two_points);
   g_test_add_func ("/differences/ticks say what became of a node", test_ticks);
   g_test_add_func ("/differences/both sides stand beside each other, at one place", test_sides);
+  g_test_add_func ("/differences/the caption lies on no change", test_caption);
   g_test_add_func ("/differences/the side before is seen for a moment", test_blink);
   g_test_add_func ("/differences/the change is as large as it fits", test_zoom_to_change);
   return g_test_run ();

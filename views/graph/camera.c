@@ -11,6 +11,7 @@
 #define CAMERA_MS     220
 #define TWEEN_MS      250
 #define FLASH_MS      1200
+#define CAPTION_GAP   6 /* px, for the ring of what is selected */
 #define FIT_MARGIN    0.96
 #define WHOLE_ZOOM    0.45 /* a pattern is rather shown whole, so far out */
 #define NAMES_ZOOM    0.25 /* columns are looked at as a whole where their names can be read */
@@ -137,6 +138,15 @@ free_height (IrCanvas *self)
   return MAX (height - self->inset, height / 2);
 }
 
+/* px between the caption and what floats below, with some air. */
+static double
+clear_height (IrCanvas *self)
+{
+  const double height = free_height (self);
+
+  return 0.95 * MAX (height - self->caption_height, height / 2);
+}
+
 /* The same where a note in the lower left corner would lie on a picture of that size. */
 static double
 fit_height (IrCanvas *self, const IrLayoutRect *bounds, double zoom)
@@ -148,13 +158,19 @@ fit_height (IrCanvas *self, const IrLayoutRect *bounds, double zoom)
   return meets ? MAX (height - self->note_height, height / 2) : height;
 }
 
+/* In the middle of what nothing floats over; where the caption would lie on it, as far below that as
+ * there is room. */
 static void
 fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
 {
   const IrCamera now = ir_canvas_get_camera (self);
+  const double left = (now.width - rect->width * zoom) / 2;
+  const double room = free_height (self) - rect->height * zoom;
+  double top = room / 2;
 
-  fly_to (self, zoom, (rect->x + rect->width / 2) * zoom - now.width / 2,
-          (rect->y + rect->height / 2) * zoom - free_height (self) / 2);
+  if (left < self->caption_width && top < self->caption_height + CAPTION_GAP)
+    top = CLAMP (self->caption_height + CAPTION_GAP, top, MAX (room, top));
+  fly_to (self, zoom, rect->x * zoom - left, rect->y * zoom - top);
 }
 
 const IrScene *
@@ -494,8 +510,8 @@ ir_canvas_show_changes (IrCanvas *self)
   if (canvas_scene (self) == NULL || !changes_rect (self, &rect) ||
       canvas_rect_in_sight (self, &rect, 60))
     return;
-  zoom = MIN (now.zoom,
-              0.8 * MIN (now.width / MAX (rect.width, 1), now.height / MAX (rect.height, 1)));
+  zoom = MIN (now.zoom, MIN (0.8 * now.width / MAX (rect.width, 1),
+                             clear_height (self) / MAX (rect.height, 1)));
   if (self->frame->marks != NULL)
     least = WHOLE_ZOOM;
   if (zoom < least && zoom < now.zoom)
@@ -520,8 +536,8 @@ ir_canvas_zoom_to_changes (IrCanvas *self)
   if (canvas_scene (self) == NULL || !changes_rect (self, &rect))
     return;
   fly_to_rect (self, &rect,
-               MIN (1, 0.85 * MIN (now.width / MAX (rect.width, 1),
-                                   free_height (self) / MAX (rect.height, 1))));
+               MIN (1, MIN (0.85 * now.width / MAX (rect.width, 1),
+                            clear_height (self) / MAX (rect.height, 1))));
 }
 
 /* Not told of: whom it follows would follow it. */

@@ -341,7 +341,9 @@ canvas_place_first (IrCanvas *self)
 
   if (width <= 1 || height <= 1)
     return;
-  if (fit >= (ir_scene_is_wrapped (canvas_scene (self)) ? NAMES_ZOOM : READABLE_ZOOM))
+  /* columns are for wide pictures: a narrow one would be small in an empty window */
+  if (fit >= READABLE_ZOOM || (ir_scene_is_wrapped (canvas_scene (self)) && fit >= NAMES_ZOOM &&
+                               bounds.width * fit > width / 2))
     canvas_set_camera (self, fit, (bounds.x + bounds.width / 2) * fit - width / 2,
                        (bounds.y + bounds.height / 2) * fit - height / 2);
   else

@@ -25,12 +25,10 @@ find_language (void)
 
 /* -- completion: operators, and words of the text -- */
 
-#define MAX_OFFERED 12 /* that are named */
-
 static gboolean
 is_word (gunichar c)
 {
-  return g_unichar_isalnum (c) || c == '_' || c == '.';
+  return g_unichar_isalnum (c) || c == '_' || c == '.' || c == '/';
 }
 
 static void
@@ -79,15 +77,14 @@ common_start (const GPtrArray *words)
   return g_strndup (first, length);
 }
 
-/* Completes the word before the cursor as far as that is clear. (transfer full) (nullable): what it
- * could be, where it could be more than one */
-char *
-ir_text_complete (GtkTextBuffer *buffer)
+/* Completes the word before the cursor as far as that is clear. (transfer full): what it could be, none
+ * where it is complete. @n_typed: (out): characters of it before the cursor */
+GPtrArray *
+ir_text_complete (GtkTextBuffer *buffer, guint *n_typed)
 {
   GtkTextIter start, end;
   g_autofree char *typed = NULL, *common = NULL;
-  g_autoptr (GPtrArray) found = NULL;
-  GString *list;
+  GPtrArray *found;
 
   gtk_text_buffer_get_iter_at_mark (buffer, &end, gtk_text_buffer_get_insert (buffer));
   start = end;
@@ -98,9 +95,10 @@ ir_text_complete (GtkTextBuffer *buffer)
         break;
       }
   typed = gtk_text_buffer_get_text (buffer, &start, &end, FALSE);
-  found = typed[0] != '\0' ? find_words (buffer, typed) : g_ptr_array_new ();
+  found = typed[0] != '\0' ? find_words (buffer, typed) : g_ptr_array_new_with_free_func (g_free);
+  *n_typed = (guint) g_utf8_strlen (typed, -1);
   if (found->len == 0)
-    return g_strdup ("No operator and no value begins so");
+    return found;
   common = common_start (found);
   if (strlen (common) > strlen (typed) || found->len == 1)
     {
@@ -108,15 +106,9 @@ ir_text_complete (GtkTextBuffer *buffer)
       gtk_text_buffer_delete (buffer, &start, &end);
       gtk_text_buffer_insert (buffer, &start, common, -1);
       gtk_text_buffer_end_user_action (buffer);
+      *n_typed = (guint) g_utf8_strlen (common, -1);
     }
-  if (found->len == 1)
-    return NULL;
-  list = g_string_new (NULL);
-  for (guint i = 0; i < MIN (found->len, MAX_OFFERED); i++)
-    g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", (char *) found->pdata[i]);
-  if (found->len > MAX_OFFERED)
-    g_string_append (list, " …");
-  return g_string_free (list, FALSE);
+  return found;
 }
 
 void

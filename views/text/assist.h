@@ -6,5 +6,5 @@
 #include <gtksourceview/gtksource.h>
 
 void ir_text_assist (GtkSourceView *view);
-char *ir_text_complete (GtkTextBuffer *buffer); /* at the cursor; what it could be */
+GPtrArray *ir_text_complete (GtkTextBuffer *buffer, guint *n_typed);
 void ir_text_mark_changes (GtkTextBuffer *buffer, const IrFrame *frame); /* (nullable) */

@@ -14,6 +14,7 @@
 #include "views/text/assist.h"
 #include "views/text/find-bar.h"
 #include "views/text/folding.h"
+#include "views/text/offers.h"
 #include "views/view.h"
 
 #include <gtksourceview/gtksource.h>
@@ -766,10 +767,14 @@ static gboolean
 complete (GtkWidget *widget, GVariant *arguments, gpointer data)
 {
   IrTextView *self = data;
-  g_autofree char *offered = ir_text_complete (GTK_TEXT_BUFFER (self->buffer));
+  guint n_typed;
+  g_autoptr (GPtrArray) words = ir_text_complete (GTK_TEXT_BUFFER (self->buffer), &n_typed);
 
-  if (offered != NULL)
-    set_status (self, offered, FALSE);
+  if (words->len == 0)
+    set_status (self, "No operator and no value begins so", FALSE);
+  else if (words->len > 1)
+    ir_text_offer (GTK_WIDGET (self), GTK_TEXT_VIEW (self->view), g_steal_pointer (&words),
+                   n_typed);
   return TRUE;
 }
 
@@ -842,8 +847,8 @@ make_editor (IrTextView *self)
   g_signal_connect_object (self->buffer, "modified-changed", G_CALLBACK (update_actions), self,
                            G_CONNECT_SWAPPED); /* comes after "changed" */
   /* Lines are measured as sizes are given, not as they are drawn, when scroll bars have their places. */
-  g_signal_connect_object (self->buffer, "changed", G_CALLBACK (gtk_widget_queue_resize), self->view,
-                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->buffer, "changed", G_CALLBACK (gtk_widget_queue_resize),
+                           self->view, G_CONNECT_SWAPPED);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
   add_undo_keys (self);
   gtk_widget_set_vexpand (scroller, TRUE);

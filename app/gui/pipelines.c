@@ -57,17 +57,24 @@ bind_row (GtkSignalListItemFactory *factory, GtkListItem *item, GtkDropDown *wid
 
 /* -- the widget -- */
 
-static void
-tell_chosen (GtkDropDown *widget)
+static gboolean
+on_query (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip, gpointer data)
+{
+  g_autofree char *tip = ir_pipelines_tip (GTK_DROP_DOWN (widget));
+
+  gtk_tooltip_set_text (tooltip, tip);
+  return TRUE;
+}
+
+/* (transfer full) */
+char *
+ir_pipelines_tip (GtkDropDown *widget)
 {
   GStrv docs = g_object_get_data (G_OBJECT (widget), "docs");
   const guint selected = gtk_drop_down_get_selected (widget);
-  g_autofree char *text = NULL;
 
-  if (selected >= g_strv_length (docs))
-    return;
-  text = g_strdup_printf ("Which passes run, in which order. %s", docs[selected]);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (widget), text);
+  return g_strdup_printf ("Which passes run, in which order. %s",
+                          selected < g_strv_length (docs) ? docs[selected] : "");
 }
 
 /* Puts the pipelines that come with irscope into @widget. (transfer full) */
@@ -94,7 +101,6 @@ ir_pipelines_fill (GtkDropDown *widget)
   gtk_drop_down_set_list_factory (widget, factory);
   g_object_unref (factory);
   gtk_drop_down_set_model (widget, G_LIST_MODEL (titles));
-  g_signal_connect (widget, "notify::selected", G_CALLBACK (tell_chosen), NULL);
-  tell_chosen (widget);
+  g_signal_connect (widget, "query-tooltip", G_CALLBACK (on_query), NULL);
   return names;
 }

@@ -56,32 +56,37 @@ ir_window_why_not (IrWindow *self, const char *action)
   return of_view != NULL && !ir_view_can (view, of_view) ? g_strdup (why_not_view (self)) : NULL;
 }
 
-/* A tooltip says what a button does, and why it does not now. */
-static void
-explain (GtkActionable *button, IrWindow *self)
+/* What a button does, and why it does not now. (transfer full) */
+char *
+ir_window_button_tip (IrWindow *self, GtkActionable *button)
 {
   GVariant *target = gtk_actionable_get_action_target_value (button);
   g_autofree char *action = g_action_print_detailed_name (gtk_actionable_get_action_name (button),
                                                           target);
-  g_autofree char *why = ir_window_why_not (self, action), *text = NULL;
-  const char *does = g_object_get_data (G_OBJECT (button), "does");
+  g_autofree char *why = ir_window_why_not (self, action);
+  const char *does = gtk_widget_get_tooltip_text (GTK_WIDGET (button));
 
-  if (does == NULL)
-    {
-      does = gtk_widget_get_tooltip_text (GTK_WIDGET (button));
-      g_object_set_data_full (G_OBJECT (button), "does", g_strdup (does), g_free);
-    }
-  text = why != NULL ? g_strdup_printf ("%s\n%s.", does, why) : g_strdup (does);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (button), text);
+  return why != NULL ? g_strdup_printf ("%s\n%s.", does, why) : g_strdup (does);
 }
 
-/* Of all buttons in @widget that have a tooltip and do an action of the window */
+/* Asked for when it is shown: the toolkit does not get over the tooltips of a window that is not there
+ * yet, or not any more, being set. */
+static gboolean
+on_query (GtkWidget *button, int x, int y, gboolean keyboard, GtkTooltip *tooltip, IrWindow *self)
+{
+  g_autofree char *tip = ir_window_button_tip (self, GTK_ACTIONABLE (button));
+
+  gtk_tooltip_set_text (tooltip, tip);
+  return TRUE;
+}
+
+/* Of all buttons in @widget that have a tooltip and do an action of the window; once */
 void
 ir_window_explain_buttons (GtkWidget *widget, IrWindow *self)
 {
   if (GTK_IS_ACTIONABLE (widget) && gtk_widget_get_tooltip_text (widget) != NULL &&
       gtk_actionable_get_action_name (GTK_ACTIONABLE (widget)) != NULL)
-    explain (GTK_ACTIONABLE (widget), self);
+    g_signal_connect_object (widget, "query-tooltip", G_CALLBACK (on_query), self, 0);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     ir_window_explain_buttons (child, self);

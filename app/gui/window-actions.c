@@ -4,7 +4,6 @@
 #include "app/gui/palette.h"
 #include "app/gui/bisect.h"
 #include "app/gui/inputs.h"
-#include "app/gui/reasons.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
 #include "app/gui/window-private.h"
@@ -433,8 +432,6 @@ ir_window_update_actions (IrWindow *self)
     return;
   self->have = have;
   for_each_action (self, enable_action, have);
-  ir_window_explain_buttons (GTK_WIDGET (self->header), self);
-  ir_window_explain_buttons (GTK_WIDGET (self->transport), self);
 }
 
 static const IrWindowAction *

@@ -7,6 +7,7 @@
 #include "app/gui/inputs.h"
 #include "app/gui/pipelines.h"
 #include "app/gui/problems.h"
+#include "app/gui/reasons.h"
 #include "app/gui/remembered.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
@@ -660,6 +661,8 @@ ir_window_init (IrWindow *self)
   self->updating = FALSE;
   ir_window_build_panes (self);
   ir_edit_menu_attach (self->menu_button, self->edit_menu, self);
+  ir_window_explain_buttons (self->header, self);
+  ir_window_explain_buttons (GTK_WIDGET (self->transport), self);
   ir_transport_set_session (self->transport, self->session);
   g_action_group_change_action_state (G_ACTION_GROUP (self), "prove",
                                       g_variant_new_boolean (ir_state_get_boolean ("prove", TRUE)));

@@ -4,6 +4,7 @@
 
 #include "app/gui/application.h"
 #include "app/gui/palette.h"
+#include "app/gui/pipelines.h"
 #include "app/gui/reasons.h"
 #include "app/gui/welcome.h"
 #include "app/gui/window.h"
@@ -127,17 +128,21 @@ expect_reasons (IrWindow *window, const Reason *reasons)
     }
 }
 
+/* Whether a button for @action says @text in its tooltip. */
 static gboolean
-has_button (GtkWidget *root, const char *action, const char *tooltip)
+has_button (IrWindow *window, GtkWidget *root, const char *action, const char *text)
 {
-  if (GTK_IS_BUTTON (root) &&
-      g_strcmp0 (gtk_actionable_get_action_name (GTK_ACTIONABLE (root)), action) == 0 &&
-      gtk_widget_get_tooltip_text (root) != NULL &&
-      strstr (gtk_widget_get_tooltip_text (root), tooltip) != NULL)
-    return TRUE;
+  if (GTK_IS_BUTTON (root) && gtk_widget_get_tooltip_text (root) != NULL &&
+      g_strcmp0 (gtk_actionable_get_action_name (GTK_ACTIONABLE (root)), action) == 0)
+    {
+      g_autofree char *tip = ir_window_button_tip (window, GTK_ACTIONABLE (root));
+
+      if (strstr (tip, text) != NULL)
+        return TRUE;
+    }
   for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
        child = gtk_widget_get_next_sibling (child))
-    if (has_button (child, action, tooltip))
+    if (has_button (window, child, action, text))
       return TRUE;
   return FALSE;
 }
@@ -196,10 +201,11 @@ test_reasons (void)
 
   gtk_window_present (GTK_WINDOW (window));
   expect_reasons (window, (const Reason[]){ { "win.run", "No graph is open" }, { NULL, NULL } });
-  g_assert_true (has_button (GTK_WIDGET (window), "win.run", "(Ctrl+R)\nNo graph is open."));
+  g_assert_true (
+      has_button (window, GTK_WIDGET (window), "win.run", "(Ctrl+R)\nNo graph is open."));
   ir_session_open (session, path);
   wait_for ("the model", is_open_and_idle, session);
-  g_assert_false (has_button (GTK_WIDGET (window), "win.run", "open."));
+  g_assert_false (has_button (window, GTK_WIDGET (window), "win.run", "open."));
   expect_reasons (window, (const Reason[]){
                               { "win.run", NULL },
                               { "win.bisect", "There are no steps yet: Optimize (F5) makes some" },
@@ -225,8 +231,10 @@ test_reasons (void)
   g_assert_false (main_menu_has (window, "Arrange Again"));
   ir_session_run_pipeline (session, NULL);
   wait_for ("the pipeline", is_open_and_idle, session);
-  g_assert_true (has_button (GTK_WIDGET (window), "win.next-step", "This is the last step."));
-  g_assert_false (has_button (GTK_WIDGET (window), "win.previous-step", "as it was opened"));
+  g_assert_true (
+      has_button (window, GTK_WIDGET (window), "win.next-step", "This is the last step."));
+  g_assert_false (
+      has_button (window, GTK_WIDGET (window), "win.previous-step", "as it was opened"));
   gtk_window_destroy (GTK_WINDOW (window));
   settle (50);
 }
@@ -237,13 +245,16 @@ static void
 test_pipelines (void)
 {
   IrWindow *window = ir_window_new (NULL);
-  GtkWidget *pipelines;
+  GtkDropDown *pipelines;
+  g_autofree char *first = NULL, *second = NULL;
 
   gtk_window_present (GTK_WINDOW (window));
-  pipelines = find_widget (GTK_WIDGET (window), GTK_TYPE_DROP_DOWN);
-  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (pipelines), "the fewest nodes"));
-  gtk_drop_down_set_selected (GTK_DROP_DOWN (pipelines), 1);
-  g_assert_null (strstr (gtk_widget_get_tooltip_text (pipelines), "the fewest nodes"));
+  pipelines = GTK_DROP_DOWN (find_widget (GTK_WIDGET (window), GTK_TYPE_DROP_DOWN));
+  first = ir_pipelines_tip (pipelines);
+  g_assert_nonnull (strstr (first, "the fewest nodes"));
+  gtk_drop_down_set_selected (pipelines, 1);
+  second = ir_pipelines_tip (pipelines);
+  g_assert_null (strstr (second, "the fewest nodes"));
   gtk_window_destroy (GTK_WINDOW (window));
   settle (50);
 }

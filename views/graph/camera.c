@@ -11,6 +11,8 @@
 #define CAMERA_MS     220
 #define TWEEN_MS      250
 #define FLASH_MS      1200
+#define CORNER_WIDTH  270 /* px */
+#define CORNER_HEIGHT 52
 #define CAPTION_GAP   6 /* px, for the ring of what is selected */
 #define FIT_MARGIN    0.96
 #define WHOLE_ZOOM    0.45 /* a pattern is rather shown whole, so far out */
@@ -158,6 +160,16 @@ fit_height (IrCanvas *self, const IrLayoutRect *bounds, double zoom)
   return meets ? MAX (height - self->note_height, height / 2) : height;
 }
 
+/* px that the legend and the zoom bar take in the lower corners, where they would lie on what is @width px
+ * wide in the middle. */
+static double
+corner_height (IrCanvas *self, double width)
+{
+  const double margin = (gtk_widget_get_width (GTK_WIDGET (self)) - width) / 2;
+
+  return margin < CORNER_WIDTH ? CORNER_HEIGHT : 0;
+}
+
 /* In the middle of what nothing floats over; where the caption would lie on it, as far below that as
  * there is room. */
 static void
@@ -165,11 +177,12 @@ fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
 {
   const IrCamera now = ir_canvas_get_camera (self);
   const double left = (now.width - rect->width * zoom) / 2;
-  const double room = free_height (self) - rect->height * zoom;
+  const double bare = free_height (self) - rect->height * zoom;
+  const double room = MAX (bare - corner_height (self, rect->width * zoom), MIN (bare, 0));
   double top = room / 2;
 
   if (left < self->caption_width && top < self->caption_height + CAPTION_GAP)
-    top = CLAMP (self->caption_height + CAPTION_GAP, top, MAX (room, top));
+    top = CLAMP (self->caption_height + CAPTION_GAP, top, MAX (bare, top));
   fly_to (self, zoom, rect->x * zoom - left, rect->y * zoom - top);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MOST         1024 /* px of a side */
+#define WRAP         128  /* columns: one row that is longer is wrapped */
 #define GAP          1    /* px between planes */
 #define LEAST_SIDE   256  /* px of the files: small planes are drawn larger */
 #define LEGEND       28   /* px of the files, below */
@@ -150,6 +151,75 @@ ir_tensor_layout_set_axes (IrTensorLayout *layout,
   return TRUE;
 }
 
+static gboolean
+is_shown (const IrTensorLayout *layout, int axis)
+{
+  return axis == layout->row_axis || axis == layout->column_axis || axis == layout->tile_axis ||
+         axis == layout->channel_axis;
+}
+
+/**
+ * ir_tensor_layout_set_plane:
+ * @layout: a layout
+ * @tensor: what is to be shown
+ * @plane: from 0 on, in the order of memory
+ *
+ * Sets the indices along the axes that are not shown.
+ */
+void
+ir_tensor_layout_set_plane (IrTensorLayout *layout, const IrTensor *tensor, guint64 plane)
+{
+  for (int i = (int) ir_tensor_rank (tensor) - 1; i >= 0; i--)
+    if (!is_shown (layout, i))
+      {
+        const guint64 size = (guint64) MAX (size_of (tensor, i), 1);
+
+        layout->at[i] = (gint64) (plane % size);
+        plane /= size;
+      }
+}
+
+/**
+ * ir_tensor_layout_n_planes:
+ * @layout: a layout
+ * @tensor: what is to be shown
+ *
+ * Returns: how many pictures of this kind there are, along the axes that are not shown
+ */
+guint64
+ir_tensor_layout_n_planes (const IrTensorLayout *layout, const IrTensor *tensor)
+{
+  guint64 n = 1;
+
+  for (int i = 0; i < (int) ir_tensor_rank (tensor); i++)
+    n *= is_shown (layout, i) ? 1 : (guint64) size_of (tensor, i);
+  return n;
+}
+
+/**
+ * ir_tensor_layout_text:
+ * @layout: a layout
+ * @tensor: what is to be shown
+ *
+ * Returns: (transfer full): the index, with ":" for the axes that are shown: "[0, 2, :, :]"
+ */
+char *
+ir_tensor_layout_text (const IrTensorLayout *layout, const IrTensor *tensor)
+{
+  GString *text = g_string_new ("[");
+
+  for (int i = 0; i < (int) ir_tensor_rank (tensor); i++)
+    {
+      g_string_append (text, i > 0 ? ", " : "");
+      if (is_shown (layout, i))
+        g_string_append_c (text, ':');
+      else
+        g_string_append_printf (text, "%" G_GINT64_FORMAT, layout->at[i]);
+    }
+  g_string_append_c (text, ']');
+  return g_string_free (text, FALSE);
+}
+
 /* -- elements -- */
 
 typedef struct
@@ -171,8 +241,7 @@ reader_init (Reader *reader,
   for (int i = (int) ir_tensor_rank (tensor) - 1; i >= 0; i--)
     {
       reader->stride[i] = stride;
-      if (i != layout->row_axis && i != layout->column_axis && i != layout->tile_axis &&
-          i != layout->channel_axis)
+      if (!is_shown (layout, i))
         reader->origin += (guint64) CLAMP (layout->at[i], 0, size_of (tensor, i) - 1) * stride;
       stride *= (guint64) size_of (tensor, i);
     }
@@ -190,6 +259,26 @@ element_at (
 {
   return reader->origin + tile * step (reader, layout->tile_axis) +
          row * step (reader, layout->row_axis) + column * step (reader, layout->column_axis);
+}
+
+/* Of a picture, which may be wrapped. FALSE: behind the end */
+static gboolean
+find_element (const Reader *reader,
+              const IrTensorPicture *picture,
+              guint64 tile,
+              guint64 row,
+              guint64 column,
+              guint64 *index)
+{
+  if (picture->wrapped > 0)
+    {
+      column += row * picture->columns;
+      row = 0;
+      if (column >= picture->wrapped)
+        return FALSE;
+    }
+  *index = element_at (reader, &picture->layout, tile, row, column);
+  return TRUE;
 }
 
 static double
@@ -242,25 +331,30 @@ is_stronger (double value, double than)
   return fabs (value) > fabs (than);
 }
 
-/* The element of a block that must not be missed. */
-static double
+/* The element of a block that must not be missed. FALSE: it lies behind the end */
+static gboolean
 strongest (const Reader *reader,
-           const IrTensorLayout *layout,
+           const IrTensorPicture *picture,
            guint64 tile,
            const guint64 rows[2],
-           const guint64 columns[2])
+           const guint64 columns[2],
+           double *best)
 {
-  double best = 0;
+  gboolean some = FALSE;
+  guint64 index;
 
   for (guint64 r = rows[0]; r < rows[1]; r++)
     for (guint64 c = columns[0]; c < columns[1]; c++)
       {
-        const double value = read_value (reader, element_at (reader, layout, tile, r, c));
+        if (!find_element (reader, picture, tile, r, c, &index))
+          continue;
+        const double value = read_value (reader, index);
 
-        if ((r == rows[0] && c == columns[0]) || is_stronger (value, best))
-          best = value;
+        if (!some || is_stronger (value, *best))
+          *best = value;
+        some = TRUE;
       }
-  return best;
+  return some;
 }
 
 static guint32
@@ -300,6 +394,13 @@ place_tiles (IrTensorPicture *picture, const IrTensor *tensor, guint most)
 
   picture->rows = (guint64) size_of (tensor, layout->row_axis);
   picture->columns = (guint64) size_of (tensor, layout->column_axis);
+  if (layout->row_axis < 0 && layout->tile_axis < 0 && layout->channel_axis < 0 &&
+      picture->columns > WRAP)
+    {
+      picture->wrapped = picture->columns;
+      picture->columns = MAX (WRAP, (guint64) ceil (sqrt ((double) picture->wrapped)));
+      picture->rows = (picture->wrapped + picture->columns - 1) / picture->columns;
+    }
   picture->n_tiles = (guint) MIN (size_of (tensor, layout->tile_axis),
                                   (gint64) most / 2 * most / 2);
   /* About square, with planes as they are. */
@@ -342,7 +443,9 @@ fill_tile (IrTensorPicture *picture,
             *pixel = pixel_of_image (reader, &picture->layout, stats, rows[0], columns[0]);
             continue;
           }
-        const double value = strongest (reader, &picture->layout, tile, rows, columns);
+        double value;
+        if (!strongest (reader, picture, tile, rows, columns, &value))
+          continue;
         picture->has_nan = picture->has_nan || isnan (value);
         picture->has_inf = picture->has_inf || isinf (value);
         *pixel = ir_tensor_colour (value, picture->low, picture->high, picture->diverging, palette);
@@ -432,10 +535,8 @@ ir_tensor_picture_at (
       y % h >= picture->tile_height || tile >= picture->n_tiles)
     return FALSE;
   reader_init (&reader, tensor, NULL, &picture->layout);
-  *index = element_at (&reader, &picture->layout, tile,
-                       y % h * picture->rows / picture->tile_height,
-                       x % w * picture->columns / picture->tile_width);
-  return TRUE;
+  return find_element (&reader, picture, tile, y % h * picture->rows / picture->tile_height,
+                       x % w * picture->columns / picture->tile_width, index);
 }
 
 /**
@@ -471,6 +572,11 @@ ir_tensor_picture_find (
     }
   if (place[0] >= picture->n_tiles)
     return FALSE;
+  if (picture->wrapped > 0)
+    {
+      place[1] = place[2] / picture->columns;
+      place[2] %= picture->columns;
+    }
   *x = (guint) (place[0] % picture->n_across) * (picture->tile_width + GAP) +
        (guint) (place[2] * picture->tile_width / picture->columns);
   *y = (guint) (place[0] / picture->n_across) * (picture->tile_height + GAP) +

@@ -14,7 +14,8 @@ typedef enum
   IR_TENSOR_COLOURS_ONE_SIDED  /* from the least to the largest */
 } IrTensorColours;
 
-/* Which elements lie where. Begins as ir_tensor_layout_init() makes it. */
+/* Which elements lie where. Begins as ir_tensor_layout_init() makes it. A plane of one row that is longer
+ * than a picture is wide stands in several. */
 typedef struct
 {
   int row_axis, column_axis; /* -1: there is none, one row or column */
@@ -31,6 +32,7 @@ typedef struct
   guint32 *pixels;     /* 0xRRGGBB, row by row */
   IrTensorLayout layout;
   guint64 rows, columns;         /* of a plane, elements */
+  guint64 wrapped;               /* elements of one row that stands in several; 0: it does not */
   guint n_tiles, n_across;       /* planes, and how many of them beside each other */
   guint tile_width, tile_height; /* px */
   double low, high;              /* elements of the strongest colours */
@@ -46,6 +48,11 @@ gboolean ir_tensor_layout_set_axes (IrTensorLayout *layout,
                                     const IrTensor *tensor,
                                     const char *text,
                                     GError **error);
+char *ir_tensor_layout_text (const IrTensorLayout *layout,
+                             const IrTensor *tensor); /* "[0, :, :]" */
+guint64 ir_tensor_layout_n_planes (const IrTensorLayout *layout, const IrTensor *tensor);
+/* The @plane-th of those that the layout could show, which the other axes count */
+void ir_tensor_layout_set_plane (IrTensorLayout *layout, const IrTensor *tensor, guint64 plane);
 IrTensorPicture *ir_tensor_picture_new (const IrTensor *tensor,
                                         const IrTensor *minus, /* (nullable): of their difference */
                                         const IrTensorStats *stats, /* of what is shown */

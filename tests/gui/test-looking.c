@@ -99,10 +99,111 @@ test_summary (void)
   close_window (&self);
 }
 
+static GtkWidget *
+find_entry (GtkWidget *widget, const char *placeholder)
+{
+  if (GTK_IS_ENTRY (widget) && gtk_widget_get_mapped (widget) &&
+      g_strcmp0 (gtk_entry_get_placeholder_text (GTK_ENTRY (widget)), placeholder) == 0)
+    return widget;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_entry (child, placeholder);
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static GtkColumnView *
+find_table (GtkWidget *widget)
+{
+  if (GTK_IS_COLUMN_VIEW (widget) && gtk_widget_get_mapped (widget))
+    return GTK_COLUMN_VIEW (widget);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkColumnView *found = find_table (child);
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static guint
+selected_row (Window *self)
+{
+  GtkColumnView *table = find_table (GTK_WIDGET (self->window));
+
+  return gtk_single_selection_get_selected (
+      GTK_SINGLE_SELECTION (gtk_column_view_get_model (table)));
+}
+
+static void
+press (Window *self, const char *title)
+{
+  GtkWidget *label = find_label (GTK_WIDGET (self->window), title);
+
+  g_assert_nonnull (label);
+  g_signal_emit_by_name (gtk_widget_get_ancestor (label, GTK_TYPE_BUTTON), "clicked");
+}
+
+/* Enter in @entry. */
+static void
+type (GtkWidget *entry, const char *text)
+{
+  gtk_editable_set_text (GTK_EDITABLE (entry), text);
+  g_signal_emit_by_name (entry, "activate");
+}
+
+/* Least, largest and what is searched for lead to the same elements that the tensor has there. */
+static void
+test_tensor (void)
+{
+  Window self;
+
+  open_digits (&self);
+  ir_session_run_graph (self.session);
+  wait_for ("the run", is_open_and_idle, self.session);
+  const IrModel *model = ir_session_get_frame (self.session)->model;
+  const IrNode *conv = NULL;
+  for (guint i = 1; i < model->nodes->len && conv == NULL; i++)
+    if (ir_model_live_node (model, i) != NULL &&
+        strcmp (ir_model_live_node (model, i)->op_type, "Conv") == 0)
+      conv = ir_model_live_node (model, i);
+  ir_session_select_node (self.session, conv->id);
+  show_view (&self, "tensor");
+  wait_for_text (&self, "Largest");
+  g_autoptr (IrTensor)
+      tensor = ir_session_dup_tensor (self.session, conv->outputs[0]->id, IR_SIDE_AFTER, NULL);
+  const guint64 n = ir_tensor_n_elements (tensor);
+  press (&self, "Least");
+  for (guint64 i = 0; i < n; i++)
+    g_assert_cmpfloat (ir_tensor_get_double (tensor, i), >=,
+                       ir_tensor_get_double (tensor, selected_row (&self)));
+  GtkWidget *find = find_entry (GTK_WIDGET (self.window), "Find");
+  type (find, ">0.5");
+  const guint first = selected_row (&self);
+  g_assert_cmpfloat (ir_tensor_get_double (tensor, first), >, 0.5);
+  type (find, ">0.5");
+  g_assert_cmpuint (selected_row (&self), !=, first);
+  g_assert_cmpfloat (ir_tensor_get_double (tensor, selected_row (&self)), >, 0.5);
+  type (find, "many");
+  g_assert_true (gtk_widget_has_css_class (find, "error"));
+  GtkWidget *axes = find_entry (GTK_WIDGET (self.window), "Axes");
+  type (axes, "0,t,r");
+  g_assert_true (gtk_widget_has_css_class (axes, "error"));
+  type (axes, "0,t,r,c");
+  g_assert_false (gtk_widget_has_css_class (axes, "error"));
+  wait_for_text (&self, "[0, :, :, :]");
+  close_window (&self);
+}
+
 int
 main (int argc, char **argv)
 {
   start_window_tests (&argc, &argv);
   g_test_add_func ("/looking/summary", test_summary);
+  g_test_add_func ("/looking/tensor", test_tensor);
   return run_window_tests ();
 }

@@ -43,42 +43,37 @@ difference_at (const IrTensorFacts *facts, guint64 index)
   return a == b || (isnan (a) && isnan (b)) ? 0 : b - a;
 }
 
+/* Signed: which way it goes is seen in no other number. */
 static gboolean
 measure_difference (IrTensorFacts *facts, GCancellable *cancellable)
 {
+  const IrTensorMetrics *metrics = &facts->metrics;
   IrTensorStats *stats = &facts->difference;
-  guint64 n = ir_tensor_n_elements (facts->tensors[IR_SIDE_BEFORE]);
   double sum = 0;
 
-  stats->n = n;
-  for (guint64 i = 0; i < n; i++)
+  if (!ir_tensors_measure (facts->tensors[IR_SIDE_BEFORE], facts->tensors[IR_SIDE_AFTER],
+                           cancellable, &facts->metrics))
+    return FALSE;
+  stats->n = metrics->n;
+  stats->n_zero = metrics->n - metrics->n_different;
+  facts->n_different = metrics->n_different;
+  facts->worst = metrics->worst < metrics->n ? metrics->worst : 0;
+  facts->worst_difference = metrics->n_different > 0 ? difference_at (facts, facts->worst) : 0;
+  if (metrics->n_non_finite > 0)
+    facts->relation = IR_TENSORS_NAN_DIFFERS;
+  for (guint64 i = 0; i < stats->n && metrics->n_different > 0; i++)
     {
       double d = difference_at (facts, i);
 
       if (i % CANCEL_STRIDE == 0 && g_cancellable_is_cancelled (cancellable))
         return FALSE;
-      if (d == 0)
-        continue;
-      if (!isfinite (d) && facts->relation != IR_TENSORS_NAN_DIFFERS)
-        {
-          facts->relation = IR_TENSORS_NAN_DIFFERS;
-          facts->worst = i;
-          facts->worst_difference = d;
-        }
-      facts->n_different++;
       if (!isfinite (d))
         continue;
       stats->min = MIN (stats->min, d);
       stats->max = MAX (stats->max, d);
       sum += d;
-      if (facts->relation != IR_TENSORS_NAN_DIFFERS && fabs (d) > fabs (facts->worst_difference))
-        {
-          facts->worst = i;
-          facts->worst_difference = d;
-        }
     }
-  stats->n_zero = n - facts->n_different;
-  stats->mean = n > 0 ? sum / (double) n : 0;
+  stats->mean = stats->n > 0 ? sum / (double) stats->n : 0;
   return TRUE;
 }
 
@@ -148,6 +143,8 @@ ir_tensor_facts_new (IrTensor *before, IrTensor *after, GCancellable *cancellabl
       {
         facts->tensors[side] = dense (given[side]);
         ir_tensor_stats (facts->tensors[side], N_BINS, &facts->stats[side]);
+        if (has_numbers (facts->tensors[side]))
+          ir_tensor_places (facts->tensors[side], &facts->stats[side], &facts->places[side]);
       }
   compare (facts, cancellable);
   return facts;
@@ -279,4 +276,20 @@ ir_tensor_facts_relation_text (const IrTensorFacts *facts)
     default:
       return g_strdup ("");
     }
+}
+
+/* The difference in all numbers; "" where there is nothing to compare */
+char *
+ir_tensor_facts_metrics_text (const IrTensorFacts *facts)
+{
+  const IrTensorMetrics *metrics = &facts->metrics;
+
+  if (facts->n_different == 0)
+    return g_strdup ("");
+  return g_strdup_printf ("max abs %.4g   max rel %.4g   ULP %" G_GUINT64_FORMAT "\n"
+                          "RMS %.4g   mean abs %.4g\ncosine %.7g   SNR %.4g dB   PSNR %.4g dB\n"
+                          "least tolerance that would pass: %.4g",
+                          metrics->max_abs, metrics->max_rel, metrics->max_ulp, metrics->rms,
+                          metrics->mean_abs, metrics->cosine, metrics->snr_db, metrics->psnr_db,
+                          metrics->tolerance);
 }

@@ -2,6 +2,7 @@
  * linear in the number of elements: made in a job. */
 #pragma once
 
+#include "core/exec/check/metrics.h"
 #include "core/exec/exec.h"
 #include "views/session/runs.h"
 
@@ -19,8 +20,10 @@ typedef struct
 {
   IrTensor *tensors[IR_N_SIDES]; /* (nullable) dense */
   IrTensorStats stats[IR_N_SIDES];
+  IrTensorPlaces places[IR_N_SIDES]; /* of tensors of numbers */
   IrTensorRelation relation;
   IrTensorStats difference;   /* of after - before; n = 0 where they are not compared */
+  IrTensorMetrics metrics;    /* of after against before, where they are compared */
   guint64 n_different, worst; /* elements that differ; where most */
   double worst_difference;
 } IrTensorFacts;
@@ -32,3 +35,4 @@ void ir_tensor_facts_set_recomputed (IrTensorFacts *facts);
 char *ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side);
 char *ir_tensor_facts_warning (const IrTensorFacts *facts, IrSide side); /* (nullable) */
 char *ir_tensor_facts_relation_text (const IrTensorFacts *facts);
+char *ir_tensor_facts_metrics_text (const IrTensorFacts *facts);

@@ -2,40 +2,36 @@
 
 #include "core/ir/problem.h"
 #include "views/colours.h"
-#include "core/render/palette.h"
+#include "core/render/tensor-picture.h"
 #include "views/jobs.h"
 #include "views/tensor/element-list.h"
 #include "views/tensor/tensor-plot.h"
 
 #include <math.h>
+#include <string.h>
 
 #define HISTOGRAM_WIDTH 180
 #define HISTOGRAM_LEAST 120 /* pixels: the heat map needs the room */
 #define HEIGHT          160
 #define CAPTION_HEIGHT  20 /* below both pictures */
 #define GAP             20
-#define WRAP            128  /* columns: one row that is longer is wrapped */
-#define MAX_SIDE        1024 /* pixels a side of a heat map; larger planes are sampled */
 #define LEGEND_WIDTH    64
 #define LEGEND_LEAST    24
 #define SWATCHES_HEIGHT 16 /* what NaN and Inf look like, below the legend */
 #define LEGEND_HEIGHT   8
-
-/* Which elements are where in the picture. */
-typedef struct
-{
-  guint64 plane, size;   /* elements of the plane */
-  guint64 rows, columns; /* as they are drawn */
-} Grid;
+#define MARK            8 /* pixels: a frame is at least so large */
 
 struct _IrTensorPlot
 {
   GtkWidget parent;
   IrTensor *tensor, *minus; /* (nullable) */
   IrTensorStats stats;
-  guint64 plane;
-  cairo_surface_t *heat_map; /* (nullable) of what was asked for last, or before */
-  Grid drawn;                /* of heat_map */
+  IrTensorLayout layout;
+  IrHistogramKind kind;
+  IrHistogram histogram;     /* of what was asked for last, or before */
+  IrTensorPicture *picture;  /* (nullable) likewise */
+  cairo_surface_t *heat_map; /* (nullable) the same for cairo */
+  guint64 marked;            /* element that is pointed out; G_MAXUINT64: none */
   gboolean working, stale;   /* a job runs; its result will be out of date */
 };
 
@@ -48,95 +44,22 @@ enum
 };
 static guint signals[N_SIGNALS];
 
-/* -- planes -- */
-
-/* The axes of a plane: the last two that are longer than 1. -1: there is none. */
-static void
-plane_axes (const IrTensor *tensor, int *row, int *column)
-{
-  const gint64 *dims = ir_tensor_dims (tensor);
-
-  *row = *column = -1;
-  for (int i = (int) ir_tensor_rank (tensor) - 1; i >= 0 && *row < 0; i--)
-    if (dims[i] != 1 && *column < 0)
-      *column = i;
-    else if (*column >= 0)
-      *row = i;
-}
-
-void
-ir_tensor_plane_size (const IrTensor *tensor, guint64 *rows, guint64 *columns)
-{
-  int row, column;
-
-  plane_axes (tensor, &row, &column);
-  *columns = column >= 0 ? (guint64) ir_tensor_dims (tensor)[column] : 1;
-  *rows = row >= 0 ? (guint64) ir_tensor_dims (tensor)[row] : 1;
-}
-
-guint64
-ir_tensor_n_planes (const IrTensor *tensor)
-{
-  guint64 rows, columns;
-
-  ir_tensor_plane_size (tensor, &rows, &columns);
-  return rows * columns > 0 ? ir_tensor_n_elements (tensor) / (rows * columns) : 0;
-}
-
-/* The index of the plane, with ":" for the axes that it spans */
-char *
-ir_tensor_plane_text (const IrTensor *tensor, guint64 plane)
-{
-  g_autoptr (GString) text = g_string_new ("]");
-  int row, column;
-
-  plane_axes (tensor, &row, &column);
-  for (int i = (int) ir_tensor_rank (tensor) - 1; i >= 0; i--)
-    {
-      guint64 dim = (guint64) MAX (ir_tensor_dims (tensor)[i], 1);
-      g_autofree char *part = NULL;
-
-      if (i == row || i == column)
-        part = g_strdup (":");
-      else if (i > row)
-        part = g_strdup ("0");
-      else
-        {
-          part = g_strdup_printf ("%" G_GUINT64_FORMAT, plane % dim);
-          plane /= dim;
-        }
-      g_string_prepend (text, part);
-      if (i > 0)
-        g_string_prepend (text, ", ");
-    }
-  g_string_prepend_c (text, '[');
-  return g_string_free (g_steal_pointer (&text), FALSE);
-}
-
-static Grid
-grid_of (const IrTensor *tensor, guint64 plane)
-{
-  Grid grid = { .plane = plane };
-
-  ir_tensor_plane_size (tensor, &grid.rows, &grid.columns);
-  grid.size = grid.rows * grid.columns;
-  if (grid.rows == 1 && grid.columns > WRAP)
-    {
-      grid.columns = MAX (WRAP, (guint64) ceil (sqrt ((double) grid.size)));
-      grid.rows = (grid.size + grid.columns - 1) / grid.columns;
-    }
-  return grid;
-}
-
 /* -- the heat map -- */
 
 typedef struct
 {
   IrTensor *tensor, *minus;
-  Grid grid;
-  double most; /* the strongest colour */
+  IrTensorStats stats;
+  IrTensorLayout layout;
+  IrHistogramKind kind;
   IrPaletteKind colours;
 } Request;
+
+typedef struct
+{
+  IrTensorPicture *picture;
+  IrHistogram histogram;
+} Answer;
 
 static void
 request_free (gpointer data)
@@ -146,6 +69,13 @@ request_free (gpointer data)
   g_clear_pointer (&request->tensor, ir_tensor_unref);
   g_clear_pointer (&request->minus, ir_tensor_unref);
   g_free (request);
+}
+
+static void
+answer_free (gpointer data)
+{
+  ir_tensor_picture_free (((Answer *) data)->picture);
+  g_free (data);
 }
 
 static double
@@ -159,91 +89,68 @@ value_at (const IrTensor *tensor, const IrTensor *minus, guint64 index)
   return a == b || (isnan (a) && isnan (b)) ? 0 : a - b;
 }
 
-static guint32
-colour_of (double value, double most, const IrPalette *palette)
+/* The linear one is made with the statistics, also of differences. */
+static void
+take_bins (const IrTensorStats *stats, IrHistogram *histogram)
 {
-  double size;
-
-  if (isnan (value))
-    return palette->problem[IR_SEVERITY_ERROR];
-  if (isinf (value))
-    return palette->problem[IR_SEVERITY_WARNING];
-  size = most > 0 ? fabs (value) / most : 0;
-  return ir_colour_mix (palette->box,
-                        value < 0 ? palette->header[IR_FAMILY_ACTIVATION]
-                                  : palette->header[IR_FAMILY_LINEAR],
-                        sqrt (MIN (size, 1)));
-}
-
-/* Of the elements that share a pixel the one that must not be missed: NaN, else the largest. */
-static double
-pixel_value (const Request *request, guint64 r0, guint64 r1, guint64 c0, guint64 c1)
-{
-  const Grid *grid = &request->grid;
-  double best = 0;
-
-  for (guint64 r = r0; r < r1; r++)
-    for (guint64 c = c0; c < c1; c++)
-      {
-        guint64 at = r * grid->columns + c;
-        double value;
-
-        if (at >= grid->size)
-          continue;
-        value = value_at (request->tensor, request->minus, grid->plane * grid->size + at);
-        if (isnan (value))
-          return value;
-        if (fabs (value) > fabs (best))
-          best = value;
-      }
-  return best;
+  *histogram = (IrHistogram){ .low = stats->bin_low, .high = stats->bin_high };
+  histogram->n_bins = stats->n_bins;
+  for (guint i = 0; i < stats->n_bins; i++)
+    histogram->bins[i] = stats->bins[i];
 }
 
 static gpointer
-make_heat_map (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+make_picture (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   const Request *request = data;
-  const Grid *grid = &request->grid;
-  const IrPalette *palette = ir_palette (request->colours);
-  guint64 height = MIN (grid->rows, MAX_SIDE), width = MIN (grid->columns, MAX_SIDE);
-  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, (int) width,
-                                                         (int) height);
-  guint32 *pixels = (guint32 *) cairo_image_surface_get_data (surface);
-  int stride = cairo_image_surface_get_stride (surface) / 4;
+  Answer *answer = g_new0 (Answer, 1);
 
-  for (guint64 y = 0; y < height && !g_cancellable_is_cancelled (cancellable); y++)
-    for (guint64 x = 0; x < width; x++)
-      {
-        guint64 r0 = y * grid->rows / height, r1 = (y + 1) * grid->rows / height,
-                c0 = x * grid->columns / width, c1 = (x + 1) * grid->columns / width;
+  if (request->kind == IR_HISTOGRAM_LINEAR || request->minus != NULL)
+    take_bins (&request->stats, &answer->histogram);
+  else
+    ir_tensor_histogram (request->tensor, &request->stats, request->kind, &answer->histogram);
+  answer->picture = ir_tensor_picture_new (request->tensor, request->minus, &request->stats,
+                                           &request->layout, request->colours, cancellable);
+  return answer;
+}
 
-        pixels[y * (guint64) stride + x] =
-            r0 * grid->columns + c0 < grid->size
-                ? colour_of (pixel_value (request, r0, r1, c0, c1), request->most, palette)
-                : palette->background; /* beyond the end of a wrapped row */
-      }
+static void start_picture (IrTensorPlot *self);
+
+static cairo_surface_t *
+surface_of (const IrTensorPicture *picture)
+{
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, (int) picture->width,
+                                                         (int) picture->height);
+  guint8 *rows = cairo_image_surface_get_data (surface);
+  const int stride = cairo_image_surface_get_stride (surface);
+
+  for (guint y = 0; y < picture->height && rows != NULL; y++)
+    memcpy (rows + (gsize) y * (gsize) stride, picture->pixels + (gsize) y * picture->width,
+            sizeof (guint32) * picture->width);
   cairo_surface_mark_dirty (surface);
   return surface;
 }
 
-static void start_heat_map (IrTensorPlot *self);
-
 static void
-on_heat_map (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_picture (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
   IrTensorPlot *self = IR_TENSOR_PLOT (owner);
-  const Request *request = data;
+  Answer *answer = result;
 
   self->working = FALSE;
-  if (self->stale)
+  if (self->stale || answer == NULL || answer->picture == NULL)
     {
-      g_clear_pointer ((cairo_surface_t **) &result, cairo_surface_destroy);
-      start_heat_map (self);
+      g_clear_pointer (&answer, answer_free);
+      if (self->stale)
+        start_picture (self);
       return;
     }
   g_clear_pointer (&self->heat_map, cairo_surface_destroy);
-  self->heat_map = result;
-  self->drawn = request->grid;
+  g_clear_pointer (&self->picture, ir_tensor_picture_free);
+  self->picture = g_steal_pointer (&answer->picture);
+  self->histogram = answer->histogram;
+  self->heat_map = surface_of (self->picture);
+  answer_free (answer);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -255,7 +162,7 @@ has_numbers (const IrTensor *tensor)
 }
 
 static void
-start_heat_map (IrTensorPlot *self)
+start_picture (IrTensorPlot *self)
 {
   Request *request;
 
@@ -265,16 +172,16 @@ start_heat_map (IrTensorPlot *self)
   request = g_new0 (Request, 1);
   request->tensor = ir_tensor_ref (self->tensor);
   request->minus = self->minus != NULL ? ir_tensor_ref (self->minus) : NULL;
-  request->grid = grid_of (self->tensor, self->plane);
-  request->most = MAX (fabs (self->stats.min), fabs (self->stats.max));
+  request->stats = self->stats;
+  request->layout = self->layout;
+  request->kind = self->kind;
   request->colours = ir_colours_wanted ();
   self->working = TRUE;
-  ir_job_unref (
-      ir_job_start (self, &(IrJobSpec){ .run = make_heat_map,
-                                        .data = request,
-                                        .data_free = request_free,
-                                        .result_free = (GDestroyNotify) cairo_surface_destroy,
-                                        .done = on_heat_map }));
+  ir_job_unref (ir_job_start (self, &(IrJobSpec){ .run = make_picture,
+                                                  .data = request,
+                                                  .data_free = request_free,
+                                                  .result_free = answer_free,
+                                                  .done = on_picture }));
 }
 
 /* -- where what lies -- */
@@ -338,49 +245,62 @@ draw_text (IrTensorPlot *self, cairo_t *cr, const char *text, double x, double y
   return width;
 }
 
+/* What lies in the middle of a bin. */
+static double
+middle_of (const IrHistogram *histogram, guint bin)
+{
+  return histogram->low + (bin + 0.5) * (histogram->high - histogram->low) / histogram->n_bins;
+}
+
 static void
 draw_bars (IrTensorPlot *self, cairo_t *cr, double height)
 {
   const IrPalette *palette = palette_now ();
-  const IrTensorStats *stats = &self->stats;
-  double width = histogram_width (self) / MAX (stats->n_bins, 1);
+  const IrHistogram *histogram = &self->histogram;
+  const gboolean signs = histogram->kind != IR_HISTOGRAM_LOG;
+  double width = histogram_width (self) / MAX (histogram->n_bins, 1);
   guint64 most = 1;
 
-  for (guint i = 0; i < stats->n_bins; i++)
-    most = MAX (most, stats->bins[i]);
-  for (guint i = 0; i < stats->n_bins; i++)
+  for (guint i = 0; i < histogram->n_bins; i++)
+    most = MAX (most, histogram->bins[i]);
+  for (guint i = 0; i < histogram->n_bins; i++)
     {
-      double middle = stats->bin_low +
-                      (i + 0.5) * (stats->bin_high - stats->bin_low) / stats->n_bins;
-      double bar = MAX ((double) stats->bins[i] / most * (height - 4), 1);
+      double bar = MAX ((double) histogram->bins[i] / (double) most * (height - 4), 1);
 
-      if (stats->bins[i] == 0)
+      if (histogram->bins[i] == 0)
         continue;
-      set_source (cr, palette->header[middle < 0 ? IR_FAMILY_ACTIVATION : IR_FAMILY_LINEAR]);
+      set_source (cr, palette->header[signs && middle_of (histogram, i) < 0 ? IR_FAMILY_ACTIVATION
+                                                                            : IR_FAMILY_LINEAR]);
       cairo_rectangle (cr, i * width, height - 1 - bar, MAX (width - 1, 1), bar);
       cairo_fill (cr);
     }
 }
 
+static char *
+end_text (const IrHistogram *histogram, double end, int digits)
+{
+  return histogram->kind == IR_HISTOGRAM_LOG ? g_strdup_printf ("±%.*g", digits, pow (10, end))
+                                             : g_strdup_printf ("%.*g", digits, end);
+}
+
 static void
 draw_histogram (IrTensorPlot *self, cairo_t *cr, double height)
 {
-  const IrTensorStats *stats = &self->stats;
-  const double width = histogram_width (self);
+  const IrHistogram *histogram = &self->histogram;
+  const double width = histogram_width (self), range = histogram->high - histogram->low;
   const int digits = width < HISTOGRAM_WIDTH ? 3 : 4;
-  g_autofree char *low = g_strdup_printf ("%.*g", digits, stats->bin_low),
-                  *high = g_strdup_printf ("%.*g", digits, stats->bin_high);
+  g_autofree char *low = end_text (histogram, histogram->low, digits),
+                  *high = end_text (histogram, histogram->high, digits);
 
   draw_bars (self, cr, height);
   set_source (cr, palette_now ()->line);
   cairo_rectangle (cr, 0, height - 1, width, 1);
-  if (stats->bin_low < 0 && stats->bin_high > 0)
-    cairo_rectangle (cr, floor (-stats->bin_low / (stats->bin_high - stats->bin_low) * width),
-                     height - 1, 1, 5);
+  if (histogram->kind != IR_HISTOGRAM_LOG && histogram->low < 0 && histogram->high > 0)
+    cairo_rectangle (cr, floor (-histogram->low / range * width), height - 1, 1, 5);
   cairo_fill (cr);
-  if (stats->n_bins == 0)
+  if (histogram->n_bins == 0)
     draw_text (self, cr, "no finite element", 0, height / 2 - 8, 0);
-  else if (stats->bin_low == stats->bin_high)
+  else if (histogram->low == histogram->high)
     draw_text (self, cr, low, 0, height + 3, 0);
   else
     {
@@ -398,6 +318,23 @@ heat_map_scale (IrTensorPlot *self, double width, double height)
   double scale = MIN (width / columns, height / rows);
 
   return scale >= 1 ? floor (scale) : scale;
+}
+
+/* A frame around the element that is pointed out. */
+static void
+draw_mark (IrTensorPlot *self, cairo_t *cr, double x, double scale)
+{
+  const double side = MAX (scale, MARK);
+  guint px, py;
+
+  if (self->marked >= ir_tensor_n_elements (self->tensor) ||
+      !ir_tensor_picture_find (self->picture, self->tensor, self->marked, &px, &py))
+    return;
+  set_source (cr, palette_now ()->selection);
+  cairo_set_line_width (cr, 2);
+  cairo_rectangle (cr, x + (px + 0.5) * scale - side / 2, (py + 0.5) * scale - side / 2, side,
+                   side);
+  cairo_stroke (cr);
 }
 
 static void
@@ -421,6 +358,7 @@ draw_heat_map (IrTensorPlot *self, cairo_t *cr, double x, double width, double h
   cairo_set_line_width (cr, 1);
   cairo_rectangle (cr, x + 0.5, 0.5, MAX (columns - 1, 1), MAX (rows - 1, 1));
   cairo_stroke (cr);
+  draw_mark (self, cr, x, scale);
 }
 
 static double
@@ -432,21 +370,27 @@ draw_swatch (IrTensorPlot *self, cairo_t *cr, guint32 colour, const char *text, 
   return x + LEGEND_HEIGHT + 4 + draw_text (self, cr, text, x + LEGEND_HEIGHT + 4, y, 0) + 10;
 }
 
-/* From the strongest negative colour over none to the strongest positive one. */
+/* From the colour of the least element to that of the largest; images need none. */
 static void
 draw_legend (IrTensorPlot *self, cairo_t *cr, double x, double y)
 {
+  const IrTensorPicture *picture = self->picture;
   const IrPalette *palette = palette_now ();
-  const double right = gtk_widget_get_width (GTK_WIDGET (self));
-  double most = MAX (fabs (self->stats.min), fabs (self->stats.max)), end = x;
-  g_autofree char *low = g_strdup_printf ("%.3g", -most), *high = g_strdup_printf ("%.3g", most);
+  const double right = gtk_widget_get_width (GTK_WIDGET (self)),
+               range = picture->high - picture->low;
+  double end = x;
+  g_autofree char *low = g_strdup_printf ("%.3g", picture->low),
+                  *high = g_strdup_printf ("%.3g", picture->high);
 
+  if (picture->layout.channel_axis >= 0)
+    return;
   end += draw_text (self, cr, low, x, y, 0) + 6;
   /* What is above nothing is about as wide as what is below. */
   const int width = (int) CLAMP (right - end - (end - x), LEGEND_LEAST, LEGEND_WIDTH);
   for (int i = 0; i < width; i++)
     {
-      set_source (cr, colour_of ((i - width / 2) / (width / 2.0), 1, palette));
+      set_source (cr, ir_tensor_colour (picture->low + range * (i + 0.5) / width, picture->low,
+                                        picture->high, picture->diverging, palette));
       cairo_rectangle (cr, end + i, y + 4, 1, LEGEND_HEIGHT);
       cairo_fill (cr);
     }
@@ -499,7 +443,7 @@ ir_tensor_plot_measure (GtkWidget *widget,
   const gboolean horizontal = orientation == GTK_ORIENTATION_HORIZONTAL;
   const int height = HEIGHT + caption_height (IR_TENSOR_PLOT (widget));
 
-  *minimum = horizontal ? HISTOGRAM_WIDTH : height;
+  *minimum = horizontal ? HISTOGRAM_LEAST + GAP + HEIGHT : height;
   *natural = horizontal ? HISTOGRAM_WIDTH + GAP + HEIGHT : height;
 }
 
@@ -511,22 +455,13 @@ element_at (IrTensorPlot *self, double x, double y, guint64 *index)
 {
   double height = gtk_widget_get_height (GTK_WIDGET (self)) - caption_height (self),
          width = gtk_widget_get_width (GTK_WIDGET (self)) - heat_map_x (self), scale;
-  guint64 row, column;
 
   x -= heat_map_x (self);
   if (self->heat_map == NULL || self->working || self->tensor == NULL || x < 0 || y < 0)
     return FALSE;
   scale = heat_map_scale (self, width, height);
-  x /= scale * cairo_image_surface_get_width (self->heat_map);
-  y /= scale * cairo_image_surface_get_height (self->heat_map);
-  if (x >= 1 || y >= 1)
-    return FALSE;
-  row = (guint64) (y * self->drawn.rows);
-  column = (guint64) (x * self->drawn.columns);
-  if (row * self->drawn.columns + column >= self->drawn.size)
-    return FALSE;
-  *index = self->drawn.plane * self->drawn.size + row * self->drawn.columns + column;
-  return *index < ir_tensor_n_elements (self->tensor);
+  return ir_tensor_picture_at (self->picture, self->tensor, (guint) (x / scale),
+                               (guint) (y / scale), index);
 }
 
 static gboolean
@@ -565,6 +500,7 @@ ir_tensor_plot_finalize (GObject *object)
   IrTensorPlot *self = IR_TENSOR_PLOT (object);
 
   g_clear_pointer (&self->heat_map, cairo_surface_destroy);
+  g_clear_pointer (&self->picture, ir_tensor_picture_free);
   g_clear_pointer (&self->tensor, ir_tensor_unref);
   g_clear_pointer (&self->minus, ir_tensor_unref);
   G_OBJECT_CLASS (ir_tensor_plot_parent_class)->finalize (object);
@@ -590,7 +526,8 @@ ir_tensor_plot_init (IrTensorPlot *self)
   g_signal_connect (click, "pressed", G_CALLBACK (on_pressed), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
-  ir_colours_watch (self, G_CALLBACK (start_heat_map));
+  self->marked = G_MAXUINT64;
+  ir_colours_watch (self, G_CALLBACK (start_picture));
 }
 
 GtkWidget *
@@ -616,18 +553,44 @@ ir_tensor_plot_load (IrTensorPlot *self,
   g_clear_pointer (&old_minus, ir_tensor_unref);
   if (stats != NULL)
     self->stats = *stats;
-  self->plane = 0;
+  self->marked = G_MAXUINT64;
+  if (has_numbers (tensor))
+    ir_tensor_layout_init (&self->layout, tensor, "heat", NULL);
   gtk_widget_set_visible (GTK_WIDGET (self), has_numbers (tensor));
   gtk_widget_queue_resize (GTK_WIDGET (self)); /* the caption may have other lines */
-  start_heat_map (self);
+  start_picture (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
+/* Which elements lie where; a layout of another tensor is passed over */
 void
-ir_tensor_plot_set_plane (IrTensorPlot *self, guint64 plane)
+ir_tensor_plot_set_layout (IrTensorPlot *self, const IrTensorLayout *layout)
 {
-  if (self->tensor == NULL || plane >= ir_tensor_n_planes (self->tensor) || plane == self->plane)
+  if (!has_numbers (self->tensor) || memcmp (&self->layout, layout, sizeof *layout) == 0)
     return;
-  self->plane = plane;
-  start_heat_map (self);
+  self->layout = *layout;
+  start_picture (self);
+}
+
+void
+ir_tensor_plot_set_histogram (IrTensorPlot *self, IrHistogramKind kind)
+{
+  if (kind == self->kind)
+    return;
+  self->kind = kind;
+  start_picture (self);
+}
+
+/* Points an element out; G_MAXUINT64: none */
+void
+ir_tensor_plot_mark (IrTensorPlot *self, guint64 index)
+{
+  self->marked = index;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+const IrTensorPicture *
+ir_tensor_plot_get_picture (IrTensorPlot *self)
+{
+  return self->picture;
 }

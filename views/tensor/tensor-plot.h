@@ -1,10 +1,10 @@
-/* A picture of a tensor: its histogram and, beside it, one plane as a heat map. A plane is what the
- * last two axes longer than 1 span; one long row is wrapped. Colours say the sign and the size; NaN
- * and infinities have colours of their own. The heat map is made in a job; until it is there the
+/* A picture of a tensor: its histogram and, beside it, what core/render/tensor-picture.h makes of it: at
+ * first one plane, as the last two axes longer than 1 span it. It is made in a job; until it is there the
  * old one stays. */
 #pragma once
 
 #include "core/exec/exec.h"
+#include "core/render/tensor-picture.h"
 
 #include <gtk/gtk.h>
 
@@ -18,8 +18,7 @@ void ir_tensor_plot_load (IrTensorPlot *self,
                           IrTensor *tensor,
                           IrTensor *minus,
                           const IrTensorStats *stats);
-void ir_tensor_plot_set_plane (IrTensorPlot *self, guint64 plane);
-
-guint64 ir_tensor_n_planes (const IrTensor *tensor); /* 0: it has no elements */
-void ir_tensor_plane_size (const IrTensor *tensor, guint64 *rows, guint64 *columns);
-char *ir_tensor_plane_text (const IrTensor *tensor, guint64 plane); /* "[0, 2, :, :]" */
+void ir_tensor_plot_set_layout (IrTensorPlot *self, const IrTensorLayout *layout);
+void ir_tensor_plot_set_histogram (IrTensorPlot *self, IrHistogramKind kind);
+void ir_tensor_plot_mark (IrTensorPlot *self, guint64 index);
+const IrTensorPicture *ir_tensor_plot_get_picture (IrTensorPlot *self); /* (nullable) */

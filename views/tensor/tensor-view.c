@@ -2,17 +2,25 @@
  * statistics, histogram, heat map, and a table of the values with their differences. */
 #include "config.h"
 
+#include "core/exec/kernel/element-test.h"
 #include "core/exec/run/capture.h"
+#include "core/io/io.h"
+#include "core/ir/tensor-text.h"
+#include "views/colours.h"
 #include "views/count.h"
 #include "views/jobs.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/values.h"
-#include "views/tensor/element-list.h"
+#include "views/tensor/element-table.h"
 #include "views/tensor/tensor-facts.h"
 #include "views/tensor/tensor-plot.h"
 #include "views/view.h"
+
+#define MOST_COPIED 1000000 /* elements */
+#define AXES_TIP                                                                                   \
+  "What each axis is: r (rows), c (columns), t (beside each other) or an index, such as 0,t,r,c"
 
 typedef struct
 {
@@ -20,12 +28,24 @@ typedef struct
   char *reason; /* (nullable) why there are no contents, or how they were had */
 } Side;
 
+/* Buttons that lead to an element. */
+enum
+{
+  LINK_LEAST,
+  LINK_LARGEST,
+  LINK_NAN,
+  LINK_FIRST,
+  LINK_WORST,
+  N_LINKS
+};
+
 struct _IrTensorView
 {
   IrView parent;
-  GtkWidget *stack, *title, *relation, *worst, *plane, *plane_box, *plane_text, *go_to, *table;
-  GtkWidget *difference_box, *difference, *more;
-  GtkColumnViewColumn *columns[4];
+  GtkWidget *stack, *title, *relation, *plane, *plane_box, *plane_text, *go_to, *table;
+  GtkWidget *difference_box, *difference, *metrics, *more;
+  GtkWidget *as, *histogram, *axes, *find, *links[N_LINKS];
+  GtkColumnViewColumn *columns[IR_N_ELEMENT_COLUMNS];
   Side sides[IR_N_SIDES];
   IrElementList *elements;
   IrValueId shown;
@@ -110,7 +130,8 @@ show_relation (IrTensorView *self)
                                : text[0] != '\0' ? text
                                                  : NULL);
   gtk_widget_set_css_classes (self->relation, classes);
-  gtk_widget_set_visible (self->worst, differs);
+  g_autofree char *metrics = ir_tensor_facts_metrics_text (facts);
+  set_label (self->metrics, metrics);
   gtk_widget_set_visible (self->difference_box, differs);
   if (differs)
     ir_tensor_plot_load (IR_TENSOR_PLOT (self->difference), facts->tensors[IR_SIDE_AFTER],
@@ -129,44 +150,115 @@ main_tensor (IrTensorView *self)
                                                      : self->facts->tensors[IR_SIDE_BEFORE];
 }
 
+/* -- which elements lie where -- */
+
+static const struct
+{
+  const char *title, *as;
+} modes[] = { { "Heat Map", "heat" }, { "All Planes", "tiles" }, { "Image", "image" } };
+
+/* What the controls ask for, of @tensor. FALSE: it cannot be shown so */
+static gboolean
+wanted_layout (IrTensorView *self, const IrTensor *tensor, IrTensorLayout *layout, GError **error)
+{
+  const char *axes = gtk_editable_get_text (GTK_EDITABLE (self->axes));
+  const guint mode = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->as));
+
+  if (!ir_tensor_layout_init (layout, tensor, modes[mode].as, error))
+    return FALSE;
+  if (axes[0] != '\0')
+    return ir_tensor_layout_set_axes (layout, tensor, axes, error);
+  ir_tensor_layout_set_plane (
+      layout, tensor, (guint64) gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->plane)));
+  return TRUE;
+}
+
+/* Each side has its own shape; what one cannot show stays as it is there. */
 static void
-show_plane_text (IrTensorView *self)
+apply_layout (IrTensorView *self)
 {
   const IrTensor *tensor = main_tensor (self);
-  g_autofree char *text = NULL;
+  GtkWidget *plots[] = { self->sides[IR_SIDE_BEFORE].plot, self->sides[IR_SIDE_AFTER].plot,
+                         self->difference };
+  IrTensor *tensors[G_N_ELEMENTS (plots)];
+  g_autoptr (GError) error = NULL;
+  IrTensorLayout layout;
 
   if (tensor == NULL)
     return;
-  text = ir_tensor_plane_text (
-      tensor, (guint64) gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->plane)));
+  tensors[0] = self->facts->tensors[IR_SIDE_BEFORE];
+  tensors[1] = tensors[2] = self->facts->tensors[IR_SIDE_AFTER];
+  for (guint i = 0; i < G_N_ELEMENTS (plots); i++)
+    if (tensors[i] != NULL && wanted_layout (self, tensors[i], &layout, NULL))
+      ir_tensor_plot_set_layout (IR_TENSOR_PLOT (plots[i]), &layout);
+  const gboolean good = wanted_layout (self, tensor, &layout, &error);
+  g_autofree char *text = good ? ir_tensor_layout_text (&layout, tensor) : g_strdup ("");
   gtk_label_set_text (GTK_LABEL (self->plane_text), text);
+  gtk_widget_set_tooltip_text (self->axes, good ? AXES_TIP : error->message);
+  if (good)
+    gtk_widget_remove_css_class (self->axes, "error");
+  else
+    gtk_widget_add_css_class (self->axes, "error");
 }
 
 static void
 show_planes (IrTensorView *self)
 {
   const IrTensor *tensor = main_tensor (self);
-  guint64 n = tensor != NULL && ir_tensor_dtype (tensor) != IR_DTYPE_STRING
-                  ? ir_tensor_n_planes (tensor)
-                  : 0;
+  const gboolean chosen = gtk_editable_get_text (GTK_EDITABLE (self->axes))[0] != '\0';
+  IrTensorLayout layout;
+  guint64 n = 0;
 
-  gtk_widget_set_visible (self->plane_box, n > 1);
+  if (tensor != NULL && wanted_layout (self, tensor, &layout, NULL))
+    n = ir_tensor_layout_n_planes (&layout, tensor);
+  gtk_widget_set_visible (self->plane_box, n > 1 && !chosen);
   if (n > 1)
     gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->plane), 0,
                                (double) MIN (n - 1, (guint64) G_MAXINT));
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->plane), 0);
-  show_plane_text (self);
+  apply_layout (self);
 }
 
 static void
-on_plane (GtkSpinButton *button, IrTensorView *self)
+on_histogram (IrTensorView *self)
 {
-  const guint64 plane = (guint64) gtk_spin_button_get_value_as_int (button);
+  const IrHistogramKind kind = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->histogram));
 
   for (IrSide side = 0; side < IR_N_SIDES; side++)
-    ir_tensor_plot_set_plane (IR_TENSOR_PLOT (self->sides[side].plot), plane);
-  ir_tensor_plot_set_plane (IR_TENSOR_PLOT (self->difference), plane);
-  show_plane_text (self);
+    ir_tensor_plot_set_histogram (IR_TENSOR_PLOT (self->sides[side].plot), kind);
+}
+
+/* -- links to elements -- */
+
+static guint64
+link_place (IrTensorView *self, guint link)
+{
+  const IrTensorFacts *facts = self->facts;
+  const IrSide side = facts->tensors[IR_SIDE_AFTER] != NULL ? IR_SIDE_AFTER : IR_SIDE_BEFORE;
+  const IrTensorPlaces *places = &facts->places[side];
+  const guint64 n = ir_tensor_n_elements (facts->tensors[side]);
+  const gboolean differs = facts->n_different > 0;
+  const guint64 found[] = { [LINK_LEAST] = places->min,
+                            [LINK_LARGEST] = places->max,
+                            [LINK_NAN] = places->nan < n ? places->nan : places->inf,
+                            [LINK_FIRST] = differs ? facts->metrics.first : n,
+                            [LINK_WORST] = differs ? facts->worst : n };
+
+  return facts->stats[side].n > 0 ? found[link] : n;
+}
+
+static void
+show_links (IrTensorView *self)
+{
+  const IrTensor *tensor = main_tensor (self);
+  const gboolean numbers = tensor != NULL && !ir_tensor_is_container (tensor) &&
+                           ir_tensor_dtype (tensor) != IR_DTYPE_STRING &&
+                           ir_tensor_n_elements (tensor) > 1;
+
+  for (guint i = 0; i < N_LINKS; i++)
+    gtk_widget_set_visible (self->links[i],
+                            numbers && link_place (self, i) < ir_tensor_n_elements (tensor));
+  gtk_widget_set_sensitive (self->find, numbers);
 }
 
 static void
@@ -178,10 +270,13 @@ show_table (IrTensorView *self)
   guint64 n = tensor != NULL ? ir_tensor_n_elements (tensor) : 0;
   g_autofree char *more = NULL;
 
-  gtk_column_view_column_set_visible (self->columns[1], before != NULL && before != after);
-  gtk_column_view_column_set_visible (self->columns[2], after != NULL);
-  gtk_column_view_column_set_visible (self->columns[3], self->facts->difference.n > 0);
-  gtk_column_view_column_set_title (self->columns[2], before == after ? "Value" : "After");
+  gtk_column_view_column_set_visible (self->columns[IR_ELEMENT_BEFORE],
+                                      before != NULL && before != after);
+  gtk_column_view_column_set_visible (self->columns[IR_ELEMENT_AFTER], after != NULL);
+  gtk_column_view_column_set_visible (self->columns[IR_ELEMENT_DIFFERENCE],
+                                      self->facts->difference.n > 0);
+  gtk_column_view_column_set_title (self->columns[IR_ELEMENT_AFTER],
+                                    before == after ? "Value" : "After");
   if (n > ir_element_list_max_rows ())
     {
       g_autofree char *shown = ir_count_text (ir_element_list_max_rows ()),
@@ -218,6 +313,7 @@ show_facts (IrTensorView *self)
     show_side (self, side);
   show_relation (self);
   show_planes (self);
+  show_links (self);
   show_table (self);
 }
 
@@ -410,66 +506,119 @@ ir_tensor_view_session_changed (IrView *view, IrSessionChanges changes)
     reload (self);
 }
 
-/* -- the table -- */
-
-typedef struct
-{
-  const char *title;
-  char *(*text) (IrElement *element);
-  gboolean number; /* its digits stand below each other, and its title above them */
-} Column;
-
-static const Column columns[] = {
-  { "Index", ir_element_index_text, FALSE },
-  { "Before", ir_element_before_text, TRUE },
-  { "After", ir_element_after_text, TRUE },
-  { "Difference", ir_element_difference_text, TRUE },
-};
-
+/* In the table, and in the pictures. */
 static void
-setup_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
+go_to_element (IrTensorView *self, guint64 index)
 {
-  const Column *column = data;
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_label_set_xalign (GTK_LABEL (label), column->number ? 1 : 0);
-  gtk_widget_add_css_class (label, "numeric");
-  gtk_list_item_set_child (item, label);
-}
-
-static void
-bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
-{
-  const Column *column = data;
-  g_autofree char *text = column->text (gtk_list_item_get_item (item));
-
-  gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)), text);
-}
-
-/* Brings the row of an element into sight; the list is the inner child of a column view. */
-static void
-scroll_to_element (IrTensorView *self, guint64 index)
-{
-  GtkWidget *list = gtk_widget_get_last_child (self->table);
-
-  if (list == NULL || index >= g_list_model_get_n_items (G_LIST_MODEL (self->elements)))
-    return;
-  gtk_selection_model_select_item (gtk_column_view_get_model (GTK_COLUMN_VIEW (self->table)),
-                                   (guint) index, TRUE);
-  gtk_widget_activate_action (list, "list.scroll-to-item", "u", (guint) index);
+  ir_element_table_scroll (self->table, index);
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    ir_tensor_plot_mark (IR_TENSOR_PLOT (self->sides[side].plot), index);
+  ir_tensor_plot_mark (IR_TENSOR_PLOT (self->difference), index);
 }
 
 static void
 on_picked (GtkWidget *plot, guint64 index, IrTensorView *self)
 {
-  scroll_to_element (self, index);
+  go_to_element (self, index);
 }
 
 static void
-on_worst (GtkButton *button, IrTensorView *self)
+on_link (GtkButton *button, IrTensorView *self)
 {
   if (self->facts != NULL)
-    scroll_to_element (self, self->facts->worst);
+    go_to_element (
+        self, link_place (self, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "link"))));
+}
+
+/* The next one behind the selected row, then from the beginning. */
+static void
+on_find (GtkEntry *entry, IrTensorView *self)
+{
+  const IrTensor *tensor = main_tensor (self);
+  const guint64 selected = ir_element_table_selected (self->table);
+  const guint64 n = tensor != NULL ? ir_tensor_n_elements (tensor) : 0;
+  IrElementTest test;
+  guint64 at = n;
+
+  if (ir_element_test_parse (gtk_editable_get_text (GTK_EDITABLE (entry)), &test))
+    {
+      at = ir_tensor_find_element (tensor, &test, selected < n ? selected + 1 : 0, NULL);
+      if (at >= n)
+        at = ir_tensor_find_element (tensor, &test, 0, NULL);
+    }
+  if (at < n)
+    go_to_element (self, at);
+  if (at < n || gtk_editable_get_text (GTK_EDITABLE (entry))[0] == '\0')
+    gtk_widget_remove_css_class (GTK_WIDGET (entry), "error");
+  else
+    gtk_widget_add_css_class (GTK_WIDGET (entry), "error");
+}
+
+/* -- away from here -- */
+
+static void
+on_copy (IrTensorView *self)
+{
+  const IrTensor *tensor = main_tensor (self);
+  g_autoptr (GOutputStream) stream = g_memory_output_stream_new_resizable ();
+
+  if (tensor == NULL || ir_tensor_is_container (tensor) ||
+      ir_tensor_n_elements (tensor) > MOST_COPIED || !ir_tensor_write_csv (tensor, stream, NULL) ||
+      !g_output_stream_write_all (stream, "", 1, NULL, NULL, NULL))
+    return;
+  gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (self)),
+                          g_memory_output_stream_get_data (G_MEMORY_OUTPUT_STREAM (stream)));
+}
+
+/* As the ending of the name says. */
+static gboolean
+save (IrTensorView *self, const char *path, GError **error)
+{
+  const IrTensorPicture *picture = ir_tensor_plot_get_picture (
+      IR_TENSOR_PLOT (self->sides[IR_SIDE_AFTER].plot));
+  const gboolean svg = g_str_has_suffix (path, ".svg");
+  g_autoptr (GBytes) bytes = NULL;
+
+  if (!svg && !g_str_has_suffix (path, ".png"))
+    return ir_tensor_save (main_tensor (self), path, error);
+  if (picture == NULL)
+    {
+      g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, "There is no picture");
+      return FALSE;
+    }
+  bytes = svg ? ir_tensor_picture_svg (picture, ir_colours_wanted ())
+              : ir_tensor_picture_png (picture, ir_colours_wanted (), error);
+  return bytes != NULL && ir_file_write_atomic (path, bytes, error);
+}
+
+static void
+on_save_response (GtkNativeDialog *dialog, int response, IrTensorView *self)
+{
+  if (response == GTK_RESPONSE_ACCEPT && main_tensor (self) != NULL)
+    {
+      g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+      g_autofree char *path = g_file_get_path (file);
+      g_autoptr (GError) error = NULL;
+
+      if (path != NULL && !save (self, path, &error))
+        set_label (self->more, error->message);
+    }
+  g_object_unref (dialog);
+}
+
+static void
+on_save (IrTensorView *self)
+{
+  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
+      "Save the Values", GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))),
+      GTK_FILE_CHOOSER_ACTION_SAVE, "_Save", "_Cancel");
+
+  if (main_tensor (self) == NULL)
+    return;
+  gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), "values.npy");
+  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (on_save_response), self, 0);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
 }
 
 static void
@@ -481,57 +630,11 @@ on_go_to (GtkEntry *entry, IrTensorView *self)
   gboolean ok = tensor != NULL && ir_tensor_index_parse (tensor, text, &index);
 
   if (ok)
-    scroll_to_element (self, index);
+    go_to_element (self, index);
   if (ok || text[0] == '\0')
     gtk_widget_remove_css_class (GTK_WIDGET (entry), "error");
   else
     gtk_widget_add_css_class (GTK_WIDGET (entry), "error");
-}
-
-static GtkColumnViewColumn *
-add_column (GtkWidget *table, const Column *info)
-{
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
-  GtkColumnViewColumn *column;
-
-  g_signal_connect (factory, "setup", G_CALLBACK (setup_cell), (gpointer) info);
-  g_signal_connect (factory, "bind", G_CALLBACK (bind_cell), (gpointer) info);
-  column = gtk_column_view_column_new (info->title, factory);
-  gtk_column_view_column_set_expand (column, TRUE);
-  gtk_column_view_column_set_resizable (column, TRUE);
-  gtk_column_view_append_column (GTK_COLUMN_VIEW (table), column);
-  g_object_unref (column);
-  return column;
-}
-
-/* Titles have no property for that: each is a button of the header, around a box. */
-static void
-align_titles (GtkWidget *table)
-{
-  GtkWidget *header = gtk_widget_get_first_child (table);
-  GtkWidget *title = header != NULL ? gtk_widget_get_first_child (header) : NULL;
-
-  for (guint i = 0; i < G_N_ELEMENTS (columns) && title != NULL; i++)
-    {
-      GtkWidget *box = gtk_widget_get_first_child (title);
-      if (box != NULL && columns[i].number)
-        gtk_widget_set_halign (box, GTK_ALIGN_END);
-      title = gtk_widget_get_next_sibling (title);
-    }
-}
-
-/* Tab would walk through all rows of a column view; it leaves the table instead. */
-static gboolean
-on_table_key (GtkEventControllerKey *controller,
-              guint key,
-              guint code,
-              GdkModifierType state,
-              GtkWidget *table)
-{
-  if (key != GDK_KEY_Tab && key != GDK_KEY_ISO_Left_Tab)
-    return FALSE;
-  return gtk_widget_child_focus (GTK_WIDGET (gtk_widget_get_root (table)),
-                                 key == GDK_KEY_Tab ? GTK_DIR_TAB_FORWARD : GTK_DIR_TAB_BACKWARD);
 }
 
 static GtkWidget *
@@ -552,28 +655,11 @@ text_label (const char *text, const char *css)
 static GtkWidget *
 make_table (IrTensorView *self)
 {
-  GtkWidget *scroller = gtk_scrolled_window_new (), *table, *box;
-  GtkSelectionModel *selection;
+  GtkWidget *scroller = gtk_scrolled_window_new (), *box;
 
   self->elements = ir_element_list_new ();
-  selection = GTK_SELECTION_MODEL (
-      gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->elements))));
-  gtk_single_selection_set_autoselect (GTK_SINGLE_SELECTION (selection), FALSE);
-  gtk_single_selection_set_can_unselect (GTK_SINGLE_SELECTION (selection), TRUE);
-  table = gtk_column_view_new (selection);
-  gtk_column_view_set_show_row_separators (GTK_COLUMN_VIEW (table), FALSE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (table), GTK_ACCESSIBLE_PROPERTY_LABEL, "Values",
-                                  -1);
-  gtk_widget_add_css_class (table, "data-table");
-  for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
-    self->columns[i] = add_column (table, &columns[i]);
-  align_titles (table);
-  self->table = table;
-  GtkEventController *keys = gtk_event_controller_key_new ();
-  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
-  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_table_key), table);
-  gtk_widget_add_controller (table, keys);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), table);
+  self->table = ir_element_table_new (self->elements, self->columns);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->table);
   gtk_widget_set_vexpand (scroller, TRUE);
   gtk_widget_set_size_request (scroller, 260, -1);
   self->more = text_label ("", "dim-label");
@@ -581,6 +667,17 @@ make_table (IrTensorView *self)
   gtk_box_append (GTK_BOX (box), scroller);
   gtk_box_append (GTK_BOX (box), self->more);
   return box;
+}
+
+static GtkWidget *
+line_label (const char *text, const char *css, PangoEllipsizeMode ellipsize)
+{
+  GtkWidget *label = text_label (text, css);
+
+  gtk_label_set_wrap (GTK_LABEL (label), FALSE);
+  gtk_label_set_ellipsize (GTK_LABEL (label), ellipsize);
+  gtk_widget_set_valign (label, GTK_ALIGN_CENTER);
+  return label;
 }
 
 /* -- object -- */
@@ -628,12 +725,13 @@ make_side (IrTensorView *self, Side *side, const char *title, const char *plot_l
   g_signal_connect (side->plot, "picked", G_CALLBACK (on_picked), self);
   gtk_widget_set_hexpand (side->box, TRUE);
   gtk_widget_set_hexpand (side->plot, TRUE);
-  side->heading = text_label (title, "heading");
+  gtk_widget_set_vexpand (side->plot, TRUE);
+  side->heading = line_label (title, "heading", PANGO_ELLIPSIZE_END);
   gtk_box_append (GTK_BOX (side->box), side->heading);
-  gtk_box_append (GTK_BOX (side->box), side->facts);
   gtk_box_append (GTK_BOX (side->box), side->warning);
   gtk_box_append (GTK_BOX (side->box), side->message);
   gtk_box_append (GTK_BOX (side->box), side->plot);
+  gtk_box_append (GTK_BOX (side->box), side->facts);
   return side->box;
 }
 
@@ -644,20 +742,13 @@ make_difference (IrTensorView *self)
   self->difference = ir_tensor_plot_new ("Histogram and heat map of the difference");
   g_signal_connect (self->difference, "picked", G_CALLBACK (on_picked), self);
   gtk_box_append (GTK_BOX (self->difference_box),
-                  text_label ("Difference: after minus before", "heading"));
+                  line_label ("Difference: after minus before", "heading", PANGO_ELLIPSIZE_END));
+  self->metrics = text_label ("", "numeric");
+  gtk_widget_set_hexpand (self->difference, TRUE);
+  gtk_widget_set_vexpand (self->difference, TRUE);
   gtk_box_append (GTK_BOX (self->difference_box), self->difference);
+  gtk_box_append (GTK_BOX (self->difference_box), self->metrics);
   return self->difference_box;
-}
-
-static GtkWidget *
-line_label (const char *text, const char *css, PangoEllipsizeMode ellipsize)
-{
-  GtkWidget *label = text_label (text, css);
-
-  gtk_label_set_wrap (GTK_LABEL (label), FALSE);
-  gtk_label_set_ellipsize (GTK_LABEL (label), ellipsize);
-  gtk_widget_set_valign (label, GTK_ALIGN_CENTER);
-  return label;
 }
 
 static GtkWidget *
@@ -669,12 +760,107 @@ make_plane_box (IrTensorView *self)
   gtk_widget_set_tooltip_text (self->plane, "Which plane the heat maps show");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->plane), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Plane of the heat map", -1);
-  g_signal_connect (self->plane, "value-changed", G_CALLBACK (on_plane), self);
+  g_signal_connect_swapped (self->plane, "value-changed", G_CALLBACK (apply_layout), self);
   gtk_box_append (GTK_BOX (self->plane_box),
                   line_label ("Plane", "dim-label", PANGO_ELLIPSIZE_NONE));
   gtk_box_append (GTK_BOX (self->plane_box), self->plane);
   gtk_box_append (GTK_BOX (self->plane_box), self->plane_text);
   return self->plane_box;
+}
+
+static GtkWidget *
+named_choice (const char *name, const char *const *titles, GCallback changed, gpointer self)
+{
+  GtkWidget *choice = gtk_drop_down_new_from_strings (titles);
+
+  gtk_accessible_update_property (GTK_ACCESSIBLE (choice), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+  gtk_widget_set_tooltip_text (choice, name);
+  gtk_widget_add_css_class (choice, "compact");
+  g_signal_connect_swapped (choice, "notify::selected", changed, self);
+  return choice;
+}
+
+static GtkWidget *
+small_entry (const char *name, const char *placeholder, const char *tip)
+{
+  GtkWidget *entry = gtk_entry_new ();
+
+  gtk_entry_set_placeholder_text (GTK_ENTRY (entry), placeholder);
+  gtk_editable_set_width_chars (GTK_EDITABLE (entry), 9);
+  gtk_editable_set_max_width_chars (GTK_EDITABLE (entry), 9);
+  gtk_widget_set_tooltip_text (entry, tip);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+  return entry;
+}
+
+static GtkWidget *
+flat_button (const char *title, const char *tip, GCallback clicked, gpointer self)
+{
+  GtkWidget *button = gtk_button_new_with_label (title);
+
+  gtk_widget_set_tooltip_text (button, tip);
+  gtk_widget_add_css_class (button, "flat");
+  g_signal_connect_swapped (button, "clicked", clicked, self);
+  return button;
+}
+
+/* How contents are drawn, what is looked for in them, and where they go. */
+static GtkWidget *
+make_tools (IrTensorView *self)
+{
+  static const char *const titles[] = { "Heat Map", "All Planes", "Image", NULL },
+                           *const kinds[] = { "Linear", "Logarithmic", "Symmetric", NULL };
+  static const char *const links[N_LINKS][2] = {
+    [LINK_LEAST] = { "Least", "Go to the least element" },
+    [LINK_LARGEST] = { "Largest", "Go to the largest element" },
+    [LINK_NAN] = { "First NaN", "Go to the first element that is NaN or infinite" },
+    [LINK_FIRST] = { "First Difference", "Go to the first element that differs" },
+    [LINK_WORST] = { "Largest Difference", "Go to where both sides lie farthest apart" },
+  };
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
+  self->as = named_choice ("What is drawn", titles, G_CALLBACK (show_planes), self);
+  self->histogram = named_choice ("How the histogram is cut", kinds, G_CALLBACK (on_histogram),
+                                  self);
+  self->axes = small_entry ("Axes", "Axes", AXES_TIP);
+  g_signal_connect_swapped (self->axes, "activate", G_CALLBACK (show_planes), self);
+  self->find = small_entry ("Find elements", "Find",
+                            "Go to the next element that is so: 3, >6, abs>1e3, nan, inf");
+  g_signal_connect (self->find, "activate", G_CALLBACK (on_find), self);
+  gtk_box_append (GTK_BOX (box), self->as);
+  gtk_box_append (GTK_BOX (box), make_plane_box (self));
+  gtk_box_append (GTK_BOX (box), self->axes);
+  gtk_box_append (GTK_BOX (box), self->histogram);
+  for (guint i = 0; i < N_LINKS; i++)
+    {
+      self->links[i] = gtk_button_new_with_label (links[i][0]);
+      gtk_widget_set_tooltip_text (self->links[i], links[i][1]);
+      gtk_widget_add_css_class (self->links[i], "flat");
+      g_object_set_data (G_OBJECT (self->links[i]), "link", GUINT_TO_POINTER (i));
+      g_signal_connect (self->links[i], "clicked", G_CALLBACK (on_link), self);
+      gtk_box_append (GTK_BOX (box), self->links[i]);
+    }
+  gtk_box_append (GTK_BOX (box), self->find);
+  gtk_box_append (GTK_BOX (box), flat_button ("Copy", "Copy the values, a line for each row",
+                                              G_CALLBACK (on_copy), self));
+  gtk_box_append (GTK_BOX (box),
+                  flat_button ("Save…",
+                               "Save the values as .npy, .csv or .pb, or the picture as "
+                               ".png or .svg",
+                               G_CALLBACK (on_save), self));
+  return box;
+}
+
+/* @child, which may be wider than the pane. */
+static GtkWidget *
+scrolled_sideways (GtkWidget *child)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC,
+                                  GTK_POLICY_NEVER);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), child);
+  return scroller;
 }
 
 static GtkWidget *
@@ -685,27 +871,15 @@ make_header (IrTensorView *self)
   self->title = line_label ("", "heading", PANGO_ELLIPSIZE_MIDDLE);
   self->relation = line_label ("", "dim-label", PANGO_ELLIPSIZE_END);
   gtk_widget_set_hexpand (self->relation, TRUE);
-  self->worst = gtk_button_new_with_label ("Show");
-  gtk_widget_set_tooltip_text (self->worst, "Scroll the table to the largest difference");
-  gtk_widget_add_css_class (self->worst, "flat");
-  g_signal_connect (self->worst, "clicked", G_CALLBACK (on_worst), self);
-  self->go_to = gtk_entry_new ();
-  gtk_entry_set_placeholder_text (GTK_ENTRY (self->go_to), "Index");
-  gtk_editable_set_width_chars (GTK_EDITABLE (self->go_to), 9);
-  gtk_editable_set_max_width_chars (GTK_EDITABLE (self->go_to), 9);
-  gtk_widget_set_tooltip_text (self->go_to, "Scroll the table to an element, such as 0, 3, 1");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->go_to), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Go to index", -1);
+  self->go_to = small_entry ("Go to index", "Index", "Go to an element, such as 0, 3, 1");
   g_signal_connect (self->go_to, "activate", G_CALLBACK (on_go_to), self);
   gtk_box_append (GTK_BOX (box), self->title);
   gtk_box_append (GTK_BOX (box), self->relation);
-  gtk_box_append (GTK_BOX (box), self->worst);
-  gtk_box_append (GTK_BOX (box), make_plane_box (self));
   gtk_box_append (GTK_BOX (box), self->go_to);
   return box;
 }
 
-/* The pictures get a little less than half, once it is known of how much. */
+/* The pictures get a little more than half, once it is known of how much. */
 static void
 on_max_position (GtkPaned *paned, GParamSpec *pspec, gpointer data)
 {
@@ -715,14 +889,14 @@ on_max_position (GtkPaned *paned, GParamSpec *pspec, gpointer data)
   if (most <= 0 || most == G_MAXINT || g_object_get_data (G_OBJECT (paned), "placed") != NULL)
     return;
   g_object_set_data (G_OBJECT (paned), "placed", paned);
-  gtk_paned_set_position (paned, gtk_widget_get_width (GTK_WIDGET (paned)) * 9 / 20);
+  gtk_paned_set_position (paned, gtk_widget_get_width (GTK_WIDGET (paned)) * 11 / 20);
 }
 
 static void
 ir_tensor_view_init (IrTensorView *self)
 {
   GtkWidget *content = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
-  GtkWidget *sides = gtk_box_new (GTK_ORIENTATION_VERTICAL, 18),
+  GtkWidget *sides = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 18),
             *scroller = gtk_scrolled_window_new ();
   GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);
 
@@ -734,7 +908,7 @@ ir_tensor_view_init (IrTensorView *self)
                              "Histogram and heat map after"));
   gtk_box_append (GTK_BOX (sides), make_difference (self));
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), sides);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER,
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC,
                                   GTK_POLICY_AUTOMATIC);
   gtk_paned_set_start_child (GTK_PANED (paned), scroller);
   gtk_paned_set_end_child (GTK_PANED (paned), make_table (self));
@@ -743,6 +917,7 @@ ir_tensor_view_init (IrTensorView *self)
   gtk_widget_set_vexpand (paned, TRUE);
   g_signal_connect (paned, "notify::max-position", G_CALLBACK (on_max_position), NULL);
   gtk_box_append (GTK_BOX (content), make_header (self));
+  gtk_box_append (GTK_BOX (content), scrolled_sideways (make_tools (self)));
   gtk_box_append (GTK_BOX (content), paned);
   gtk_widget_add_css_class (content, "tensor");
   self->stack = gtk_stack_new ();
@@ -768,7 +943,8 @@ const IrViewInfo ir_view_tensor = {
   .doc = "Statistics and values of the selected value, before and after.",
   .help = "What the selected value held in the last run, in the original graph and in the "
           "graph that ran. The histogram shows how often values occur, the heat map where; "
-          "red is NaN. “Show” scrolls to the largest difference.",
+          "red is NaN. All Planes shows channels or heads together. Least, Largest and the others "
+          "go to an element; Find goes to the next that is so, such as >6 or nan.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_tensor_view_get_type,
 };

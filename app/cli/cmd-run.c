@@ -463,6 +463,24 @@ show_progress (guint done, guint total, const IrNode *node, gpointer data)
   cli_progress (progress->cli, "node", done, total);
 }
 
+static gboolean
+check_alone (const CliRun *options, GError **error)
+{
+  const char *other = options->runs > 1           ? "--runs"
+                      : options->warmup > 0       ? "--warmup"
+                      : options->parallel != NULL ? "--parallel"
+                                                  : NULL;
+
+  if (options->breaks == NULL && options->until == NULL && !options->debug)
+    return TRUE;
+  if (other != NULL)
+    g_set_error (error, CLI_ERROR, 0,
+                 "%s: a run that stops goes node by node, once; leave out either this or --break, "
+                 "--until and --debug",
+                 other);
+  return other == NULL;
+}
+
 /* Watchpoints are of values, which then have to be kept. */
 static gboolean
 parse_watches (CliRun *options, const IrModel *model, GError **error)
@@ -540,7 +558,7 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
       !cli_without (options->without, &settings.without, &error) ||
       !parse_checks (options, &settings.checks, &error) ||
       !cli_check_budget (options->check_budget, &options->budget, &error) ||
-      !parse_watches (options, model, &error) ||
+      !check_alone (options, &error) || !parse_watches (options, model, &error) ||
       !parse_capture (options, model, &settings.capture, chosen, &error))
     return cli_fail (cli_status_of (error), error);
   if (options->trace != NULL && !is_writable_place (options->trace))
@@ -564,7 +582,9 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
   if (options->roofline &&
       !ir_roofline_measure (settings.backend, settings.n_threads, &options->peaks, &error))
     return cli_fail (cli_status_of (error), error);
-  control = cli_run_control_new (cli, options, model, &settings, &error);
+  const CliRunControlOptions wanted = { options->breaks, options->until, options->debug,
+                                        "irscope run", &options->budget };
+  control = cli_run_control_new (cli, &wanted, model, &settings, &error);
   if (error != NULL)
     return cli_fail (cli_status_of (error), error);
   result = run_often (cli, options, model, inputs, &settings, ms, &partial, &error);

@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/derive.h"
 #include "app/cli/output.h"
+#include "app/cli/run-control.h"
 #include "app/cli/train-log.h"
 #include "core/exec/train/rate.h"
 #include "core/exec/train/samples.h"
@@ -26,7 +27,8 @@ typedef struct
   char **data, **freeze, **stop;
   char *target, *loss, *of, *optimizer, *betas, *schedule, *validate, *resume, *log, *output;
   char *rate, *momentum, *epsilon, *weight_decay, *clip, *loss_scale;
-  gboolean nesterov, deterministic;
+  gboolean nesterov, deterministic, debug;
+  char **breaks;
   gint64 batch, epochs, seed;
 } Options;
 
@@ -71,6 +73,12 @@ static const CliOption train_options[] = {
   { "stop", 0, G_OPTION_ARG_STRING_ARRAY, AT (stop), "Values that count as constant", "NAME" },
   { "resume", 0, G_OPTION_ARG_FILENAME, AT (resume),
     "Go on where this file, written by -o, stands; the same bits follow as without a break", "F" },
+  { "break", 0, G_OPTION_ARG_STRING_ARRAY, AT (breaks),
+    "Stop where this holds of a node of a step or of what it gives, as irscope run has it; exit status 1: it was so",
+    "COND" },
+  { "debug", 0, G_OPTION_ARG_NONE, AT (debug),
+    "Step through the nodes of each step by commands from standard input, as irscope run has it",
+    NULL },
   { "log", 0, G_OPTION_ARG_FILENAME, AT (log), "Write a line for each step there", "CSV" },
   { "output", 'o', G_OPTION_ARG_FILENAME, AT (output),
     "The trained network, written after each epoch; --resume goes on from it", "F" },
@@ -103,13 +111,15 @@ typedef struct
   guint n_steps_here;
   IrTrainerResult last, check;
   gboolean checked;
-  char *diverged; /* (nullable) */
+  char *diverged;         /* (nullable) */
+  CliRunControl *control; /* (nullable) */
 } Job;
 
 static void
 job_clear (Job *job)
 {
   g_clear_pointer (&job->trainer, ir_trainer_free);
+  g_clear_pointer (&job->control, cli_run_control_free);
   g_clear_pointer (&job->training, ir_training_free);
   g_clear_pointer (&job->times, g_array_unref);
   g_free (job->method);
@@ -385,6 +395,16 @@ make_trainer (Job *job, IrSamples *samples, GError **error)
       ir_samples_free (samples);
       return FALSE;
     }
+  const CliRunControlOptions wanted = { .breaks = options->breaks,
+                                        .debug = options->debug,
+                                        .program = "irscope train" };
+  GError *local = NULL;
+  job->control = cli_run_control_new (job->cli, &wanted, job->training->step, &setup.run, &local);
+  if (local != NULL)
+    {
+      g_propagate_error (error, local);
+      return FALSE;
+    }
   job->trainer = ir_trainer_new (&setup, error);
   return job->trainer != NULL;
 }
@@ -476,7 +496,7 @@ end_epoch (Job *job, GError **error)
          ir_trainer_check (job->trainer, job->cli->cancellable, &job->check, error);
 }
 
-/* FALSE with @error, or with job->diverged. */
+/* FALSE with @error, with job->diverged, or where it was told to stop. */
 static gboolean
 make_step (Job *job, GError **error)
 {
@@ -484,6 +504,8 @@ make_step (Job *job, GError **error)
 
   if (!ir_trainer_step (job->trainer, job->cli->cancellable, &job->last, &local))
     {
+      if (g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
+        return FALSE;
       if (ir_trainer_has_diverged (job->trainer))
         job->diverged = g_strdup (local->message);
       else
@@ -509,7 +531,7 @@ run_steps (Job *job, GError **error)
   guint64 per_epoch = ir_trainer_steps_per_epoch (job->trainer);
   guint64 n = per_epoch * (job->options->epochs > 0 ? (guint64) job->options->epochs : 1);
 
-  while (!ir_trainer_is_done (job->trainer))
+  while (!ir_trainer_is_done (job->trainer) && !cli_run_control_is_over (job->control))
     {
       if (!make_step (job, error))
         {
@@ -571,6 +593,7 @@ print_json (const Job *job)
   cli_json_add_double (json, "ms_per_step", median (job));
   cli_json_add_uint (json, "peak_bytes", ir_trainer_peak_bytes (job->trainer));
   cli_json_add_uint (json, "allocated_bytes", job->allocated);
+  cli_run_control_report (job->control, json, &(CliStatus){ CLI_OK });
   if (job->diverged != NULL)
     cJSON_AddStringToObject (json, "diverged", job->diverged);
   else
@@ -611,14 +634,14 @@ run (Cli *cli)
       (options->log != NULL &&
        (job.log = cli_train_log_open (options->log, options->resume != NULL, &error)) == NULL))
     return cli_fail (cli_status_of (error), error);
-  gboolean done = run_steps (&job, &error);
+  run_steps (&job, &error);
   gboolean logged = cli_train_log_close (g_steal_pointer (&job.log), error == NULL ? &error : NULL);
   if (error != NULL || (!logged && error == NULL))
     return cli_fail (cli_status_of (error), error);
   (cli->json ? print_json : print_text) (&job);
-  if (!done)
+  if (job.diverged != NULL)
     cli_printerr ("%s\n", job.diverged);
-  return done ? CLI_OK : CLI_NO;
+  return job.diverged == NULL && !cli_run_control_was_hit (job.control) ? CLI_OK : CLI_NO;
 }
 
 const CliCommand cli_command_train = {

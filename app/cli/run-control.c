@@ -47,13 +47,13 @@ cli_run_breaks (char *const *texts, const char *option, const IrModel *model, GE
 
 /* -- what is shown -- */
 
-/* @contents: (nullable): it has none now */
+/* @contents: (nullable): it has none now. With --json nothing is printed between the answers. */
 static void
 print_value (CliRunControl *self, const char *role, const IrValue *value, IrTensor *contents)
 {
   IrTensorStats stats;
 
-  if (contents == NULL)
+  if (contents == NULL || self->stops != NULL)
     return;
   cli_print ("  %s ", role);
   cli_print_contents (self->cli, value->name, value->graph->model->context, contents, SHOWN, NULL);
@@ -238,7 +238,8 @@ where (gpointer data, const char *argument, GError **error)
 {
   CliRunControl *self = data;
 
-  print_stop (self, self->stop);
+  if (self->stops == NULL)
+    print_stop (self, self->stop);
   return TRUE;
 }
 
@@ -263,7 +264,7 @@ add_break (gpointer data, const char *argument, GError **error)
       g_ptr_array_add (self->breaks, ir_run_break_ref (one->pdata[0]));
       ir_run_control_set_breaks (self->control, self->breaks);
     }
-  for (guint i = 0; i < self->breaks->len; i++)
+  for (guint i = 0; i < self->breaks->len && self->stops == NULL; i++)
     cli_print ("%u  %s\n", i + 1, ir_run_break_text (self->breaks->pdata[i]));
   return TRUE;
 }
@@ -301,6 +302,8 @@ watch (gpointer data, const char *argument, GError **error)
   if (run == NULL)
     return FALSE;
   g_autoptr (GArray) hits = ir_run_judge (run, breaks, self->cli->cancellable);
+  if (self->stops != NULL)
+    return TRUE;
   for (guint i = 0; i < hits->len; i++)
     {
       const IrRunHit *hit = &g_array_index (hits, IrRunHit, i);
@@ -321,6 +324,8 @@ help (gpointer data, const char *argument, GError **error)
 {
   const char *const *examples = ir_run_break_examples ();
 
+  if (((CliRunControl *) data)->stops != NULL)
+    return TRUE;
   cli_prompt_help (&((CliRunControl *) data)->prompt);
   cli_print ("\nConditions:\n");
   for (guint i = 0; examples[i] != NULL; i += 2)
@@ -383,26 +388,6 @@ on_stopped (IrRunControl *control, const IrRunStop *stop, gpointer data)
 }
 
 static gboolean
-check_options (const CliRun *options, GError **error)
-{
-  const char *other = options->runs > 1           ? "--runs"
-                      : options->warmup > 0       ? "--warmup"
-                      : options->parallel != NULL ? "--parallel"
-                                                  : NULL;
-
-  if (other != NULL)
-    g_set_error (error, CLI_ERROR, 0,
-                 "%s: a run that stops goes node by node, once; leave out either this or --break, "
-                 "--until and --debug",
-                 other);
-  else if (options->debug && options->until != NULL)
-    g_set_error_literal (error, CLI_ERROR, 0, "--until: with --debug, give the command to NODE");
-  else
-    return TRUE;
-  return FALSE;
-}
-
-static gboolean
 needs_ref (const GPtrArray *breaks)
 {
   for (guint i = 0; i < breaks->len; i++)
@@ -412,15 +397,22 @@ needs_ref (const GPtrArray *breaks)
 }
 
 CliRunControl *
-cli_run_control_new (
-    Cli *cli, const CliRun *options, const IrModel *model, IrRunOptions *settings, GError **error)
+cli_run_control_new (Cli *cli,
+                     const CliRunControlOptions *options,
+                     const IrModel *model,
+                     IrRunOptions *settings,
+                     GError **error)
 {
   g_autoptr (CliRunControl) self = NULL;
   IrRunCommand first = { .move = options->debug ? IR_RUN_STEP : IR_RUN_CONTINUE };
 
-  if ((options->breaks == NULL && options->until == NULL && !options->debug) ||
-      !check_options (options, error))
+  if (options->breaks == NULL && options->until == NULL && !options->debug)
     return NULL;
+  if (options->debug && options->until != NULL)
+    {
+      g_set_error_literal (error, CLI_ERROR, 0, "--until: with --debug, give the command to NODE");
+      return NULL;
+    }
   if (options->until != NULL)
     {
       const IrNode *node = cli_find_node (model, options->until, error);
@@ -436,14 +428,14 @@ cli_run_control_new (
   if (self->breaks == NULL)
     return NULL;
   self->prompt = (CliPrompt){
-    .program = "irscope run", .commands = commands, .n = G_N_ELEMENTS (commands), .state = self
+    .program = options->program, .commands = commands, .n = G_N_ELEMENTS (commands), .state = self
   };
   self->stops = cli->json ? cJSON_CreateArray () : NULL;
   self->control = ir_run_control_new (&(IrRunControlSetup){ on_stopped, NULL, self, first });
   ir_run_control_set_breaks (self->control, self->breaks);
   self->checks = needs_ref (self->breaks);
   if (self->checks)
-    ir_run_control_check (self->control, &options->budget);
+    ir_run_control_check (self->control, options->budget);
   settings->control = self->control;
   return g_steal_pointer (&self);
 }
@@ -463,6 +455,18 @@ cli_run_control_free (CliRunControl *self)
 }
 
 gboolean
+cli_run_control_is_over (const CliRunControl *self)
+{
+  return self != NULL && self->n_stops > 0 && self->command.move == IR_RUN_STOP;
+}
+
+gboolean
+cli_run_control_was_hit (const CliRunControl *self)
+{
+  return self != NULL && self->hit && !self->debugs;
+}
+
+gboolean
 cli_run_control_report (const CliRunControl *self, cJSON *json, CliStatus *status)
 {
   if (self == NULL)
@@ -473,7 +477,7 @@ cli_run_control_report (const CliRunControl *self, cJSON *json, CliStatus *statu
     cli_print ("the run stopped nowhere\n");
   if (self->prompt.failed && !cli_prompt_is_terminal ())
     *status = CLI_BAD;
-  return self->debugs || !self->hit;
+  return !cli_run_control_was_hit (self);
 }
 
 /* -- watchpoints -- */

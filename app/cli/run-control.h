@@ -1,5 +1,5 @@
-/* irscope run --break, --until and --debug: where the run stops, what is shown there, and what it is
- * told. */
+/* --break, --until and --debug of irscope run and train: where a run stops, what is shown there, and what
+ * it is told. */
 #pragma once
 
 #include "app/cli/run.h"
@@ -8,9 +8,24 @@
 
 typedef struct _CliRunControl CliRunControl;
 
-/* (nullable): with @error unset: nothing of the kind was asked for */
-CliRunControl *cli_run_control_new (
-    Cli *cli, const CliRun *options, const IrModel *model, IrRunOptions *settings, GError **error);
+typedef struct
+{
+  char *const *breaks; /* (nullable) */
+  const char *until;   /* (nullable) */
+  gboolean debug;
+  const char *program;         /* "irscope run" */
+  const IrCheckBudget *budget; /* (nullable) of diverges */
+} CliRunControlOptions;
+
+/* (nullable): with @error unset: nothing of the kind was asked for. @settings: gets the control */
+CliRunControl *cli_run_control_new (Cli *cli,
+                                    const CliRunControlOptions *options,
+                                    const IrModel *model,
+                                    IrRunOptions *settings,
+                                    GError **error);
+gboolean cli_run_control_is_over (
+    const CliRunControl *self); /* (nullable): told to go no further */
+gboolean cli_run_control_was_hit (const CliRunControl *self); /* (nullable): by a breakpoint */
 void cli_run_control_free (CliRunControl *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CliRunControl, cli_run_control_free)
 /* stops, and what --watch found in @run; whether no breakpoint stopped it and nothing was found */

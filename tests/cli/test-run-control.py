@@ -169,6 +169,23 @@ def _():
     assert 'b: 1 of 4 elements are NaN' in text and '1 of the values' in text, text
 
 
+@test('a step of training is stopped by the same conditions, and stepped through by the same commands')
+def _():
+    examples = os.path.dirname(DIGITS)
+    args = [PROGRAM, 'train', os.path.join(examples, 'digits-untrained.onnx'), '--data',
+            'image=' + os.path.join(examples, 'digits-images.npy'), '--target', os.path.join(examples, 'digits-labels.npy'),
+            '--loss', 'cross-entropy', '--optimizer', 'sgd', '--batch', '8', '-o', os.path.join(WORK, 'trained.onnx')]
+    done = subprocess.run([*args, '--rate', '1e-3', '--break', 'max>0 op:gemm', '--json'], capture_output=True, text=True, timeout=100)
+    found = json.loads(done.stdout)
+    stop, = found['stops']
+    assert done.returncode == 1 and found['steps'] == 0 and found['diverged'] is None, (done.returncode, found)
+    assert (stop['op'], stop['when']) == ('Gemm', 'after') and stop['done'] < stop['nodes'], stop
+    done = subprocess.run([*args, '--rate', '1e-3', '--debug', '--json'], capture_output=True, text=True, timeout=100,
+                          input='s 3\nbreak op:softmaxcrossentropyloss\nc\nq\n')
+    stops = json.loads(done.stdout)['stops']
+    assert done.returncode == 0 and len(stops) >= 2 and stops[1]['done'] == 3, (done.stderr, [s['text'] for s in stops])
+
+
 @test('what cannot be asked for is refused, with what to ask for')
 def _():
     for args, words in ((('--break', 'max'), 'max>6'), (('--break', 'max>six'), 'number'), (('--break', ''), 'nan'),

@@ -126,7 +126,10 @@ pass_init (Pass *pass, IrTrainer *trainer, IrModel *model, GError **error)
         return FALSE;
       pass->inputs[i] = input->id;
     }
-  pass->executable = ir_executable_new (model, &trainer->run, error);
+  IrRunOptions run = trainer->run;
+  if (pass == &trainer->check)
+    run.control = NULL; /* that is of steps */
+  pass->executable = ir_executable_new (model, &run, error);
   return pass->executable != NULL;
 }
 
@@ -401,6 +404,7 @@ say_where (IrTrainer *trainer, GHashTable *inputs, guint64 seed, GError **error)
 
   options.capture = IR_CAPTURE_STATS;
   options.alternate = FALSE;
+  options.control = NULL;
   options.seed = seed;
   g_autoptr (IrExecutable) executable = ir_executable_new (trainer->step.model, &options, NULL);
   g_autoptr (IrRun)

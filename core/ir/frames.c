@@ -113,6 +113,12 @@ both (IrFrames *frames, const IrCondition *a, const IrCondition *b, IrValueId st
   return n <= MAX_OUTCOMES ? intern (frames, outcomes, n) : only (frames, stands_for, TRUE);
 }
 
+static gboolean
+is_never (const IrCondition *condition)
+{
+  return condition->n > 0 && condition->outcomes[0].predicate == NEVER;
+}
+
 /**
  * ir_conditions_exclude:
  * @a: a condition
@@ -125,8 +131,7 @@ ir_conditions_exclude (const IrCondition *a, const IrCondition *b)
 {
   guint i = 0, k = 0;
 
-  if ((a->n > 0 && a->outcomes[0].predicate == NEVER) ||
-      (b->n > 0 && b->outcomes[0].predicate == NEVER))
+  if (is_never (a) || is_never (b))
     return TRUE;
   while (i < a->n && k < b->n)
     {
@@ -158,6 +163,8 @@ either (IrFrames *frames, const IrCondition *a, const IrCondition *b)
 
   if (a->n > b->n)
     return either (frames, b, a);
+  if (is_never (a) || is_never (b))
+    return is_never (a) ? b : a;
   for (guint i = 0; i < a->n; i++)
     if (asks_for (b, a->outcomes[i]))
       outcomes[n++] = a->outcomes[i];
@@ -234,10 +241,18 @@ frame_behind (const IrFrames *frames, const IrNode *node)
   return ir_node_tokens (node) == IR_TOKENS_EXIT ? frame_at (frames, own)->parent : own;
 }
 
-/* Constants, and values of graphs around, are there in every iteration of every frame; a Constant that
- * waits for something is there when that is. */
-static gboolean
-has_frame (const IrGraph *graph, const IrValue *value)
+/**
+ * ir_value_is_token:
+ * @value: (nullable): a value
+ * @graph: a graph that it can be seen from
+ *
+ * Constants, and values of graphs around, are there in every iteration of every frame; a Constant that
+ * waits for something is there when that is.
+ *
+ * Returns: whether @value is of one frame of @graph
+ */
+gboolean
+ir_value_is_token (const IrValue *value, const IrGraph *graph)
 {
   if (value == NULL || value->graph != graph || value->initializer != NULL)
     return FALSE;
@@ -404,7 +419,7 @@ meet (Walk *walk, const IrNode *node, Place *place, guint frame, char *what)
 static void
 meet_value (Walk *walk, const IrNode *node, Place *place, const IrValue *value, const char *how)
 {
-  if (has_frame (walk->graph, value))
+  if (ir_value_is_token (value, walk->graph))
     meet (walk, node, place, ir_frames_value_frame (walk->frames, value),
           g_strdup_printf ("%s (%s)", how, value->name));
 }
@@ -447,7 +462,7 @@ strict_condition (Walk *walk, const IrNode *node, const GPtrArray *captures)
     {
       const IrValue *value = i < node->n_inputs ? node->inputs[i]
                                                 : captures->pdata[i - node->n_inputs];
-      if (has_frame (walk->graph, value))
+      if (ir_value_is_token (value, walk->graph))
         condition = both (walk->frames, condition, ir_frames_value_condition (walk->frames, value),
                           own);
     }
@@ -471,7 +486,7 @@ merge_condition (Walk *walk, const IrNode *node)
       const IrValue *value = node->inputs[i];
       if (value == NULL || (value->producer != NULL && ir_edge_is_back (value->producer, node)))
         continue;
-      const IrCondition *next = has_frame (walk->graph, value)
+      const IrCondition *next = ir_value_is_token (value, walk->graph)
                                     ? ir_frames_value_condition (walk->frames, value)
                                     : always (walk->frames);
       if (!g_ptr_array_find (list, next, NULL))
@@ -882,7 +897,8 @@ report_merge (Walk *walk, const IrNode *node)
 static void
 report_output (Walk *walk, const IrValue *value)
 {
-  guint frame = has_frame (walk->graph, value) ? ir_frames_value_frame (walk->frames, value) : 0;
+  guint frame = ir_value_is_token (value, walk->graph) ? ir_frames_value_frame (walk->frames, value)
+                                                       : 0;
 
   if (frame == 0)
     return;

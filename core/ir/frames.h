@@ -60,6 +60,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFrames, ir_frames_free)
 const IrFrame *ir_frames_of (const IrFrames *frames, const IrNode *node);
 /* Under which a value is live, in an iteration of the frame whose nodes read it. */
 const IrCondition *ir_frames_value_condition (const IrFrames *frames, const IrValue *value);
+gboolean ir_value_is_token (const IrValue *value, const IrGraph *graph);
 guint ir_frames_value_frame (const IrFrames *frames, const IrValue *value);
 gboolean ir_conditions_exclude (const IrCondition *a, const IrCondition *b);
 char *ir_condition_text (const IrModel *model, const IrCondition *condition);

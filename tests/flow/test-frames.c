@@ -135,6 +135,8 @@ test_conditions (void)
       "v, b = irscope.flow.Switch (f, q0)",
       "a", "b", TRUE, "q0 = true" },
     { "f, t = irscope.flow.Switch (x, p0)\na = Add (f, t)\nb = Neg (x)", "a", "b", TRUE, NULL },
+    { "f, t = irscope.flow.Switch (x, p0)\nb_, b = irscope.flow.Switch (f, p0)", "b_", "b", TRUE,
+      "p0 = false" },
     { "f, t = irscope.flow.Switch (x, p0)\na = Neg (t)\nb = Neg (x)", "a", "b", FALSE, "always" },
   };
 

@@ -1,0 +1,100 @@
+/* lower-control-flow: a step for each construct, what stays and why. That nothing is computed otherwise is
+ * what fuzz-flow tries. */
+#include "config.h"
+
+#include "core/ir/frames.h"
+#include "tests/rules/pass-test.h"
+
+#include <string.h>
+
+#define PASS "lower-control-flow"
+#define BODY                                                                                       \
+  "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t) { more = Identity (go) "
+
+static const struct
+{
+  const char *title, *text;
+  guint n_nodes; /* that are left, Constants not counted */
+  guint n_steps;
+  const char *reason; /* (nullable) of a refusal */
+} cases[] = {
+  { "an If of a captured value",
+    "(float[n,4] x, bool c) => (float[n,4] y) { y = If (c) <then_branch = t () => (u) { u = Neg (x) }, "
+    "else_branch = e () => (v) { v = Exp (x) }> }",
+    4, 1, NULL },
+  { "a captured value that is handed out as it is, and a constant",
+    "(float[n,4] x, bool c) => (float[n,4] y) { y = If (c) <then_branch = t () => (u) { u = Identity (x) }, "
+    "else_branch = e () => (v) { v = Constant <value_float = 1.0> () }> }",
+    /* two Switches, the pivot, two Identities, Merge */ 6, 1, NULL },
+  { "a Loop",
+    "(float[n,4] x, int64 m, bool c) => (float[n,4] y) { y = Loop (m, c, x) " BODY
+    "t = Neg (s) }> }",
+    /* 4 Enters, 3 Merges, Less, And, LoopCond, 3 Switches, Add, 3 NextIterations, Exit; 2 of the body */
+    20, 1, NULL },
+  { "an If in a Loop",
+    "(float[n,4] x, int64 m, bool c) => (float[n,4] y) { y = Loop (m, c, x) " BODY
+    "t = If (go) <then_branch = p () => (u) { u = Neg (s) }, else_branch = e () => (v) { v = Exp (s) }> }> }",
+    23, 2, NULL },
+  { "what a Loop stacks stays",
+    "(float[n,4] x, int64 m, bool c) => (float[m,n,4] y) { l, y = Loop (m, c, x) "
+    "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t, float[n,4] r) { more = Identity (go) "
+    "t = Neg (s) r = Exp (s) }> }",
+    4, 0, "stacks" },
+  { "a body that draws stays",
+    "(float[n,4] x, int64 m, bool c) => (float[n,4] y) { y = Loop (m, c, x) " BODY
+    "r = RandomNormalLike (s) t = Add (r, s) }> }",
+    4, 0, "random" },
+  { "Scan stays",
+    "(float[n,4] x) => (float[n,4] y) { y = Scan <num_scan_inputs = 1, body = b (float[4] s) => (float[4] t) { t = Neg (s) }> (x) }",
+    2, 0, NULL },
+};
+
+static void
+test_case (gconstpointer data)
+{
+  guint index = GPOINTER_TO_UINT (data);
+  g_autoptr (IrModel) original = NULL;
+  g_autoptr (IrModel) model = test_rewrite (cases[index].text, PASS, cases[index].n_nodes,
+                                            cases[index].reason, &original);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  guint n_steps = 0;
+
+  for (guint i = 1; i <= ir_history_n_steps (model); i++)
+    n_steps += g_str_has_prefix (ir_history_step (model, i)->rule, "lower-");
+  g_assert_cmpuint (n_steps, ==, cases[index].n_steps);
+  ir_graph_report_frames (model->main, problems);
+  g_assert_cmpuint (problems->len, ==, 0);
+  g_assert_cmpint (ir_graph_has_tokens (model->main), ==, cases[index].n_steps > 0);
+}
+
+/* Passes leave alone what tokens move through: here an equal node in both branches. */
+static void
+test_left_alone (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) original = NULL;
+  g_autoptr (IrModel) model = test_rewrite (
+      "(float[n,4] x, bool c) => (float[n,4] y) { y = If (c) <then_branch = t () => (u) { a = Neg (x) b = Neg (x) "
+      "u = Add (a, b) }, else_branch = e () => (v) { d = Neg (x) v = Identity (d) }> }",
+      PASS, 7, NULL, &original);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("default", &error);
+  guint before = ir_history_n_steps (model);
+
+  g_assert_no_error (error);
+  g_assert_true (ir_pipeline_run (model, pipeline, NULL, NULL, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_history_n_steps (model), ==, before);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/lower/%s", cases[i].title);
+      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_case);
+    }
+  g_test_add_func ("/lower/left alone", test_left_alone);
+  return g_test_run ();
+}

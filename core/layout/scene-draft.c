@@ -1,8 +1,7 @@
 #include "config.h"
 
-/* Collects the union of the earlier model (a) and the later one (b). A node,
- * pill or line that both have is one item; with a single model there is no a.
- * Everything is found from b first, so that the order is b's. */
+/* Collects the union of the earlier model (a) and the later one (b): what both have is one item, and
+ * of a single model there is no a. Everything is found from b first, so that the order is b's. */
 
 #include "core/layout/draft-private.h"
 #include "core/op/infer.h"

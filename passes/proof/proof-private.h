@@ -20,6 +20,11 @@ struct _IrProver
   GHashTable *stands_for; /* new value id -> old value id, over all steps */
   IrProofCost cost;
   GCancellable *cancellable; /* (nullable) */
+  /* For graphs that are run as a whole: tokens.c. */
+  GHashTable *inputs;  /* value id -> IrTensor */
+  IrProverOptions how;
+  IrRun *token_run;    /* (nullable) of the state after step @token_step */
+  guint token_step;
 };
 
 /* What a step changed, and what stands for what. */
@@ -35,6 +40,7 @@ void ir_cone_find (IrProver *prover, const IrStep *step, IrCone *cone);
 void ir_cone_clear (IrCone *cone);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrCone, ir_cone_clear)
 
+gboolean ir_token_judge (IrProver *prover, guint step, const IrCone *cone, IrProof *proof);
 void ir_derivative_judge (IrProver *prover, const IrStep *step, IrProof *proof);
 guint ir_prover_captured (const IrProver *prover, IrValueId id); /* its number; 0: none */
 void ir_cone_judge (IrProver *prover, const IrCone *cone, IrProof *proof);

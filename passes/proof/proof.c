@@ -92,6 +92,8 @@ ir_prover_new_with (IrModel *model,
   prover->plain = *(backend != NULL ? backend : ir_backend_find ("ref"));
   prover->plain.plan_blocks = NULL; /* cones run node by node: the captured run does as they do */
   prover->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
+  prover->inputs = g_hash_table_ref (inputs);
+  prover->how = *options;
   prover->captured = g_hash_table_new (NULL, NULL);
   prover->stands_for = g_hash_table_new (NULL, NULL);
   prover->evaluator = ir_evaluator_new (&prover->plain, options->n_threads, cancellable);
@@ -153,6 +155,8 @@ ir_prover_free (IrProver *prover)
   g_clear_pointer (&prover->captured, g_hash_table_unref);
   g_clear_pointer (&prover->stands_for, g_hash_table_unref);
   g_clear_object (&prover->cancellable);
+  g_clear_pointer (&prover->inputs, g_hash_table_unref);
+  g_clear_pointer (&prover->token_run, ir_run_unref);
   ir_model_unref (prover->model);
   g_free (prover);
 }
@@ -262,7 +266,8 @@ prove (IrProver *prover, guint step, IrProof *proof)
   else
     {
       ir_cone_find (prover, what, &cone);
-      ir_cone_judge (prover, &cone, proof);
+      if (!ir_token_judge (prover, step, &cone, proof))
+        ir_cone_judge (prover, &cone, proof);
       if (what->parts != NULL && proof->verdict == IR_VERDICT_EXACT)
         ir_derivative_judge (prover, what, proof);
     }

@@ -86,6 +86,46 @@ test_left_alone (void)
   g_assert_cmpuint (ir_history_n_steps (model), ==, before);
 }
 
+/* Each step is proved by running the graph as a whole; a step that is wrong is found. */
+static void
+test_proved (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) original = NULL;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  g_autoptr (IrModel) model = test_rewrite (
+      "(float[n,4] x, bool c) => (float[n,4] y) { z = If (c) <then_branch = t () => (u) { u = Neg (x) }, "
+      "else_branch = e () => (v) { v = Exp (x) }> y = If (c) <then_branch = t2 () => (u2) { u2 = Exp (z) }, "
+      "else_branch = e2 () => (v2) { v2 = Abs (z) }> }",
+      PASS, 8, NULL, &original);
+  guint n = ir_history_n_steps (model);
+  IrEdit *edit = ir_edit_new (model);
+  IrNode *merge = ir_graph_output (model->main, 0)->producer;
+  IrNode *exp = merge->inputs[1]->producer;
+
+  g_assert_cmpstr (exp->op_type, ==, "Exp");
+  ir_edit_begin_pass (edit, "wrong");
+  ir_edit_begin_step (edit, "wrong", IR_CLASS_EXACT, exp->id);
+  ir_edit_set_op (edit, exp, "Sin", "", "");
+  ir_edit_set_op (edit, merge->inputs[0]->producer, "Sin", "", "");
+  ir_edit_end_step (edit);
+  ir_edit_end_pass (edit);
+  ir_edit_free (edit);
+  g_autoptr (GHashTable) inputs = test_inputs (original, rand, FALSE);
+  g_autoptr (IrProver)
+      prover = ir_prover_new (model, inputs, ir_backend_find ("ref"), NULL, &error);
+  g_assert_no_error (error);
+  for (guint i = 1; i <= n + 1; i++)
+    {
+      IrProof proof;
+      g_assert_true (ir_prover_prove_step (prover, i, &proof, &error));
+      if (g_str_has_prefix (ir_history_step (model, i)->rule, "lower-"))
+        g_assert_cmpint (proof.verdict, ==, IR_VERDICT_EXACT);
+      else if (i == n + 1)
+        g_assert_cmpint (proof.verdict, ==, IR_VERDICT_BROKEN);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -96,5 +136,6 @@ main (int argc, char **argv)
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_case);
     }
   g_test_add_func ("/lower/left alone", test_left_alone);
+  g_test_add_func ("/lower/proved", test_proved);
   return g_test_run ();
 }

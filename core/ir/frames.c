@@ -317,8 +317,9 @@ condition_behind (const IrFrames *frames, const IrNode *node, guint slot, gboole
   const IrFrame *frame = frame_at (frames, frames->frame_of[node->id]);
   IrTokens rule = ir_node_tokens (node);
 
-  if (rule == IR_TOKENS_ENTER)
-    return frames->enter_conditions[node->id];
+  if (rule == IR_TOKENS_ENTER) /* on a cycle, it may not have come yet */
+    return frames->enter_conditions[node->id] != NULL ? frames->enter_conditions[node->id]
+                                                      : always (own);
   if (rule == IR_TOKENS_EXIT && frame->condition != NULL)
     return leaves_with_loop (frames, node) ? frame->condition
                                            : only (own, first_output (node), TRUE);

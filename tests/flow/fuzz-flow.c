@@ -2,12 +2,16 @@
  * iterations in flight, and once more after the lowered graph was written and read: no bit may differ on
  * the reference kernels, nor on cpu between its own two runs.
  *
- *     fuzz-flow [--from SEED] [--graphs N] [--write FILE]
+ *     fuzz-flow [--from SEED] [--graphs N] [--broken N] [--write FILE]
+ *
+ * Each lowered graph is then broken a few times, by edges that are moved and dependencies that are added: it is
+ * checked, and runs to an end or an error, within limits.
  *
  * A finding prints its seed, and the program as ONNX text; --write writes the program of the first seed. */
 #include "config.h"
 
 #include "core/ir/frames.h"
+#include "core/op/verify.h"
 #include "tests/rules/pass-test.h"
 
 #include <glib/gstdio.h>
@@ -358,8 +362,51 @@ inputs_of (const IrModel *from, GHashTable *inputs, const IrModel *to)
   return mapped;
 }
 
+/* Moves an edge, or lets a node wait for another. */
+static void
+break_graph (IrModel *model, GRand *rand)
+{
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (model->main);
+  IrNode *node = nodes->pdata[g_rand_int_range (rand, 0, (gint32) nodes->len)];
+  const IrNode *other = nodes->pdata[g_rand_int_range (rand, 0, (gint32) nodes->len)];
+
+  if (g_rand_int_range (rand, 0, 5) == 0 && node != other)
+    ir_edit_add_control (edit, node, (IrNode *) other);
+  else if (node->n_inputs > 0 && other->n_outputs > 0)
+    ir_edit_set_input (edit, node, (guint) g_rand_int_range (rand, 0, (gint32) node->n_inputs),
+                       other->outputs[g_rand_int_range (rand, 0, (gint32) other->n_outputs)]);
+}
+
+/* (nullable) (transfer full) What is wrong; that it ends is what is tried. */
 static char *
-try_program (const char *text, guint64 seed, guint n_constructs)
+try_broken (IrModel *lowered, GHashTable *inputs, GRand *rand, guint *n_ran)
+{
+  g_autoptr (IrModel) model = ir_model_clone (lowered);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .backend = ir_backend_find ("ref"),
+                           .n_threads = 1,
+                           .iteration_limit = 1000 };
+
+  for (gint32 i = g_rand_int_range (rand, 1, 4); i > 0; i--)
+    break_graph (model, rand);
+  ir_verify_model (model, problems);
+  g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+  *n_ran += run != NULL;
+  if (run == NULL && (error == NULL || error->message[0] == '\0'))
+    return g_strdup ("a broken graph ends without a run and without an error");
+  for (guint i = 0; i < problems->len; i++)
+    {
+      const IrProblem *problem = problems->pdata[i];
+      if (problem->hint == NULL && problem->code == IR_PROBLEM_FRAME)
+        return g_strdup_printf ("a problem without what to do: %s", problem->message);
+    }
+  return NULL;
+}
+
+static char *
+try_program (const char *text, guint64 seed, guint n_constructs, guint n_broken, guint *n_ran)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) problems = ir_problems_new ();
@@ -404,6 +451,8 @@ try_program (const char *text, guint64 seed, guint n_constructs)
   set_parallel (read, 1);
   if (found == NULL)
     found = try_way (read, model, run, read_inputs, "lowered, 1 in flight");
+  for (guint i = 0; found == NULL && i < n_broken; i++)
+    found = try_broken (lowered, inputs, rand, n_ran);
   if (found != NULL)
     return found;
   on_cpu = run_model (model, inputs, "cpu", &error);
@@ -418,10 +467,12 @@ main (int argc, char **argv)
 {
   gint64 from = 1, n_graphs = 300;
   g_autofree char *write = NULL;
-  guint n_found = 0, n_constructs = 0;
+  guint n_found = 0, n_constructs = 0, n_ran = 0;
+  gint n_broken = 3;
   const GOptionEntry entries[] = {
     { "from", 0, 0, G_OPTION_ARG_INT64, &from, "First seed", "SEED" },
     { "graphs", 0, 0, G_OPTION_ARG_INT64, &n_graphs, "How many", "N" },
+    { "broken", 0, 0, G_OPTION_ARG_INT, &n_broken, "How often each is broken", "N" },
     { "write", 0, 0, G_OPTION_ARG_FILENAME, &write, "Write the program of the first seed", "FILE" },
     { NULL }
   };
@@ -437,7 +488,8 @@ main (int argc, char **argv)
       g_autofree char *text = make_program ((guint64) seed, &n);
       if (write != NULL)
         return g_file_set_contents (write, text, -1, NULL) ? 0 : 1;
-      g_autofree char *found = try_program (text, (guint64) seed, n);
+      g_autofree char *found = try_program (text, (guint64) seed, n, (guint) MAX (n_broken, 0),
+                                            &n_ran);
       n_constructs += n;
       if (found == NULL)
         continue;
@@ -445,7 +497,7 @@ main (int argc, char **argv)
       if (++n_found == 3)
         break;
     }
-  g_print ("%" G_GINT64_FORMAT " programs with %u constructs, %u findings\n", n_graphs,
-           n_constructs, n_found);
+  g_print ("%" G_GINT64_FORMAT " programs with %u constructs, %u findings; of broken ones %u ran\n",
+           n_graphs, n_constructs, n_found, n_ran);
   return n_found > 0;
 }

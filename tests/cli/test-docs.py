@@ -4,23 +4,48 @@
     test-docs.py IRSCOPE SOURCE_ROOT [--write]"""
 
 import os
+import re
 import subprocess
 import sys
+import tempfile
 
-PROGRAM, ROOT = sys.argv[1], sys.argv[2]
+PROGRAM, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
 DOCUMENTS = {'OPS.md': ['ops'], 'PASSES.md': ['passes'], 'RULES.md': ['rules'], 'GRADIENTS.md': ['ops', '--gradients']}
+EXAMPLES = ['CONTROL-FLOW.md']  # commands in blocks, with what they print
+
+
+def answer(match, folder):
+    """The block again, with what its command prints now."""
+    command = match[1]
+    done = subprocess.run(['sh', '-c', command.replace('irscope ', f'"{PROGRAM}" ', 1)], cwd=folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    return f'```sh\n$ {command}\n{done.stdout.rstrip()}\n```'
+
+
+def with_answers(text):
+    with tempfile.TemporaryDirectory(prefix='irscope-docs-') as folder:
+        for name in ['data', 'docs']:
+            os.symlink(os.path.join(os.path.abspath(ROOT), name), os.path.join(folder, name))
+        return re.sub(r'```sh\n\$ (.*)\n(?:[^`]*\n)?```', lambda match: answer(match, folder), text)
+
 
 failed = False
-print(f'1..{len(DOCUMENTS)}')
-for number, (name, command) in enumerate(DOCUMENTS.items(), 1):
+print(f'1..{len(DOCUMENTS) + len(EXAMPLES)}')
+for number, name in enumerate([*DOCUMENTS, *EXAMPLES], 1):
     path = os.path.join(ROOT, 'docs', name)
-    text = subprocess.run([PROGRAM, *command, '--markdown'], capture_output=True, text=True, check=True).stdout
-    if '--write' in sys.argv:
+    old = open(path, encoding='utf-8').read() if os.path.exists(path) else ''
+    command = DOCUMENTS.get(name)
+    if command is not None:
+        text = subprocess.run([PROGRAM, *command, '--markdown'], capture_output=True, text=True, check=True).stdout
+    else:
+        text = with_answers(old)
+    if '--write' in sys.argv and text != old:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         open(path, 'w', encoding='utf-8').write(text)
-    current = os.path.exists(path) and open(path, encoding='utf-8').read() == text
-    print(f'{"ok" if current else "not ok"} {number} - docs/{name} is what irscope {" ".join(command)} --markdown prints')
-    if not current:
+        old = text
+    source = f'irscope {" ".join(command)} --markdown prints' if command is not None else 'its commands print'
+    print(f'{"ok" if old == text else "not ok"} {number} - docs/{name} is what {source}')
+    if old != text:
         print('# run tests/cli/test-docs.py build/irscope . --write')
         failed = True
 sys.exit(1 if failed else 0)

@@ -58,7 +58,7 @@ range_of_both (IrMatch *match, double *low, double *high)
       !bounds_of (outer, &other_low, &other_high))
     return ir_match_fail (match,
                           "a bound of the outer Clip is not a constant scalar, or NaN or -0");
-  if (MAX (*low, other_low) > MIN (*high, other_high) || *low > *high || other_low > other_high)
+  if (MAX (*low, other_low) > MIN (*high, other_high)) /* also where one of them is empty */
     return ir_match_fail (match, "the two ranges do not overlap");
   *low = MAX (*low, other_low);
   *high = MIN (*high, other_high);

@@ -130,7 +130,7 @@ is_told (IrUse use)
 static gboolean
 is_parameter (const IrValue *value)
 {
-  if (value->initializer == NULL || value->producer != NULL || ir_value_is_mutable (value) ||
+  if (value->initializer == NULL || ir_value_is_mutable (value) ||
       !ir_dtype_is_float (ir_value_dtype (value)) || ir_value_rank (value) < 1 ||
       ir_value_constant (value) == NULL)
     return FALSE;

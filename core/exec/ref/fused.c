@@ -78,6 +78,27 @@ check_addend (const IrCall *call, const IrTensor *addend, const IrTensor *y, GEr
                        "what is added does not broadcast to the result, or is of another type");
 }
 
+/* What is added to elements [start, start + size) of @y: along its last axis numbers side by side,
+ * or one for all. */
+static void
+load_addend (const IrTensor *addend, const IrTensor *y, guint64 start, guint64 size, double *values)
+{
+  guint rank = ir_tensor_rank (addend), y_rank = ir_tensor_rank (y);
+  guint64 width = y_rank > 0 ? (guint64) ir_tensor_dims (y)[y_rank - 1] : 1, n;
+  gboolean repeats = rank == 0 || ir_tensor_dims (addend)[rank - 1] == 1;
+
+  for (guint64 i = 0; i < size; i += n)
+    {
+      guint64 at = broadcast_index (addend, y, start + i);
+
+      n = MIN (size - i, width - (start + i) % width);
+      if (!repeats)
+        ir_block_load (addend, at, n, values + i);
+      for (guint64 k = 0; k < n && repeats; k++)
+        values[i + k] = ir_tensor_get_double (addend, at);
+    }
+}
+
 /* @addend is nullable. */
 static gboolean
 finish (IrCall *call,
@@ -88,7 +109,7 @@ finish (IrCall *call,
 {
   IrTensor *y = call->outputs[0].tensor;
   guint64 n = ir_tensor_n_elements (y);
-  double values[BLOCK];
+  double values[BLOCK], added[BLOCK];
 
   if (addend != NULL && !check_addend (call, addend, y, error))
     return FALSE;
@@ -96,12 +117,12 @@ finish (IrCall *call,
     {
       guint64 size = MIN (n - start, BLOCK);
       ir_block_load (y, start, size, values);
+      if (addend != NULL)
+        load_addend (addend, y, start, size, added);
       for (guint64 i = 0; i < size; i++)
         {
           if (addend != NULL)
-            values[i] = ir_block_round (
-                parameters->dtype,
-                values[i] + ir_tensor_get_double (addend, broadcast_index (addend, y, start + i)));
+            values[i] = ir_block_round (parameters->dtype, values[i] + added[i]);
           if (func != NULL)
             values[i] = func (parameters, values[i]);
         }

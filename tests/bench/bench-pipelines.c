@@ -1,14 +1,14 @@
 /* Whether pipelines make a model faster: it after each of them, against it as it is in the file.
  *
- *     bench-pipelines [--threads 1] [--pairs 15] [--pipelines basic,default] [--processor] [--check]
- *         FILE..
+ *     bench-pipelines [--threads 1] [--pairs 15] [--pipelines basic,default]
+ *         [--input NAME=FILE..] [--processor] [--check] FILE..
  *
  * A row on stdout for each file and pipeline. The plans are run in turns in one process, the other
  * way round in every second round, so that a busy machine disturbs all alike; before them, runs
  * that warm up. A pipeline makes a model slower if the lower quartile of its ratios is over 1.05:
  * --check then ends with exit status 1. --processor takes the time of the processor, of all threads,
- * instead of that of the clock: what else the machine does changes it less. Inputs are random, free
- * dims 1 or --dim NAME=N. */
+ * instead of that of the clock: what else the machine does changes it less. Inputs are those of
+ * --input NAME=FILE, or random, free dims 1 or --dim NAME=N. */
 #include "config.h"
 
 #include "core/exec/kernel/backend.h"
@@ -28,13 +28,14 @@
 static gint n_pairs = 15, n_threads = 1;
 static gboolean check = FALSE, processor = FALSE;
 static char *pipeline_names = NULL;
-static char **files = NULL, **dims = NULL;
+static char **files = NULL, **dims = NULL, **given = NULL;
 
 static const GOptionEntry entries[] = {
   { "threads", 0, 0, G_OPTION_ARG_INT, &n_threads, "Of all (1)", "N" },
   { "pairs", 0, 0, G_OPTION_ARG_INT, &n_pairs, "Rounds (15)", "N" },
   { "pipelines", 0, 0, G_OPTION_ARG_STRING, &pipeline_names, "(basic,default)", "A,B" },
   { "dim", 0, 0, G_OPTION_ARG_STRING_ARRAY, &dims, "Size of a free dim (1)", "NAME=N" },
+  { "input", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given, "Contents, of every input", "NAME=FILE" },
   { "processor", 0, 0, G_OPTION_ARG_NONE, &processor, "Time of the processor", NULL },
   { "check", 0, 0, G_OPTION_ARG_NONE, &check, "Fail where one makes a model slower", NULL },
   { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &files, NULL, "FILE.." },
@@ -78,6 +79,34 @@ bindings_of_dims (void)
   return bindings;
 }
 
+/* Input id -> IrTensor, of --input; NULL with an error, or where there is none. */
+static GHashTable *
+read_inputs (const IrModel *model, GError **error)
+{
+  g_autoptr (GHashTable)
+      inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+
+  for (guint i = 0; given != NULL && given[i] != NULL; i++)
+    {
+      const char *equals = strrchr (given[i], '=');
+      g_autofree char *name = equals != NULL ? g_strndup (given[i], (gsize) (equals - given[i]))
+                                             : NULL;
+      const IrValue *value = name != NULL ? ir_graph_find_value (model->main, name) : NULL;
+      IrTensor *tensor;
+
+      if (value == NULL)
+        {
+          g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                       "--input %s: needs NAME=FILE, and NAME to be an input", given[i]);
+          return NULL;
+        }
+      if ((tensor = ir_tensor_load (equals + 1, error)) == NULL)
+        return NULL;
+      g_hash_table_insert (inputs, GUINT_TO_POINTER (value->id), tensor);
+    }
+  return given != NULL ? g_steal_pointer (&inputs) : NULL;
+}
+
 /* @name: (nullable): a pipeline; @inputs: made for the first variant, and given to all. */
 static Variant *
 variant_new (const char *file, const char *name, GHashTable **inputs, GError **error)
@@ -89,6 +118,8 @@ variant_new (const char *file, const char *name, GHashTable **inputs, GError **e
   Variant *variant;
 
   if (model == NULL)
+    return NULL;
+  if (*inputs == NULL && given != NULL && (*inputs = read_inputs (model, error)) == NULL)
     return NULL;
   if (*inputs == NULL)
     {

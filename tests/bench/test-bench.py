@@ -212,6 +212,9 @@ def pipelines_are_compared_to_the_model_as_it_is():
     assert 'basic' in rows[0] and 'deploy' in rows[1], rows
     few, all_of_them = (re.search(r'(\d+) -> +(\d+) nodes', row).groups() for row in rows[:2])
     assert few[0] == all_of_them[0] and int(all_of_them[1]) <= int(few[1]) < int(few[0]), rows
+    image = os.path.join(ROOT, 'data/examples/digits-input-7.npy')
+    rows = run('bench-pipelines', '--pairs', '3', '--processor', '--input', f'image={image}', MODEL).splitlines()
+    assert len(rows) == 2 and 'default' in rows[1], rows
 
 
 def rewrites_are_compared_on_a_grid_of_shapes():

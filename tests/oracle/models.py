@@ -15,7 +15,7 @@ optimizations.  A result is a line of FILE.jsonl; a network that has one is left
 which was stopped goes on; --again measures the chosen ones anew.  --times-only measures nothing but
 the times again, of those networks whose times were taken while other work was on the machine; on an
 idle one it finishes what a run beside other work began.  --write makes docs/MODELS.md of all
-results.  --check ends with 1 where a pipeline makes a network slower.  REASONS says where a
+results, and keeps the rows of networks that have none.  --check ends with 1 where a pipeline makes a network slower.  REASONS says where a
 difference is not ours, and why."""
 
 import argparse
@@ -47,6 +47,7 @@ REASONS = {
     'quantize-qdq.transformers.gpt2': 'the quantizer gives the mask, which has -infinity, an infinite scale; what the quotient, NaN, is as an '
                                       'integer is nowhere defined',
     'rapidocr_onnxruntime.models-ch_PP-OCRv4_det': 'ONNX Runtime approximates the Sigmoid: for -13 it has 2.2352e-6, where 2.2603e-6 is right',
+    'silero_vad.data-silero_vad': 'of 576 samples its branch for 8000 Hz makes no sense, and with sizes that are known ONNX Runtime sees that',
     'torchvision.ssdlite': 'with random weights scores lie closer than rounding, and boxes change places',
     'sklearn.RadiusNeighborsRegressor': 'ONNX Runtime refuses the indices that the converter makes',
 }
@@ -100,11 +101,14 @@ def irscope(program, *arguments, statuses=(0,)):
     return done
 
 
+def given_of(job):
+    return [f'--input={name}={file}' for name, file in zip(job['names'], job['files'])]
+
+
 def run(program, job, *options):
     """The outputs, in their order."""
     with tempfile.TemporaryDirectory() as folder:
-        given = [f'--input={name}={file}' for name, file in zip(job['names'], job['files'])]
-        answer = json.loads(irscope(program, 'run', job['model'], '--json', '-q', f'--out={folder}', *given, *options).stdout)
+        answer = json.loads(irscope(program, 'run', job['model'], '--json', '-q', f'--out={folder}', *given_of(job), *options).stdout)
         outputs = []
         for value in answer['outputs']:
             path = os.path.join(folder, value['file']) if value.get('file') else ''
@@ -113,16 +117,15 @@ def run(program, job, *options):
 
 
 def optimize(program, job, folder):
-    given = [f'--input={name}={file}' for name, file in zip(job['names'], job['files'])]
     path = os.path.join(folder, 'optimized.onnx')
-    answer = json.loads(irscope(program, 'optimize', job['model'], '-p', 'default', '--prove', '--json', '-q', '-o', path, *given,
+    answer = json.loads(irscope(program, 'optimize', job['model'], '-p', 'default', '--prove', '--json', '-q', '-o', path, *given_of(job),
                                 statuses=(0, 1)).stdout)
     return path, answer
 
 
 def measure(bench, job):
     """name of pipeline -> times before and after, median, lower and upper quartile of the ratio."""
-    text = irscope(bench, '--processor', '--threads', '1', job['model'], *job['dims']).stdout
+    text = irscope(bench, '--processor', '--threads', '1', job['model'], *given_of(job)).stdout
     row = re.compile(r'(\S+) +\d+ -> +\d+ nodes +([\d.]+) -> +([\d.]+) ms +([\d.]+) \(([\d.]+) to ([\d.]+)\)')
     return {m[1]: [float(m[i]) for i in range(2, 7)] for m in row.finditer(text)}
 
@@ -146,26 +149,17 @@ def stage(result, name, function):
     return None
 
 
-def bindings(path, inputs):
-    """Sizes of free dims, as --dim wants them."""
-    session = onnxruntime.InferenceSession(path, providers=['CPUExecutionProvider'])
-    found = {}
-    for value, array in zip(session.get_inputs(), inputs):
-        for size, actual in zip(value.shape, array.shape):
-            if isinstance(size, str):
-                found[size] = actual
-    return [f'--dim={name}={size}' for name, size in found.items()]
-
-
 def read_inputs(folder):
     files = sorted(glob.glob(os.path.join(folder, 'inputs', '*.npy')), key=lambda f: int(os.path.basename(f)[:-4]))
     return files, [np.load(file) for file in files], os.path.join(folder, 'model.onnx')
 
 
 def time_again(arguments, folder, result):
-    _, inputs, model = read_inputs(folder)
+    files, _, model = read_inputs(folder)
     result['failed'].pop('times', None)
-    add_times(arguments, {'model': model, 'dims': stage(result, 'dims', lambda: bindings(model, inputs)) or []}, result)
+    session = onnxruntime.InferenceSession(model, providers=['CPUExecutionProvider'])
+    names = [value.name for value in session.get_inputs()]
+    add_times(arguments, {'model': model, 'names': names, 'files': files}, result)
     return result
 
 
@@ -178,7 +172,7 @@ def examine(arguments, folder):
     if wanted is None:
         return result
     wanted, names = wanted
-    job = {'model': model, 'names': names, 'files': files, 'dims': stage(result, 'dims', lambda: bindings(model, inputs)) or []}
+    job = {'model': model, 'names': names, 'files': files}
     for way, options in (('ref', ('--device=ref',)), ('cpu', ('--threads=1',)), ('default', ('-p', 'default'))):
         answer = stage(result, way, lambda options=options: run(arguments.program, job, *options))
         if answer is not None:
@@ -242,25 +236,40 @@ def row_of(result):
         row = times.get(pipeline)
         cells.append(f'{milliseconds(row[1])}, {row[2]:.2f} ({row[3]:.2f} to {row[4]:.2f})' if row else '–')
     text = re.sub(r'(/\S*)?/model\.onnx', 'model.onnx', verdict(result))[:240]
-    return '| ' + ' | '.join(cells + [(text + ('; ' + reason if reason else '')).replace('|', '\\|') or 'equal']) + ' |'
+    return '| ' + ' | '.join(cells + [(text + ('; ' + reason if text and reason else '')).replace('|', '\\|') or 'equal']) + ' |'
+
+
+def earlier_rows(names):
+    """name -> row that the table has of a network that is not in @names."""
+    with open(TABLE, encoding='utf-8') as file:
+        cells = [[cell.strip() for cell in line.strip('|\n').split(' | ')] for line in file if line.startswith('| ')][1:]
+    found = {}
+    for row in cells:
+        if row[0].rstrip(' °') not in names:
+            row[0] = row[0].rstrip(' °') + ' °'
+            found[row[0]] = '| ' + ' | '.join(row if len(row) == 11 else row[:7] + ['–'] + row[7:]) + ' |'
+    return found
 
 
 def write_table(results):
-    good = sum(not verdict(r) for r in results)
+    earlier = earlier_rows({r['name'] for r in results})
+    rows = {**earlier, **{r['name']: row_of(r) for r in results}}
+    good = sum(not verdict(r) for r in results) + sum(row.endswith('| equal |') for row in earlier.values())
     busy = sum(not is_quiet(r) for r in results)
     lines = ['# Models in numbers', '',
              'Made by `tests/oracle/models.py`, of networks that `tests/oracle/model-makers.py` takes from packages; do not edit.', '',
-             f'{len(results)} networks; {good} with every value equal, no broken step, and not slower by a pipeline. None was chosen because',
+             f'{len(rows)} networks; {good} with every value equal, no broken step, and not slower by a pipeline. None was chosen because',
              'it passes. Errors are the largest difference to ONNX Runtime without optimizations, by the largest value of the output:',
              'reference kernels, CPU kernels, after `default`, and the written optimized file in ONNX Runtime. Equal is within 1e-3, and 5e-2',
              'where a network is quantized or in float16.', '',
              'Times are of the processor, one thread, in milliseconds: of a run without a pipeline, and after `basic` and `default`, with the ratio of the',
              'two, the median of 15 pairs in turns and its quartiles. Slower is where the lower quartile is over 1.05.',
              *([f'Those of {busy} networks, marked ~, were taken beside other work; `models.py --times-only` takes them again.'] if busy else []),
+             *([f'The {len(earlier)} rows marked ° are of an earlier program.'] if earlier else []),
              '', '| network | nodes | exact / rounding / broken / skipped | ref | cpu | default | written | ms | basic | default | finding |',
              '|---|---|---|---|---|---|---|---|---|---|---|']
     with open(TABLE, 'w', encoding='utf-8') as file:
-        file.write('\n'.join(lines + [row_of(r) for r in sorted(results, key=lambda r: r['name'])]) + '\n')
+        file.write('\n'.join(lines + [rows[name] for name in sorted(rows)]) + '\n')
 
 
 def read_results(path):

@@ -15,7 +15,7 @@ typedef struct
 {
   CliModelOptions model;
   CliPlanOptions plan;
-  gboolean csv;
+  gboolean csv, at_peak;
   gint64 capacity;
   gint time_limit, seed;
   char *why;
@@ -32,6 +32,9 @@ static const CliOption command_options[] = {
     "The plan of a run with this option, in which concurrent nodes need what they need at "
     "once: off (the default), on, or auto, which runs FILE until it is decided",
     "off,on,auto" },
+  { "at-peak", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, at_peak),
+    "Say at which step most bytes are held, and by which values, the largest first; JSON has it always",
+    NULL },
   { "why", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, why),
     "Say why a value lies where it lies, and what it could not share bytes with", "VALUE" },
   { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.budget),
@@ -207,6 +210,23 @@ add_steps (Cli *cli, cJSON *json, const IrModel *model, const IrSchedule *schedu
     }
 }
 
+static void
+add_at_peak (cJSON *json, const IrModel *model, const IrMemPlan *plan)
+{
+  guint step;
+  guint64 bytes;
+  g_autoptr (GArray) items = ir_mem_plan_at_peak (plan, &step, &bytes);
+  cJSON *peak = cJSON_AddObjectToObject (json, "at_peak"), *values;
+
+  cJSON_AddNumberToObject (peak, "step", step);
+  cli_json_add_uint (peak, "bytes", bytes);
+  values = cJSON_AddArrayToObject (peak, "values");
+  for (guint i = 0; i < items->len; i++)
+    cJSON_AddItemToArray (
+        values, cJSON_CreateString (
+                    ir_model_value (model, g_array_index (items, IrMemItem, i).value)->name));
+}
+
 static cJSON *
 plan_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
 {
@@ -221,6 +241,7 @@ plan_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
   cJSON_AddNumberToObject (json, "workers", schedule->n_workers);
   add_result (json, ir_mem_plan_result (plan));
   add_steps (cli, json, model, schedule);
+  add_at_peak (json, model, plan);
   array = cJSON_AddArrayToObject (json, "values");
   for (guint i = 0; i < plan->items->len && !cli_cut (cli); i++)
     {
@@ -467,6 +488,15 @@ run (Cli *cli)
     return print_why (cli, model, plan, options->why);
   if (options->plan.budget != NULL)
     return run_budget (cli, &choice, model, schedule, plan);
+  if (options->at_peak && !cli->json)
+    {
+      g_autofree char *text = ir_mem_plan_peak_text (plan, model, G_MAXUINT);
+      g_auto (GStrv) lines = g_strsplit (g_strchomp (text), "\n", -1);
+
+      for (guint i = 0; lines[i] != NULL; i++)
+        cli_print ("%s\n", lines[i]);
+      return CLI_OK;
+    }
   (cli->json ? print_json : options->csv ? print_csv : print_text) (cli, model, plan);
   return place.capacity == 0 || plan->peak_bytes <= place.capacity ? CLI_OK : CLI_NO;
 }

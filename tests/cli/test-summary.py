@@ -118,6 +118,20 @@ def _():
         assert f'>{name}<' in pictures[0], name
 
 
+@test('what memory holds at the peak is what lives there, the largest first')
+def _():
+    memory = answer('memory', DIGITS)
+    peak, held = memory['at_peak'], {}
+    for step in range(max(v['last'] for v in memory['values']) + 1):
+        held[step] = len({b for v in memory['values'] if v['first'] <= step <= v['last']
+                          for b in range(v['offset'], v['offset'] + v['size'])})
+    assert (peak['step'], peak['bytes']) == (max(held, key=held.get), max(held.values())), (peak, held)
+    assert set(peak['values']) == {v['name'] for v in memory['values'] if v['first'] <= peak['step'] <= v['last']}
+    sizes = {v['name']: v['size'] for v in memory['values']}
+    assert [sizes[n] for n in peak['values']] == sorted((sizes[n] for n in peak['values']), reverse=True)
+    assert peak['values'][0] in run('memory', DIGITS, '--at-peak').split('\n')[1]
+
+
 @test('what cannot be asked for is refused')
 def _():
     for args, words in ((('--sort', 'size'), 'intensity'), (('--depth', '-1'), '--depth'), (('--device', 'tpu'), 'cpu')):

@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#define AT_PEAK 12 /* values that are named */
+
 #define ALIGN_BYTES  64   /* of values in the arena, as the runner places them */
 #define BUDGET_STEPS 5000 /* of search for each of the many placements on the way to a plan */
 #define MAX_ROWS     200
@@ -320,13 +322,18 @@ static void
 show_why (IrMemoryView *self)
 {
   const IrValue *value = self->shown ? asked_value (self) : NULL;
-  g_autofree char *text = NULL;
+  g_autofree char *text = NULL, *plain = NULL, *peak = NULL;
 
   if (!self->shown)
     return;
-  text = value != NULL ? ir_mem_plan_explain (self->memory->plain->plan, self->memory->plain->model,
-                                              value->id)
-                       : plan_text (self->memory->plain->plan);
+  if (value != NULL)
+    text = ir_mem_plan_explain (self->memory->plain->plan, self->memory->plain->model, value->id);
+  else
+    {
+      plain = plan_text (self->memory->plain->plan);
+      peak = ir_mem_plan_peak_text (self->memory->plain->plan, self->memory->plain->model, AT_PEAK);
+      text = g_strconcat (plain, "\n\n", peak, NULL);
+    }
   gtk_label_set_text (GTK_LABEL (self->why), g_strchomp (text));
 }
 

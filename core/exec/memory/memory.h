@@ -48,5 +48,8 @@ const IrSchedule *ir_mem_plan_schedule (const IrMemPlan *plan);
 GArray *ir_mem_plan_readers (const IrMemPlan *plan, const IrModel *model, IrValueId value);
 /* Bytes from the start of @from to that of @to. */
 guint64 ir_mem_plan_distance (const IrMemPlan *plan, IrValueId from, IrValueId to);
+/* What lives where most is held, the largest first: of IrMemItem. (transfer full) */
+GArray *ir_mem_plan_at_peak (const IrMemPlan *plan, guint *step, guint64 *bytes);
+char *ir_mem_plan_peak_text (const IrMemPlan *plan, const IrModel *model, guint most);
 /* Where @value lies, what it shares bytes with or why with nothing, and what stands next to it. */
 char *ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId value);

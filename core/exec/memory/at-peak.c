@@ -1,0 +1,163 @@
+/* What lives where a plan needs most. */
+#include "config.h"
+
+#include "core/exec/memory/planner.h"
+
+#include <string.h>
+
+/* A range of the arena that some value holds. */
+typedef struct
+{
+  guint64 low, high;
+} Range;
+
+static gint
+compare_ranges (gconstpointer a, gconstpointer b)
+{
+  const Range *x = a, *y = b;
+
+  return x->low != y->low ? (x->low < y->low ? -1 : 1) : 0;
+}
+
+/* Bytes that the values of @live hold, those that share some once. */
+static guint64
+union_of (const GArray *live, GArray *ranges)
+{
+  guint64 bytes = 0, end = 0;
+
+  g_array_set_size (ranges, 0);
+  for (guint i = 0; i < live->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (live, IrMemItem, i);
+      const Range range = { item->offset, item->offset + item->size };
+
+      g_array_append_val (ranges, range);
+    }
+  g_array_sort (ranges, compare_ranges);
+  for (guint i = 0; i < ranges->len; i++)
+    {
+      const Range *range = &g_array_index (ranges, Range, i);
+
+      bytes += range->high > MAX (end, range->low) ? range->high - MAX (end, range->low) : 0;
+      end = MAX (end, range->high);
+    }
+  return bytes;
+}
+
+static gint
+compare_first (gconstpointer a, gconstpointer b)
+{
+  const IrMemItem *x = a, *y = b;
+
+  return x->first != y->first ? (x->first < y->first ? -1 : 1) : x->value < y->value ? -1 : 1;
+}
+
+static gint
+compare_size (gconstpointer a, gconstpointer b)
+{
+  const IrMemItem *x = a, *y = b;
+
+  return x->size != y->size ? (x->size > y->size ? -1 : 1) : x->value < y->value ? -1 : 1;
+}
+
+/* Of the values in the arena, by their first step. */
+static GArray *
+in_arena (const IrMemPlan *plan)
+{
+  GArray *items = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
+
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+
+      if (item->offset != IR_PLACE_EXTERNAL && item->size > 0)
+        g_array_append_val (items, *item);
+    }
+  g_array_sort (items, compare_first);
+  return items;
+}
+
+static void
+drop_ended (GArray *live, guint step)
+{
+  for (guint i = live->len; i > 0; i--)
+    if (g_array_index (live, IrMemItem, i - 1).last < step)
+      g_array_remove_index_fast (live, i - 1);
+}
+
+/**
+ * ir_mem_plan_at_peak:
+ * @plan: a memory plan
+ * @step: (out): the first step of the schedule at which most bytes are held
+ * @bytes: (out): so many; those that several values share count once
+ *
+ * Where a placement has gaps the peak of the plan is higher than what is held at any time.
+ *
+ * Returns: (transfer full) (element-type IrMemItem): what lives then, the largest first
+ */
+GArray *
+ir_mem_plan_at_peak (const IrMemPlan *plan, guint *step, guint64 *bytes)
+{
+  g_autoptr (GArray) items = in_arena (plan), ranges = g_array_new (FALSE, FALSE, sizeof (Range)),
+                     live = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
+  GArray *most = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
+
+  *step = 0;
+  *bytes = 0;
+  for (guint i = 0; i < items->len;)
+    {
+      const guint now = g_array_index (items, IrMemItem, i).first;
+      guint64 held;
+
+      drop_ended (live, now);
+      for (; i < items->len && g_array_index (items, IrMemItem, i).first == now; i++)
+        g_array_append_val (live, g_array_index (items, IrMemItem, i));
+      held = union_of (live, ranges);
+      if (held <= *bytes)
+        continue;
+      *step = now;
+      *bytes = held;
+      g_array_set_size (most, 0);
+      g_array_append_vals (most, live->data, live->len);
+    }
+  g_array_sort (most, compare_size);
+  return most;
+}
+
+/**
+ * ir_mem_plan_peak_text:
+ * @plan: a memory plan
+ * @model: the model that it is of
+ * @most: how many values are named
+ *
+ * Returns: (transfer full): when most bytes are held and by what, a line for each value
+ */
+char *
+ir_mem_plan_peak_text (const IrMemPlan *plan, const IrModel *model, guint most)
+{
+  const IrSchedule *schedule = ir_mem_plan_schedule (plan);
+  guint step;
+  guint64 bytes;
+  g_autoptr (GArray) items = ir_mem_plan_at_peak (plan, &step, &bytes);
+  g_autofree char *held = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+  GString *text = g_string_new (NULL);
+
+  if (items->len == 0)
+    return g_string_free (text, FALSE);
+  const IrNode *node = ir_model_node (model,
+                                      g_array_index (schedule->items, IrScheduleItem, step).node);
+  g_autofree char *label = ir_node_label (node);
+  g_string_append_printf (text, "Most is held at step %u, %s: %s by %u values\n", step, label, held,
+                          items->len);
+  for (guint i = 0; i < MIN (items->len, most); i++)
+    {
+      const IrMemItem *item = &g_array_index (items, IrMemItem, i);
+      g_autofree char *size = g_format_size_full (item->size, G_FORMAT_SIZE_IEC_UNITS);
+
+      g_string_append_printf (text, "%s  %s, steps %u to %u\n", size,
+                              ir_model_value (model, item->value)->name, item->first, item->last);
+    }
+  if (items->len > most)
+    g_string_append_printf (text, "and %u more\n", items->len - most);
+  return g_string_free (text, FALSE);
+}

@@ -4,8 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/execution.h"
 #include "app/cli/output.h"
-#include "app/cli/plans.h"
-#include "app/cli/recompute.h"
+#include "app/cli/render-charts.h"
 #include "app/cli/why.h"
 #include "core/act/act.h"
 #include "core/io/io.h"
@@ -22,8 +21,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-#define N_BINS 48
 
 typedef struct
 {
@@ -639,133 +636,6 @@ graph_scene (Picture *picture, GError **error)
                                : draw (picture, model, NULL, NULL, error);
 }
 
-static IrScene *
-tensor_scene (
-    Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
-{
-  const IrValue *value = cli_find_value (model, options->tensor != NULL ? options->tensor : "",
-                                         error);
-  g_autoptr (IrTensor)
-      tensor = value != NULL ? cli_contents (cli, &options->model, model, value, error) : NULL;
-  IrTensorStats stats;
-
-  if (tensor == NULL)
-    return NULL;
-  ir_tensor_stats (tensor, N_BINS, &stats);
-  return ir_chart_histogram (&stats, value->name, chart);
-}
-
-static IrScene *
-schedule_scene (
-    Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
-{
-  g_autoptr (IrModel) sized = NULL;
-  g_autoptr (IrSchedule) schedule = NULL;
-  IrParallelMode mode = IR_PARALLEL_OFF;
-
-  if (!cli_parallel (options->plan.parallel, &mode, error))
-    return NULL;
-  schedule = options->plan.parallel != NULL
-                 ? cli_run_schedule (cli, &options->model, model, mode, &sized, NULL, error)
-                 : cli_schedule (cli, &options->model, model, cli_n_workers (&options->model),
-                                 &sized, error);
-  return schedule != NULL ? ir_chart_schedule (schedule, sized, chart) : NULL;
-}
-
-static IrScene *
-budget_scene (Cli *cli,
-              const Options *options,
-              const CliPlanChoice *choice,
-              IrModel *model,
-              const IrSchedule *schedule,
-              const IrMemPlan *plan,
-              const IrChartOptions *chart,
-              GError **error)
-{
-  const IrMemOptions place = { .align_bytes = IR_ALIGN_BYTES,
-                               .max_steps = CLI_BUDGET_STEPS,
-                               .cancellable = cli->cancellable };
-  guint64 budget;
-
-  if (!cli_parse_budget (options->plan.budget, plan->peak_bytes, &budget, error))
-    return NULL;
-  g_autoptr (IrRecomputeGraph)
-      graph = ir_recompute_graph_new (model, schedule, choice->flags, &place);
-  g_autoptr (IrRecomputePlan)
-      again = graph != NULL ? ir_mem_recompute (&graph->problem, budget, &place) : NULL;
-  if (again == NULL)
-    {
-      g_cancellable_set_error_if_cancelled (cli->cancellable, error);
-      return NULL;
-    }
-  return ir_chart_recompute (graph, again, model, chart);
-}
-
-static IrScene *
-memory_scene (
-    Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
-{
-  const IrMemOptions place = { .align_bytes = IR_ALIGN_BYTES,
-                               .max_steps = IR_MEM_DEFAULT_STEPS,
-                               .cancellable = cli->cancellable };
-  g_autoptr (IrModel) sized = NULL;
-  g_autoptr (IrSchedule) schedule = NULL;
-  g_autoptr (IrMemPlan) plan = NULL;
-  IrChartOptions full = *chart;
-  CliPlanChoice choice;
-
-  if (!cli_plan_choice (&options->plan, &choice, error))
-    return NULL;
-  schedule = cli_plan_schedule (cli, &options->model, &choice, model, &sized, error);
-  if (schedule == NULL)
-    return NULL;
-  plan = ir_mem_plan_new_full (sized, schedule, choice.flags, &place);
-  if (plan == NULL)
-    g_cancellable_set_error_if_cancelled (cli->cancellable, error);
-  if (plan == NULL || options->plan.budget != NULL)
-    return plan != NULL ? budget_scene (cli, options, &choice, sized, schedule, plan, chart, error)
-                        : NULL;
-  full.beside = schedule;
-  return ir_chart_memory (plan, sized, &full);
-}
-
-static IrScene *
-trace_scene (
-    Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
-{
-  g_autoptr (IrRun) run = cli_run (cli, &options->model, model, IR_CAPTURE_NONE, NULL, NULL, error);
-
-  return run != NULL ? ir_chart_trace (run->trace, run->model, chart) : NULL;
-}
-
-static IrScene *
-summary_scene (
-    Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
-{
-  const IrBackend *backend = cli_backend (&options->model, error);
-  g_autoptr (IrSummary) summary = backend != NULL
-                                      ? ir_summary_new (model, NULL, backend, 1, 10)
-                                      : NULL;
-
-  return summary != NULL ? ir_chart_summary (summary, IR_SUMMARY_FLOPS, NULL, chart) : NULL;
-}
-
-static const struct
-{
-  const char *name;
-  IrScene *(*make) (Cli *cli,
-                    const Options *options,
-                    IrModel *model,
-                    const IrChartOptions *chart,
-                    GError **error);
-} charts[] = {
-  { "summary", summary_scene },
-  { "schedule", schedule_scene },
-  { "trace", trace_scene },
-  { "memory", memory_scene },
-  { "tensor", tensor_scene },
-};
-
 /* Options of plans with another picture would say nothing. */
 static gboolean
 check_plan_options (const Options *options, const char *view, GError **error)
@@ -809,19 +679,18 @@ static IrScene *
 make_scene (Picture *picture, GError **error)
 {
   const char *view = picture->options->view != NULL ? picture->options->view : "graph";
-  IrChartOptions chart = { .measure = ir_text_measure_width, .measure_data = picture->measure };
+  const IrChartOptions chart = { .measure = ir_text_measure_width,
+                                 .measure_data = picture->measure };
+  const CliChartSource source = { .model = &picture->options->model,
+                                  .plan = &picture->options->plan,
+                                  .tensor = picture->options->tensor };
 
   if (!check_plan_options (picture->options, view, error) ||
       !check_look_options (picture->options, view, error))
     return NULL;
   if (strcmp (view, "graph") == 0)
     return graph_scene (picture, error);
-  for (guint i = 0; i < G_N_ELEMENTS (charts); i++)
-    if (strcmp (view, charts[i].name) == 0)
-      return charts[i].make (picture->cli, picture->options, picture->opened->model, &chart, error);
-  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-               "--view %s: needs graph, summary, schedule, trace, memory or tensor", view);
-  return NULL;
+  return cli_chart (picture->cli, view, &source, picture->opened->model, &chart, error);
 }
 
 /* The part that was seen, at the zoom at which it was. */

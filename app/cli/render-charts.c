@@ -1,0 +1,165 @@
+/* Pictures of render that are no graph: charts of runs, plans and contents. */
+#include "config.h"
+
+#include "app/cli/execution.h"
+#include "app/cli/recompute.h"
+#include "app/cli/render-charts.h"
+#include "core/ir/pages.h"
+
+#include <string.h>
+
+#define N_BINS 48
+
+static IrScene *
+tensor_scene (Cli *cli,
+              const CliChartSource *source,
+              IrModel *model,
+              const IrChartOptions *chart,
+              GError **error)
+{
+  const IrValue *value = cli_find_value (model, source->tensor != NULL ? source->tensor : "",
+                                         error);
+  g_autoptr (IrTensor)
+      tensor = value != NULL ? cli_contents (cli, source->model, model, value, error) : NULL;
+  IrTensorStats stats;
+
+  if (tensor == NULL)
+    return NULL;
+  ir_tensor_stats (tensor, N_BINS, &stats);
+  return ir_chart_histogram (&stats, value->name, chart);
+}
+
+static IrScene *
+schedule_scene (Cli *cli,
+                const CliChartSource *source,
+                IrModel *model,
+                const IrChartOptions *chart,
+                GError **error)
+{
+  g_autoptr (IrModel) sized = NULL;
+  g_autoptr (IrSchedule) schedule = NULL;
+  IrParallelMode mode = IR_PARALLEL_OFF;
+
+  if (!cli_parallel (source->plan->parallel, &mode, error))
+    return NULL;
+  schedule = source->plan->parallel != NULL
+                 ? cli_run_schedule (cli, source->model, model, mode, &sized, NULL, error)
+                 : cli_schedule (cli, source->model, model, cli_n_workers (source->model), &sized,
+                                 error);
+  return schedule != NULL ? ir_chart_schedule (schedule, sized, chart) : NULL;
+}
+
+static IrScene *
+budget_scene (Cli *cli,
+              const CliChartSource *source,
+              const CliPlanChoice *choice,
+              IrModel *model,
+              const IrSchedule *schedule,
+              const IrMemPlan *plan,
+              const IrChartOptions *chart,
+              GError **error)
+{
+  const IrMemOptions place = { .align_bytes = IR_ALIGN_BYTES,
+                               .max_steps = CLI_BUDGET_STEPS,
+                               .cancellable = cli->cancellable };
+  guint64 budget;
+
+  if (!cli_parse_budget (source->plan->budget, plan->peak_bytes, &budget, error))
+    return NULL;
+  g_autoptr (IrRecomputeGraph)
+      graph = ir_recompute_graph_new (model, schedule, choice->flags, &place);
+  g_autoptr (IrRecomputePlan)
+      again = graph != NULL ? ir_mem_recompute (&graph->problem, budget, &place) : NULL;
+  if (again == NULL)
+    {
+      g_cancellable_set_error_if_cancelled (cli->cancellable, error);
+      return NULL;
+    }
+  return ir_chart_recompute (graph, again, model, chart);
+}
+
+static IrScene *
+memory_scene (Cli *cli,
+              const CliChartSource *source,
+              IrModel *model,
+              const IrChartOptions *chart,
+              GError **error)
+{
+  const IrMemOptions place = { .align_bytes = IR_ALIGN_BYTES,
+                               .max_steps = IR_MEM_DEFAULT_STEPS,
+                               .cancellable = cli->cancellable };
+  g_autoptr (IrModel) sized = NULL;
+  g_autoptr (IrSchedule) schedule = NULL;
+  g_autoptr (IrMemPlan) plan = NULL;
+  IrChartOptions full = *chart;
+  CliPlanChoice choice;
+
+  if (!cli_plan_choice (source->plan, &choice, error))
+    return NULL;
+  schedule = cli_plan_schedule (cli, source->model, &choice, model, &sized, error);
+  if (schedule == NULL)
+    return NULL;
+  plan = ir_mem_plan_new_full (sized, schedule, choice.flags, &place);
+  if (plan == NULL)
+    g_cancellable_set_error_if_cancelled (cli->cancellable, error);
+  if (plan == NULL || source->plan->budget != NULL)
+    return plan != NULL ? budget_scene (cli, source, &choice, sized, schedule, plan, chart, error)
+                        : NULL;
+  full.beside = schedule;
+  return ir_chart_memory (plan, sized, &full);
+}
+
+static IrScene *
+trace_scene (Cli *cli,
+             const CliChartSource *source,
+             IrModel *model,
+             const IrChartOptions *chart,
+             GError **error)
+{
+  g_autoptr (IrRun) run = cli_run (cli, source->model, model, IR_CAPTURE_NONE, NULL, NULL, error);
+
+  return run != NULL ? ir_chart_trace (run->trace, run->model, chart) : NULL;
+}
+
+static IrScene *
+summary_scene (Cli *cli,
+               const CliChartSource *source,
+               IrModel *model,
+               const IrChartOptions *chart,
+               GError **error)
+{
+  const IrBackend *backend = cli_backend (source->model, error);
+  g_autoptr (IrSummary) summary = backend != NULL ? ir_summary_new (model, NULL, backend, 1, 10)
+                                                  : NULL;
+
+  return summary != NULL ? ir_chart_summary (summary, IR_SUMMARY_FLOPS, NULL, chart) : NULL;
+}
+
+static const struct
+{
+  const char *name;
+  IrScene *(*make) (Cli *cli,
+                    const CliChartSource *source,
+                    IrModel *model,
+                    const IrChartOptions *chart,
+                    GError **error);
+} charts[] = {
+  { "summary", summary_scene }, { "schedule", schedule_scene }, { "trace", trace_scene },
+  { "memory", memory_scene },   { "tensor", tensor_scene },
+};
+
+IrScene *
+cli_chart (Cli *cli,
+           const char *view,
+           const CliChartSource *source,
+           IrModel *model,
+           const IrChartOptions *chart,
+           GError **error)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (charts); i++)
+    if (strcmp (view, charts[i].name) == 0)
+      return charts[i].make (cli, source, model, chart, error);
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+               "--view %s: needs graph, summary, schedule, trace, memory or tensor", view);
+  return NULL;
+}

@@ -235,7 +235,7 @@ def row_of(result):
     for pipeline in ('basic', 'default'):
         row = times.get(pipeline)
         cells.append(f'{milliseconds(row[1])}, {row[2]:.2f} ({row[3]:.2f} to {row[4]:.2f})' if row else '–')
-    text = re.sub(r'(/\S*)?/model\.onnx', 'model.onnx', verdict(result))[:240]
+    text = re.sub(r'(/\S*)?/(model|optimized)\.onnx', r'\2.onnx', verdict(result))[:240]
     return '| ' + ' | '.join(cells + [(text + ('; ' + reason if text and reason else '')).replace('|', '\\|') or 'equal']) + ' |'
 
 

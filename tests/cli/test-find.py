@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from tap import run_tests, test
+
 PROGRAM, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
 DIGITS = os.path.join(ROOT, 'data', 'examples', 'digits.onnx')
 BRANCH = os.path.join(ROOT, 'data', 'examples', 'if-branch.onnx')
@@ -20,14 +22,6 @@ g (float[2, 3, 8, 8] x) => (float[2, 4, 8, 8] y, float[2, 3, 8, 8] z)
   ["stem/act"] r = Relu (c)
   ["head/out"] y = Sigmoid (r)
   ["tail"] z = Neg (x) }'''
-tests = []
-
-
-def test(title):
-    def add(function):
-        tests.append((title, function))
-        return function
-    return add
 
 
 def run(*args, status=0):
@@ -117,13 +111,4 @@ def _():
     assert names(f'{DIGITS}@32', 'op:convrelu')
 
 
-print(f'1..{len(tests)}')
-failed = 0
-for number, (title, function) in enumerate(tests, 1):
-    try:
-        function()
-        print(f'ok {number} - {title}')
-    except Exception as error:  # noqa: BLE001, it is the result
-        failed += 1
-        print(f'not ok {number} - {title}: {type(error).__name__} {error}')
-sys.exit(failed > 0)
+run_tests()

@@ -10,10 +10,11 @@ import subprocess
 import sys
 import tempfile
 
+from tap import run_tests, test
+
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
 WORK = tempfile.mkdtemp(prefix='irscope-grad-')
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
-results = []
 
 
 def irscope(*arguments):
@@ -41,17 +42,6 @@ def numbers(path):
 
 def near(a, b):
     return len(a) == len(b) and all(abs(x - y) <= 1e-5 * max(1, abs(y)) for x, y in zip(a, b))
-
-
-def test(sentence):
-    def decorate(function):
-        try:
-            function()
-            results.append(f'ok {len(results) + 1} - {sentence}')
-        except Exception as error:  # pylint: disable=broad-except
-            results.append(f'not ok {len(results) + 1} - {sentence}\n# {type(error).__name__}: {error}')
-        return function
-    return decorate
 
 
 CUT = model('cut', 'g (float[3] x) => (float[3] y, float[3] z) <float[3] w = {1, 2, 3}, float[3] dead = {1, 2, 3}> '
@@ -258,5 +248,4 @@ def _():
         assert got['failed'] == 0 and got['checked'] > 0, (name, got)
 
 
-print('\n'.join(results))
-print(f'1..{len(results)}')
+run_tests()

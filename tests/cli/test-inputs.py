@@ -9,21 +9,14 @@ import struct
 import subprocess
 import sys
 import tempfile
-import traceback
 import zipfile
 import zlib
+
+from tap import run_tests, test
 
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
 WORK = tempfile.mkdtemp(prefix='irscope-inputs-')
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
-tests = []
-
-
-def test(name):
-    def add(function):
-        tests.append((name, function))
-        return function
-    return add
 
 
 def write(name, content):
@@ -349,14 +342,4 @@ def _():
         assert code in (2, 3) and text in err, (given, code, err)
 
 
-print(f'1..{len(tests)}')
-failures = 0
-for number, (name, function) in enumerate(tests, 1):
-    try:
-        function()
-        print('ok', number, '-', name)
-    except Exception:
-        failures += 1
-        print('not ok', number, '-', name)
-        print('\n'.join('# ' + line for line in traceback.format_exc().splitlines()))
-sys.exit(failures > 0)
+run_tests()

@@ -10,17 +10,11 @@ import subprocess
 import sys
 import tempfile
 
+from tap import run_tests, test
+
 PROGRAM, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
 DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
 WORK = tempfile.mkdtemp(prefix='irscope-run-control-')
-tests = []
-
-
-def test(title):
-    def add(function):
-        tests.append((title, function))
-        return function
-    return add
 
 
 def run(*args, status=0, stdin=None):
@@ -200,13 +194,4 @@ def _():
     assert done.returncode == 2 and done.stderr.count('irscope run:') == 6, done.stderr
 
 
-print(f'1..{len(tests)}')
-failed = 0
-for number, (title, function) in enumerate(tests, 1):
-    try:
-        function()
-        print(f'ok {number} - {title}')
-    except Exception as exception:
-        failed += 1
-        print(f'not ok {number} - {title}\n# ' + f'{type(exception).__name__}: {exception}'[:3000].replace('\n', '\n# '))
-sys.exit(failed > 0)
+run_tests()

@@ -11,18 +11,12 @@ import subprocess
 import sys
 import tempfile
 
+from tap import run_tests, test
+
 PROGRAM, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
 DIGITS = os.path.join(ROOT, 'data', 'examples', 'digits.onnx')
 BRANCH = os.path.join(ROOT, 'data', 'examples', 'if-branch.onnx')
 WORK = tempfile.mkdtemp(prefix='irscope-steps-')
-tests = []
-
-
-def test(title):
-    def add(function):
-        tests.append((title, function))
-        return function
-    return add
 
 
 def run(*args, status=0, stdin=None):
@@ -189,13 +183,4 @@ def _():
     assert answer('steps', DIGITS, '--break', 'op=Gemm')['steps']
 
 
-print(f'1..{len(tests)}')
-failed = 0
-for number, (title, function) in enumerate(tests, 1):
-    try:
-        function()
-        print(f'ok {number} - {title}')
-    except Exception as error:  # noqa: BLE001, it is the result
-        failed += 1
-        print(f'not ok {number} - {title}: {type(error).__name__} {error}')
-sys.exit(failed > 0)
+run_tests()

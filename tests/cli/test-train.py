@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from tap import run_tests, test
+
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
 WORK = tempfile.mkdtemp(prefix='irscope-train-')
 EXAMPLES = os.path.join(ROOT, 'data/examples')
@@ -21,7 +23,6 @@ DIGITS = os.path.join(EXAMPLES, 'digits-untrained.onnx')
 SAMPLES = ('--data', 'image=' + os.path.join(EXAMPLES, 'digits-images.npy'),
            '--target', os.path.join(EXAMPLES, 'digits-labels.npy'))
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
-results = []
 
 
 def irscope(*arguments):
@@ -58,17 +59,6 @@ def npy(name, kind, shape, numbers):
 def train(*arguments, out='out.onnx', status=0, optimizer=('--optimizer', 'adam', '--rate', '3e-3')):
     return json_of('train', DIGITS, *SAMPLES, '--loss', 'cross-entropy', *optimizer, *arguments, '-o', path(out),
                    status=status)
-
-
-def test(sentence):
-    def decorate(function):
-        try:
-            function()
-            results.append(f'ok {len(results) + 1} - {sentence}')
-        except Exception as error:  # pylint: disable=broad-except
-            results.append(f'not ok {len(results) + 1} - {sentence}\n# {type(error).__name__}: {error}')
-        return function
-    return decorate
 
 
 @test('five epochs of the bundled digits: more than 97 % of the 360 that are held out')
@@ -246,6 +236,4 @@ def _own_loss():
     assert answer['loss'] < 1e-2, answer
 
 
-print(f'1..{len(results)}')
-print('\n'.join(results))
-sys.exit(any(line.startswith('not ok') for line in results))
+run_tests()

@@ -1,0 +1,28 @@
+"""Cases of a test of commands, which are run in order and printed as TAP."""
+
+import sys
+
+cases = []
+
+
+def test(title):
+    """Makes the function below a case of that title: it fails where it raises something."""
+    def add(function):
+        cases.append((title, function))
+        return function
+    return add
+
+
+def run_tests():
+    """Ends the program: 1 where one has failed."""
+    failed = 0
+    print(f'1..{len(cases)}')
+    for number, (title, function) in enumerate(cases, 1):
+        try:
+            function()
+            print(f'ok {number} - {title}', flush=True)
+        except Exception as error:  # noqa: BLE001, it is the result
+            failed += 1
+            why = f'{type(error).__name__}: {error}'[:3000].replace('\n', '\n# ')
+            print(f'not ok {number} - {title}\n# {why}', flush=True)
+    sys.exit(failed > 0)

@@ -2,9 +2,7 @@
  * the views show; breakpoints, watchpoints, and a run that is not of what is on screen any more. */
 #include "config.h"
 
-#include "app/gui/window.h"
-#include "tests/gui/driving.h"
-#include "tests/gui/waiting.h"
+#include "tests/gui/opened.h"
 #include "views/session/inputs.h"
 #include "views/session/run-control.h"
 #include "views/session/runs.h"
@@ -12,65 +10,34 @@
 
 #include <string.h>
 
-typedef struct
-{
-  IrWindow *window;
-  IrSession *session;
-  char *text; /* waited for */
-} Window;
-
-static void
-open_digits (Window *self)
-{
-  g_autofree char *path = g_build_filename (g_getenv ("IRSCOPE_DATADIR"), "examples", "digits.onnx",
-                                            NULL);
-
-  g_autoptr (GFile) file = g_file_new_for_path (path);
-
-  self->window = ir_window_new (NULL);
-  self->session = ir_window_get_session (self->window);
-  gtk_window_present (GTK_WINDOW (self->window));
-  gtk_test_widget_wait_for_draw (GTK_WIDGET (self->window));
-  ir_window_open (self->window, file);
-  wait_for ("the graph", is_open_and_idle, self->session);
-}
-
-static void
-close_window (Window *self)
-{
-  gtk_window_destroy (GTK_WINDOW (self->window));
-  while (g_main_context_iteration (NULL, FALSE))
-    ;
-}
-
 static gboolean
 stands (gpointer data)
 {
-  return ir_session_get_standing (((Window *) data)->session) != NULL;
+  return ir_session_get_standing (((Opened *) data)->session) != NULL;
 }
 
 static gboolean
 has_ended (gpointer data)
 {
-  return !ir_session_is_driven (((Window *) data)->session) &&
-         !ir_session_get_busy (((Window *) data)->session);
+  return !ir_session_is_driven (((Opened *) data)->session) &&
+         !ir_session_get_busy (((Opened *) data)->session);
 }
 
 static gboolean
 is_judged (gpointer data)
 {
-  return ir_session_get_run_hits (((Window *) data)->session) != NULL;
+  return ir_session_get_run_hits (((Opened *) data)->session) != NULL;
 }
 
 static void
-drive (Window *self, const char *word)
+drive (Opened *self, const char *word)
 {
   g_action_group_activate_action (G_ACTION_GROUP (self->window), "drive",
                                   g_variant_new_string (word));
 }
 
 static const IrNode *
-node_of (Window *self, const char *op, guint nth)
+node_of (Opened *self, const char *op, guint nth)
 {
   const IrModel *model = ir_session_get_frame (self->session)->model;
 
@@ -83,41 +50,10 @@ node_of (Window *self, const char *op, guint nth)
   g_assert_not_reached ();
 }
 
-static GtkWidget *
-find_labelled (GtkWidget *widget, const char *text)
-{
-  if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget) &&
-      strstr (gtk_label_get_text (GTK_LABEL (widget)), text) != NULL)
-    return widget;
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    {
-      GtkWidget *found = find_labelled (child, text);
-      if (found != NULL)
-        return found;
-    }
-  return NULL;
-}
-
-static gboolean
-shows_text (gpointer data)
-{
-  Window *self = data;
-
-  return find_labelled (GTK_WIDGET (self->window), self->text) != NULL;
-}
-
-static void
-wait_for_text (Window *self, const char *text)
-{
-  self->text = (char *) text;
-  wait_for (text, shows_text, self);
-}
-
 static void
 test_steps (void)
 {
-  Window self;
+  Opened self;
 
   open_digits (&self);
   drive (&self, "step");
@@ -153,7 +89,7 @@ static void
 test_breaks (void)
 {
   g_autoptr (GError) error = NULL;
-  Window self;
+  Opened self;
 
   open_digits (&self);
   g_assert_false (ir_session_add_run_break (self.session, "op:frob", &error));
@@ -182,7 +118,7 @@ test_breaks (void)
 static void
 test_stale (void)
 {
-  Window self;
+  Opened self;
 
   open_digits (&self);
   ir_session_run_graph (self.session);
@@ -211,7 +147,7 @@ test_stale (void)
 static void
 test_closed_while_it_stands (void)
 {
-  Window self;
+  Opened self;
 
   open_digits (&self);
   drive (&self, "step");

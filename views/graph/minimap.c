@@ -10,7 +10,7 @@
 #define MOST_WIDTH    180.0 /* px */
 #define MOST_HEIGHT   130.0
 #define LEAST         40.0
-#define CONTROLS_ROOM 90   /* px, as high as the zoom bar with its margins may be */
+#define CONTROLS_ROOM 74   /* px, as high as the zoom bar with its margins may be */
 #define MANY          2000 /* boxes */
 #define MOST_PART     0.92 /* of the picture in sight: then there is nothing to be found here */
 

@@ -192,6 +192,10 @@ apply_layout (IrTensorView *self)
     if (tensors[i] != NULL && wanted_layout (self, tensors[i], &layout, NULL))
       ir_tensor_plot_set_layout (IR_TENSOR_PLOT (plots[i]), &layout);
   const gboolean good = wanted_layout (self, tensor, &layout, &error);
+  const gboolean chosen = gtk_editable_get_text (GTK_EDITABLE (self->axes))[0] != '\0';
+  gtk_widget_set_visible (self->plane, !chosen);
+  gtk_widget_set_visible (self->plane_box,
+                          good && (chosen || ir_tensor_layout_n_planes (&layout, tensor) > 1));
   g_autofree char *text = good ? ir_tensor_layout_text (&layout, tensor) : g_strdup ("");
   gtk_label_set_text (GTK_LABEL (self->plane_text), text);
   gtk_widget_set_tooltip_text (self->axes, good ? AXES_TIP : error->message);
@@ -205,13 +209,11 @@ static void
 show_planes (IrTensorView *self)
 {
   const IrTensor *tensor = main_tensor (self);
-  const gboolean chosen = gtk_editable_get_text (GTK_EDITABLE (self->axes))[0] != '\0';
   IrTensorLayout layout;
   guint64 n = 0;
 
   if (tensor != NULL && wanted_layout (self, tensor, &layout, NULL))
     n = ir_tensor_layout_n_planes (&layout, tensor);
-  gtk_widget_set_visible (self->plane_box, n > 1 && !chosen);
   if (n > 1)
     gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->plane), 0,
                                (double) MIN (n - 1, (guint64) G_MAXINT));

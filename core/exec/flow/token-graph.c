@@ -862,7 +862,13 @@ gboolean
 ir_token_graph_run (IrRunState *state, const IrNode *node, GError **error)
 {
   const IrGraph *body = ir_node_attr_graph (node, "body");
+  const char *problem = ir_node_attr_string (node, "problem", NULL);
 
+  if (problem != NULL)
+    {
+      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT, problem);
+      return FALSE;
+    }
   if (body == NULL || ir_graph_n_outputs (body) != node->n_outputs)
     return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
                              "the graph is missing, or has not as many outputs as the node");

@@ -209,7 +209,7 @@ ir_exec_compose (IrModel *model, const IrBackend *backend)
  * @backend: what is to run it
  * @error: return location for an error
  *
- * Fails as ir_exec_expand() and ir_exec_wrap_tokens() do.
+ * Fails as ir_exec_expand() does.
  *
  * Returns: (transfer full) (nullable): a copy of @model as @backend runs it: without function calls,
  *   with the parts of operators that it has no kernel for, and with nodes that tokens move through
@@ -223,5 +223,6 @@ ir_exec_lower (IrModel *model, const IrBackend *backend, GError **error)
   if (copy == NULL)
     return NULL;
   ir_exec_compose (copy, backend);
-  return ir_exec_wrap_tokens (copy, error) ? g_steal_pointer (&copy) : NULL;
+  ir_exec_wrap_tokens (copy);
+  return g_steal_pointer (&copy);
 }

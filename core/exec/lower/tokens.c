@@ -173,7 +173,7 @@ let_out (Region *region, IrNode *node, guint slot)
 }
 
 static void
-wrap_graph (IrEdit *edit, IrGraph *graph)
+wrap_graph (IrEdit *edit, IrGraph *graph, const char *problem)
 {
   IrModel *model = ir_edit_model (edit);
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph);
@@ -199,10 +199,13 @@ wrap_graph (IrEdit *edit, IrGraph *graph)
       ir_edit_move_node (edit, nodes->pdata[i], region.body);
   ir_edit_set_graph_outputs (edit, region.body, (IrValue *const *) inner->pdata, inner->len);
   ir_edit_set_attr (edit, region.node, ir_attr_graph (model->context, "body", region.body->id));
+  if (problem != NULL)
+    ir_edit_set_attr (edit, region.node, ir_attr_string (model->context, "problem", problem, -1));
 }
 
-static gboolean
-check_frames (const IrGraph *graph, GError **error)
+/* (transfer full) (nullable) Why frames of @graph are broken */
+static char *
+find_problem (const IrGraph *graph)
 {
   g_autoptr (GPtrArray) problems = ir_problems_new ();
 
@@ -210,29 +213,24 @@ check_frames (const IrGraph *graph, GError **error)
   for (guint i = 0; i < problems->len; i++)
     {
       const IrProblem *problem = problems->pdata[i];
-      if (problem->severity != IR_SEVERITY_ERROR)
-        continue;
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT, "%s. %s", problem->message,
-                   problem->hint);
-      return FALSE;
+      if (problem->severity == IR_SEVERITY_ERROR)
+        return g_strdup_printf ("%s. %s", problem->message, problem->hint);
     }
-  return TRUE;
+  return NULL;
 }
 
 /**
  * ir_exec_wrap_tokens:
  * @model: a private copy of a model, without function calls, not being edited
- * @error: return location for an error
  *
  * In each graph that has nodes that are not strict, puts one TokenGraph in place of those and of what
  * depends on what they do. Graphs without such nodes stay as they are, and cost nothing.
  *
- * Fails with %IR_EXEC_ERROR_INPUT where frames are broken, as ir_graph_report_frames() finds it.
- *
- * Returns: %TRUE if what is left can be run by a plan
+ * Where frames are broken, as ir_graph_report_frames() finds it, the TokenGraph fails when it is run, and
+ * what does not need it can still be had.
  */
-gboolean
-ir_exec_wrap_tokens (IrModel *model, GError **error)
+void
+ir_exec_wrap_tokens (IrModel *model)
 {
   guint n_graphs = model->graphs->len;
   g_autoptr (IrEdit) edit = NULL;
@@ -243,11 +241,9 @@ ir_exec_wrap_tokens (IrModel *model, GError **error)
       if (graph->state != IR_STATE_LIVE || graph->kind == IR_GRAPH_FUNCTION ||
           !ir_graph_has_tokens (graph) || ir_graph_is_cyclic (graph))
         continue;
-      if (!check_frames (graph, error))
-        return FALSE;
+      g_autofree char *problem = find_problem (graph);
       if (edit == NULL)
         edit = ir_edit_new_import (model);
-      wrap_graph (edit, graph);
+      wrap_graph (edit, graph, problem);
     }
-  return TRUE;
 }

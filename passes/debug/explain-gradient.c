@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "core/grad/grad.h"
+#include "core/ir/inline.h"
 #include "core/ir/grad-mark.h"
 #include "core/op/op.h"
 #include "passes/debug/explain-private.h"
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #define LEAST_NUMBER 1e-37 /* products below it are 0, or lose their digits, in float */
+#define LEAST_HALF   6e-8  /* the same in float16 */
 #define TINY_SLOPE   1e-3  /* root mean square that went on, by what came */
 #define CANCELLED    1e-5  /* sum, by the sum of magnitudes */
 #define LEAST_RISE   0.125 /* of the share of zeros, that a node is named for */
@@ -55,8 +57,7 @@ ir_gradient_reason_free (IrGradientReason *reason)
 static void
 search_clear (IrExplain *s)
 {
-  g_hash_table_unref (s->below);
-  g_ptr_array_unref (s->steps);
+  g_array_unref (s->passages);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrExplain, search_clear)
 
@@ -81,12 +82,16 @@ ir_explain_stats_of (const IrExplain *s, const IrValue *value, IrTensorStats *st
   return stats->n > 0;
 }
 
+/* As what has no elements is, too. */
 static gboolean
 is_all_zero (const IrExplain *s, const IrValue *value)
 {
   IrTensorStats stats;
 
-  return value == NULL || (ir_explain_stats_of (s, value, &stats) && stats.n_zero == stats.n);
+  if (value == NULL)
+    return TRUE;
+  ir_explain_stats_of (s, value, &stats);
+  return ir_explain_tensor_of (s, value) != NULL && stats.n_zero == stats.n;
 }
 
 static double
@@ -127,39 +132,7 @@ ir_explain_range_of (const IrExplain *s, const IrValue *value)
                                 : g_strdup_printf ("%.4g to %.4g", stats.min, stats.max);
 }
 
-/* -- what depends on it, and the steps between -- */
-
-static void
-find_below (IrExplain *s)
-{
-  g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
-
-  g_ptr_array_add (waiting, (gpointer) s->by);
-  while (waiting->len > 0)
-    {
-      const IrValue *value = g_ptr_array_steal_index_fast (waiting, waiting->len - 1);
-      if (!g_hash_table_add (s->below, (gpointer) value))
-        continue;
-      for (guint i = 0; i < value->n_uses; i++)
-        {
-          const IrNode *reader = ir_value_use (value, i).node;
-          for (guint k = 0; reader != NULL && k < reader->n_outputs; k++)
-            if (reader->outputs[k] != NULL)
-              g_ptr_array_add (waiting, reader->outputs[k]);
-        }
-    }
-}
-
-static void
-find_steps (IrExplain *s)
-{
-  for (guint i = 1; i <= ir_history_n_steps (s->model); i++)
-    {
-      const IrStep *step = ir_history_step (s->model, i);
-      if (strcmp (step->rule, ir_grad_rule_VJP) == 0 && step->parts != NULL)
-        g_ptr_array_add (s->steps, (gpointer) step);
-    }
-}
+/* -- the steps between -- */
 
 /* (nullable) What came to a value of the node that @step derives, or went on to one, by its place
  * among what the step notes; @value: which one */
@@ -173,26 +146,114 @@ part_at (const IrExplain *s, const IrStep *step, guint i, const IrValue **value)
 }
 
 static gboolean
-is_output (const IrStep *step, const IrValue *value)
+is_output (const IrNode *node, const IrValue *value)
 {
-  return value != NULL && value->producer != NULL && value->producer->id == step->anchor;
+  return value != NULL && value->producer == node;
 }
 
 static gboolean
-is_between (const IrExplain *s, const IrValue *value)
+is_input (const IrNode *node, const IrValue *value)
 {
-  return value != NULL && g_hash_table_contains (s->below, value);
+  ir_node_for_each_input (node, i, input)
+    if (input == value)
+      return TRUE;
+  return FALSE;
 }
 
-/* (nullable) What came to the node of @step, where it is not 0 */
-static const IrValue *
-what_came (const IrExplain *s, const IrStep *step)
+static gboolean
+has_passage (const IrExplain *s, const IrPassage *passage)
 {
+  for (guint i = 0; i < s->passages->len; i++)
+    {
+      const IrPassage *other = &g_array_index (s->passages, IrPassage, i);
+      if (other->step == passage->step && other->node == passage->node)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* A call in a body has none: what is in its own body stands for it. */
+static void
+add_passages (IrExplain *s, const IrStep *step)
+{
+  const IrNode *anchor = ir_model_node (s->model, step->anchor);
+  IrPassage passage = { .step = step };
+
   for (guint i = 0; i < step->parts->len; i++)
     {
-      const IrValue *value, *part = part_at (s, step, i, &value);
-      if (is_output (step, value) && is_between (s, value) && part != NULL &&
-          !is_all_zero (s, part))
+      const IrValue *value;
+      part_at (s, step, i, &value);
+      if (value == NULL || value->producer == NULL || is_output (anchor, value) ||
+          is_input (anchor, value) || ir_node_function (value->producer) != NULL)
+        continue;
+      passage.node = value->producer;
+      if (!has_passage (s, &passage))
+        g_array_append_val (s->passages, passage);
+    }
+  passage.node = anchor;
+  g_array_append_val (s->passages, passage);
+}
+
+static void
+find_passages (IrExplain *s)
+{
+  for (guint i = 1; i <= ir_history_n_steps (s->model); i++)
+    {
+      const IrStep *step = ir_history_step (s->model, i);
+      if (strcmp (step->rule, ir_grad_rule_VJP) == 0 && step->parts != NULL)
+        add_passages (s, step);
+    }
+}
+
+static gboolean
+is_made_in (const IrExplain *s, const IrStep *step, const IrNode *node)
+{
+  for (gsize i = 0; i < step->n_records; i++)
+    {
+      const IrRecord *record = ir_history_record (s->model, step->first_record + i);
+      if (record->kind == IR_RECORD_NODE_STATE && record->subject == node->id)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* The node of the model as it was written that @node was made for, or itself */
+const IrNode *
+ir_explain_written_node (const IrExplain *s, const IrNode *node)
+{
+  for (guint i = 0; i < s->passages->len; i++)
+    {
+      const IrStep *step = g_array_index (s->passages, IrPassage, i).step;
+      if (is_made_in (s, step, node))
+        return ir_model_node (s->model, step->anchor);
+    }
+  return node;
+}
+
+/* (nullable) What came to the @i-th output: the last that is noted, for what its readers gave is
+ * noted before their sum */
+static const IrValue *
+came_to (const IrExplain *s, const IrPassage *passage, guint i)
+{
+  const IrValue *last = NULL;
+
+  for (guint k = 0; k < passage->step->parts->len; k++)
+    {
+      const IrValue *value, *part = part_at (s, passage->step, k, &value);
+      if (value != NULL && value == passage->node->outputs[i])
+        last = part;
+    }
+  return last;
+}
+
+/* (nullable) What came to the node of @passage, where it is not 0 */
+static const IrValue *
+what_came (const IrExplain *s, const IrPassage *passage)
+{
+  for (guint i = 0; i < passage->node->n_outputs; i++)
+    {
+      const IrValue *part = came_to (s, passage, i);
+      if (!is_all_zero (s, part))
         return part;
     }
   return NULL;
@@ -200,15 +261,15 @@ what_came (const IrExplain *s, const IrStep *step)
 
 /* (nullable) The largest of what went on towards what it is derived by; @input: to which input */
 static const IrValue *
-what_went_on (const IrExplain *s, const IrStep *step, const IrValue **input)
+what_went_on (const IrExplain *s, const IrPassage *passage, const IrValue **input)
 {
   const IrValue *largest = NULL;
   double most = -1;
 
-  for (guint i = 0; i < step->parts->len; i++)
+  for (guint i = 0; i < passage->step->parts->len; i++)
     {
-      const IrValue *value, *part = part_at (s, step, i, &value);
-      if (is_output (step, value) || !is_between (s, value) || part == NULL)
+      const IrValue *value, *part = part_at (s, passage->step, i, &value);
+      if (!is_input (passage->node, value) || part == NULL)
         continue;
       if (mean_square (s, part) > most)
         {
@@ -239,14 +300,14 @@ add_stage (IrExplain *s, const IrValue *value, const IrValue *gradient)
 static void
 find_stages (IrExplain *s)
 {
-  for (guint i = 0; i < s->steps->len; i++)
+  for (guint i = 0; i < s->passages->len; i++)
     {
-      const IrStep *step = s->steps->pdata[i];
-      for (guint k = 0; k < step->parts->len; k++)
+      const IrPassage *passage = &g_array_index (s->passages, IrPassage, i);
+      for (guint k = 0; k < passage->node->n_outputs; k++)
         {
-          const IrValue *value, *part = part_at (s, step, k, &value);
-          if (is_output (step, value) && is_between (s, value) && part != NULL)
-            add_stage (s, value, part);
+          const IrValue *part = came_to (s, passage, k);
+          if (part != NULL)
+            add_stage (s, passage->node->outputs[k], part);
         }
     }
   add_stage (s, s->by, s->gradient);
@@ -259,14 +320,20 @@ ir_explain_say (
     IrExplain *s, IrGradientKind kind, const IrNode *node, double share, const char *format, ...)
 {
   IrGradientReason *reason = s->reason;
+  const IrNode *written = node != NULL ? ir_explain_written_node (s, node) : NULL;
   va_list arguments;
 
   va_start (arguments, format);
   g_free (reason->text);
   reason->text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
+  if (written != node)
+    {
+      g_autofree char *label = ir_node_label (written), *inner = g_steal_pointer (&reason->text);
+      reason->text = g_strdup_printf ("In %s: %s", label, inner);
+    }
   reason->kind = kind;
-  reason->node = node != NULL ? node->id : 0;
+  reason->node = written != NULL ? written->id : 0;
   reason->share = share;
 }
 
@@ -311,18 +378,6 @@ say_block (IrExplain *s, const IrNode *node, double share, const char *what)
 
 /* -- where nothing goes on -- */
 
-gboolean
-ir_explain_is_made_in (const IrExplain *s, const IrStep *step, const IrNode *node)
-{
-  for (gsize i = 0; i < step->n_records; i++)
-    {
-      const IrRecord *record = ir_history_record (s->model, step->first_record + i);
-      if (record->kind == IR_RECORD_NODE_STATE && record->subject == node->id)
-        return TRUE;
-    }
-  return FALSE;
-}
-
 /* The element of @operand that the element @at of @out is computed from, where each is from one */
 double
 ir_explain_operand_at (const IrTensor *out, const IrTensor *operand, gint64 at)
@@ -358,13 +413,14 @@ kind_of_loss (const IrExplain *s, const IrNode *node)
       (node->op->flags & IR_OP_ELEMENTWISE) == 0 || !ir_dtype_is_float (ir_tensor_dtype (b)) ||
       ir_tensor_rank (a) > ir_tensor_rank (out) || ir_tensor_rank (b) > ir_tensor_rank (out))
     return IR_GRADIENT_PLAIN;
+  const double least = ir_tensor_dtype (out) == IR_DTYPE_FLOAT16 ? LEAST_HALF : LEAST_NUMBER;
   for (guint64 i = 0; i < ir_tensor_n_elements (out); i++)
     {
       const double x = ir_explain_operand_at (out, a, (gint64) i),
                    y = ir_explain_operand_at (out, b, (gint64) i);
       if (ir_tensor_get_double (out, i) != 0 || x == 0 || y == 0)
         continue;
-      return fabs (x * y) < LEAST_NUMBER ? IR_GRADIENT_UNDERFLOW : IR_GRADIENT_CANCELLED;
+      return fabs (x * y) < least ? IR_GRADIENT_UNDERFLOW : IR_GRADIENT_CANCELLED;
     }
   return IR_GRADIENT_PLAIN;
 }
@@ -394,21 +450,21 @@ cancels (const IrExplain *s, const IrNode *node, GHashTable *came)
       least = MIN (least, sum_of_magnitudes (s, input));
       n++;
     }
-  return n > 1 && sum_of_magnitudes (s, node->outputs[0]) <= CANCELLED * least;
+  return n > 1 && least > 0 && sum_of_magnitudes (s, node->outputs[0]) <= CANCELLED * least;
 }
 
 /* How a step loses what came, at the first of its nodes where none of the inputs is 0 */
 static IrGradientKind
-kind_of_step (const IrExplain *s, const IrStep *step)
+kind_of_step (const IrExplain *s, const IrPassage *passage)
 {
   g_autoptr (GHashTable) came = g_hash_table_new (NULL, NULL);
   guint n;
   IrNode *const *order = ir_graph_order (s->model->main, &n);
 
-  for (guint i = 0; i < step->parts->len; i++)
+  for (guint i = 0; i < passage->node->n_outputs; i++)
     {
-      const IrValue *value, *part = part_at (s, step, i, &value);
-      if (is_output (step, value) && part != NULL)
+      const IrValue *part = came_to (s, passage, i);
+      if (part != NULL)
         g_hash_table_add (came, (gpointer) part);
     }
   for (guint i = 0; i < n; i++)
@@ -416,7 +472,7 @@ kind_of_step (const IrExplain *s, const IrStep *step)
       const IrNode *node = order[i];
       gboolean reads = FALSE;
 
-      if (node->id <= step->anchor || !ir_explain_is_made_in (s, step, node))
+      if (node->id <= passage->node->id || !is_made_in (s, passage->step, node))
         continue;
       ir_node_for_each_input (node, k, input)
         reads |= g_hash_table_contains (came, input);
@@ -434,9 +490,15 @@ kind_of_step (const IrExplain *s, const IrStep *step)
 static const IrValue *
 zero_factor (const IrExplain *s, const IrNode *node, const IrValue *input)
 {
+  gboolean is_left_out = FALSE; /* a square has its input twice */
+
   ir_node_for_each_input (node, i, other)
-    if (other != input && ir_dtype_is_float (ir_value_dtype (other)) && is_all_zero (s, other))
-      return other;
+    {
+      if ((other != input || is_left_out) && ir_dtype_is_float (ir_value_dtype (other)) &&
+          is_all_zero (s, other))
+        return other;
+      is_left_out |= other == input;
+    }
   return NULL;
 }
 
@@ -473,15 +535,19 @@ explain_factor (IrExplain *s, const IrNode *node, const IrValue *factor)
 }
 
 static void
-explain_end (IrExplain *s, const IrStep *step, const IrValue *input)
+explain_end (IrExplain *s, const IrPassage *passage, const IrValue *input)
 {
-  const IrNode *node = ir_model_node (s->model, step->anchor);
+  const IrNode *node = passage->node;
   const IrValue *factor = zero_factor (s, node, input);
-  const IrGradientKind loss = kind_of_step (s, step);
+  const IrGradientKind loss = kind_of_step (s, passage);
   g_autofree char *label = ir_node_label (node),
-                  *came = ir_explain_range_of (s, what_came (s, step));
+                  *came = ir_explain_range_of (s, what_came (s, passage));
 
-  if (loss == IR_GRADIENT_UNDERFLOW)
+  if (ir_explain_tensor_of (s, input) != NULL &&
+      ir_tensor_n_elements (ir_explain_tensor_of (s, input)) == 0)
+    ir_explain_say (s, IR_GRADIENT_MASKED, node, 1, "%s, which %s reads, has no elements.",
+                    input->name, label);
+  else if (loss == IR_GRADIENT_UNDERFLOW)
     ir_explain_say (
         s, IR_GRADIENT_UNDERFLOW, node, 1,
         "At %s products of numbers that are not 0 are 0 in %s: what came is %s. Scale what is "
@@ -502,7 +568,7 @@ explain_end (IrExplain *s, const IrStep *step, const IrValue *input)
                     label);
   else
     ir_explain_say (s, IR_GRADIENT_MASKED, node, 1,
-                    "%s takes other elements: where something came (%s) none of %s has a part.",
+                    "%s passes nothing on: where something came (%s) no element of %s has a part.",
                     label, came, input->name);
 }
 
@@ -540,21 +606,42 @@ explain_cancelled (IrExplain *s)
 }
 
 static void
+explain_rest (IrExplain *s)
+{
+  const IrGradientStage *last = NULL;
+
+  for (guint i = 0; i < s->reason->stages->len; i++)
+    {
+      const IrGradientStage *stage = &g_array_index (s->reason->stages, IrGradientStage, i);
+      if (stage->norm > 0)
+        last = stage;
+    }
+  if (last == NULL && ir_tensor_n_elements (ir_explain_tensor_of (s, s->of)) == 0)
+    ir_explain_say (s, IR_GRADIENT_MASKED, NULL, 1, "%s has no elements.", s->of->name);
+  else if (last == NULL)
+    ir_explain_say (s, IR_GRADIENT_MASKED, NULL, 1,
+                    "What %s is derived with is 0 itself: the cotangent.", s->of->name);
+  else
+    ir_explain_say (s, IR_GRADIENT_MASKED, ir_model_value (s->model, last->value)->producer, 1,
+                    "%s is the last value that something comes to.",
+                    ir_model_value (s->model, last->value)->name);
+}
+
+static void
 explain_zero (IrExplain *s)
 {
-  for (guint i = 0; i < s->steps->len; i++)
+  for (guint i = 0; i < s->passages->len; i++)
     {
-      const IrStep *step = s->steps->pdata[i];
-      const IrValue *input = NULL, *on = what_went_on (s, step, &input);
-      if (on != NULL && what_came (s, step) != NULL && is_all_zero (s, on))
+      const IrPassage *passage = &g_array_index (s->passages, IrPassage, i);
+      const IrValue *input = NULL, *on = what_went_on (s, passage, &input);
+      if (on != NULL && what_came (s, passage) != NULL && is_all_zero (s, on))
         {
-          explain_end (s, step, input);
+          explain_end (s, passage, input);
           return;
         }
     }
   if (!explain_cancelled (s))
-    ir_explain_say (s, IR_GRADIENT_MASKED, NULL, 1,
-                    "What %s is derived with is 0 itself: the cotangent.", s->of->name);
+    explain_rest (s);
 }
 
 /* -- where a part is lost, or most of it -- */
@@ -565,19 +652,19 @@ explain_share (IrExplain *s)
   const IrNode *node = NULL;
   double most = LEAST_RISE;
 
-  for (guint i = 0; i < s->steps->len; i++)
+  for (guint i = 0; i < s->passages->len; i++)
     {
-      const IrStep *step = s->steps->pdata[i];
-      const IrValue *input = NULL, *on = what_went_on (s, step, &input);
-      const IrValue *came = what_came (s, step);
+      const IrPassage *passage = &g_array_index (s->passages, IrPassage, i);
+      const IrValue *input = NULL, *on = what_went_on (s, passage, &input);
+      const IrValue *came = what_came (s, passage);
       if (on == NULL || came == NULL ||
-          ir_explain_kind_of_block (ir_model_node (s->model, step->anchor)) == IR_GRADIENT_PLAIN)
+          ir_explain_kind_of_block (passage->node) == IR_GRADIENT_PLAIN)
         continue;
       double rise = share_of_zeros (s, on) - share_of_zeros (s, came);
       if (rise > most)
         {
           most = rise;
-          node = ir_model_node (s->model, step->anchor);
+          node = passage->node;
         }
     }
   if (node == NULL)
@@ -589,24 +676,23 @@ explain_share (IrExplain *s)
 static void
 explain_tiny (IrExplain *s)
 {
-  const IrStep *at = NULL;
+  const IrPassage *at = NULL;
   const IrValue *to = NULL;
   double least = TINY_SLOPE;
 
-  for (guint i = 0; i < s->steps->len; i++)
+  for (guint i = 0; i < s->passages->len; i++)
     {
-      const IrStep *step = s->steps->pdata[i];
-      const IrValue *input = NULL, *on = what_went_on (s, step, &input);
-      const IrValue *came = what_came (s, step);
+      const IrPassage *passage = &g_array_index (s->passages, IrPassage, i);
+      const IrValue *input = NULL, *on = what_went_on (s, passage, &input);
+      const IrValue *came = what_came (s, passage);
       if (on == NULL || came == NULL ||
-          ir_explain_kind_of_block (ir_model_node (s->model, step->anchor)) !=
-              IR_GRADIENT_SATURATED)
+          ir_explain_kind_of_block (passage->node) != IR_GRADIENT_SATURATED)
         continue;
       double ratio = mean_square (s, on) / mean_square (s, came);
       if (ratio < least)
         {
           least = ratio;
-          at = step;
+          at = passage;
           to = input;
         }
     }
@@ -618,7 +704,7 @@ explain_tiny (IrExplain *s)
       return;
     }
   g_autofree char *what = g_strdup_printf ("%.2g of what came passes", least);
-  say_block (s, ir_model_node (s->model, at->anchor), 1, what);
+  say_block (s, at->node, 1, what);
 }
 
 /* -- all -- */
@@ -718,13 +804,11 @@ ir_gradient_explain (const IrModel *model,
   g_auto (IrExplain) s = { .model = model, .run = run, .of = of, .by = by, .gradient = gradient };
   IrTensorStats stats;
 
-  s.below = g_hash_table_new (NULL, NULL);
-  s.steps = g_ptr_array_new ();
+  s.passages = g_array_new (FALSE, FALSE, sizeof (IrPassage));
   s.reason = g_new0 (IrGradientReason, 1);
   s.reason->stages = g_array_new (FALSE, TRUE, sizeof (IrGradientStage));
   s.reason->sample = -1;
-  find_below (&s);
-  find_steps (&s);
+  find_passages (&s);
   s.reason->is_finite = !ir_explain_stats_of (&s, of, &stats) ||
                         stats.n_nan + stats.n_pos_inf + stats.n_neg_inf == 0;
   if (gradient == NULL)

@@ -111,20 +111,6 @@ cause_of (const IrExplain *s, const IrNode *node, const IrTensor *out, gint64 at
                               : "");
 }
 
-/* The node of the model as it was written that @node derives, or itself */
-static const IrNode *
-written_node (const IrExplain *s, const IrNode *node, gboolean *backward)
-{
-  for (guint i = 0; i < s->steps->len; i++)
-    if (ir_explain_is_made_in (s, s->steps->pdata[i], node))
-      {
-        *backward = TRUE;
-        return ir_model_node (s->model, ((const IrStep *) s->steps->pdata[i])->anchor);
-      }
-  *backward = FALSE;
-  return node;
-}
-
 /* (nullable) A choice that reads what @node gives: what was not chosen still has a slope */
 static const IrNode *
 choice_behind (const IrNode *node)
@@ -195,23 +181,28 @@ advice_for (const IrNode *node)
       behind, label);
 }
 
+static const char *
+role_of (const IrExplain *s, const IrNode *node)
+{
+  return ir_explain_written_node (s, node) != node ? "the derivative of" : "what is computed by";
+}
+
 static void
 say_first (IrExplain *s, const IrValue *first, gboolean infinite, double share, const char *then)
 {
   const IrTensor *tensor = ir_explain_tensor_of (s, first);
   const gint64 at = place_of (tensor, infinite);
-  gboolean backward = FALSE;
-  const IrNode *node = written_node (s, first->producer, &backward);
+  const IrNode *node = ir_explain_written_node (s, first->producer);
   g_autofree char *label = ir_node_label (node), *cause = cause_of (s, first->producer, tensor, at);
   g_autofree char *advice = advice_for (node),
                   *range = ir_explain_range_of (s, ir_node_input (node, 0));
 
   s->reason->sample = sample_of (tensor, at);
-  ir_explain_say (
-      s, IR_GRADIENT_NON_FINITE, node, share,
-      "The first %s is in %s %s, at element %" G_GINT64_FORMAT ": %s. The input of %s is %s.%s%s",
-      infinite ? "infinity" : "NaN", backward ? "the derivative of" : "what is computed by", label,
-      at, cause, label, range, then, advice);
+  ir_explain_say (s, IR_GRADIENT_NON_FINITE, node, share,
+                  "The first %s is in %s %s, at element %" G_GINT64_FORMAT
+                  ": %s. The input of %s is %s.%s%s",
+                  infinite ? "infinity" : "NaN", role_of (s, first->producer), label, at, cause,
+                  label, range, then, advice);
 }
 
 void
@@ -219,7 +210,6 @@ ir_explain_not_finite (IrExplain *s)
 {
   g_autoptr (GHashTable) nodes = g_hash_table_new (NULL, NULL);
   IrTensorStats stats;
-  gboolean backward;
 
   find_ancestors (s->gradient, nodes);
   const IrValue *given = given_nan (s, nodes);
@@ -242,8 +232,8 @@ ir_explain_not_finite (IrExplain *s)
       say_first (s, first, !is_nan, share, "");
       return;
     }
-  g_autofree char *label = ir_node_label (written_node (s, first->producer, &backward));
-  g_autofree char *then = g_strdup_printf (
-      " It becomes NaN in %s %s.", backward ? "the derivative of" : "what is computed by", label);
+  g_autofree char *label = ir_node_label (ir_explain_written_node (s, first->producer));
+  g_autofree char *then = g_strdup_printf (" It becomes NaN in %s %s.",
+                                           role_of (s, first->producer), label);
   say_first (s, origin, TRUE, share, is_nan ? then : "");
 }

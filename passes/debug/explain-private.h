@@ -5,13 +5,19 @@
 #include "core/ir/history.h"
 #include "passes/debug/explain-gradient.h"
 
+/* What a vjp step notes of one node: its anchor, or a copy of a node in the body of its anchor */
+typedef struct
+{
+  const IrStep *step;
+  const IrNode *node;
+} IrPassage;
+
 typedef struct
 {
   const IrModel *model;
   IrRun *run;
   const IrValue *of, *by, *gradient;
-  GHashTable *below; /* set of IrValue: @by, and what depends on it */
-  GPtrArray *steps;  /* of const IrStep: vjp, backwards */
+  GArray *passages; /* of IrPassage: backwards, what is in a body before the call */
   IrGradientReason *reason;
 } IrExplain;
 
@@ -21,7 +27,7 @@ char *ir_explain_range_of (const IrExplain *s, const IrValue *value);
 void ir_explain_say (
     IrExplain *s, IrGradientKind kind, const IrNode *node, double share, const char *format, ...)
     G_GNUC_PRINTF (5, 6);
-gboolean ir_explain_is_made_in (const IrExplain *s, const IrStep *step, const IrNode *node);
+const IrNode *ir_explain_written_node (const IrExplain *s, const IrNode *node);
 IrGradientKind ir_explain_kind_of_block (const IrNode *node);
 double ir_explain_operand_at (const IrTensor *out, const IrTensor *operand, gint64 at);
 void ir_explain_not_finite (IrExplain *s);

@@ -173,6 +173,35 @@ def _():
         assert kind == 'no-path' or got['stages'][-1]['value'] == 'w', (body, got)
 
 
+INSIDE = (
+    ('[c] y = f.dead (h)', 'dead', 'c', 'dead/in (Relu) is dead'),
+    ('[c] y = f.outer (h)', 'dead', 'c', 'dead/in (Relu) is dead'),
+    ('[c] a = f.squared (h)  y = Mul (a, w)', 'dead', 'c', 'squared/in (Relu) is dead: its input is -8'),
+    ('[c] a = f.dead (w)  y = Mul (a, x)', 'plain', None, 'Nothing is remarkable'),
+    ('r = Relu (h)  [c] y = f.dead (r)', 'dead', 'c', 'its input is 0'),
+)
+
+
+@test('--explain looks into the body of a call, and says when there are no elements or the cotangent is 0')
+def _():
+    for i, (body, kind, node, text) in enumerate(INSIDE):
+        path = model(f'inside{i}', f'g (float[4] x) => (float[4] y) <float[4] low = {{-9, -9, -9, -9}}, float[4] w = {{1, 2, 3, 4}}> {{ h = Add (w, low)  {body} }}\n'
+                     '<domain: "f", opset_import: ["" : 21, "f" : 1]> dead (x) => (z) { [in] z = Relu (x) }\n'
+                     '<domain: "f", opset_import: ["" : 21, "f" : 1]> outer (x) => (z) { [at] z = f.dead (x) }\n'
+                     '<domain: "f", opset_import: ["" : 21, "f" : 1]> squared (x) => (z) { [in] r = Relu (x)  z = Mul (r, r) }')
+        got = json_of('grad', path, '--explain', 'w', '--value', 'x=1,1,1,1')['explain']
+        assert got['kind'] == kind and got['node'] == node and text in got['text'], (body, got)
+    for i, (result, body, text) in enumerate((('float[0,2]', 'y = Relu (h)', 'y has no elements'),
+                                              ('float', '[r] y = ReduceSum <keepdims = 0> (h)', 'h, which r (ReduceSum) reads, has no elements'))):
+        path = model(f'empty{i}', f'g (float[0,3] x) => ({result} y) <float[3,2] w = {{1, 2, 3, 4, 5, 6}}> {{ h = MatMul (x, w)  {body} }}')
+        assert text in json_of('grad', path, '--explain', 'w')['explain']['text'], path
+    path = model('cotangent', 'g (float[4] x) => (float[4] y, float[4] u) <float[4] w = {1, 2, 3, 4}, float[4] v = {0, 0, 0, 0}> { h = Exp (w)  y = Add (h, x)  u = Add (v, x) }')
+    assert 'the cotangent' in json_of('grad', path, '--of', 'y', '--explain', 'w', '--cotangent', 'v')['explain']['text']
+    half = model('half', 'g (float16[4] x) => (float16[4] y) <float16[4] w = {1, 1, 1, 1}, float16[4] thin = {0.0001, 0.0001, 0.0001, 0.0001}> '
+                         '{ [at] t = Mul (w, thin)  y = Mul (t, thin) }')
+    assert json_of('grad', half, '--explain', 'w')['explain']['kind'] == 'underflow'
+
+
 @test('--explain: what is held, which sample, a bias that normalization takes out, and what it refuses')
 def _():
     held = model('held', 'g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { h = Mul (x, w)  y = Exp (h) }')

@@ -25,6 +25,63 @@ ir_edit_add_graph (IrEdit *edit, IrGraphKind kind, const char *name)
   return graph;
 }
 
+static gboolean
+is_within (const IrGraph *inner, const IrGraph *graph)
+{
+  while (inner != NULL && inner != graph)
+    inner = ir_graph_outer (inner);
+  return inner != NULL;
+}
+
+/* Nothing in @graph, or in graphs of its nodes, reads anything any more. */
+static void
+cut (IrEdit *edit, const IrGraph *graph)
+{
+  const IrModel *model = ir_edit_model (edit);
+
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      IrGraph *inner = model->graphs->pdata[i];
+      if (inner->state == IR_STATE_LIVE && is_within (inner, graph))
+        ir_edit_set_graph_outputs (edit, inner, NULL, 0);
+    }
+  for (guint i = model->nodes->len; i-- > 1;)
+    {
+      IrNode *node = model->nodes->pdata[i];
+      if (node->state != IR_STATE_LIVE || !is_within (node->graph, graph))
+        continue;
+      for (guint k = 0; k < node->n_inputs; k++)
+        ir_edit_set_input (edit, node, k, NULL);
+    }
+}
+
+/* By id: an order would be found again for the whole model. */
+static void
+remove_nodes (IrEdit *edit, const IrGraph *graph)
+{
+  const GPtrArray *nodes = ir_edit_model (edit)->nodes;
+
+  for (guint i = nodes->len; i-- > 1;)
+    {
+      IrNode *node = nodes->pdata[i];
+      if (node->graph == graph && node->state == IR_STATE_LIVE)
+        ir_edit_remove_node (edit, node);
+    }
+}
+
+static void
+remove_values (IrEdit *edit, const IrGraph *graph)
+{
+  const GPtrArray *all = ir_edit_model (edit)->values;
+
+  for (guint i = 1; i < all->len; i++)
+    {
+      IrValue *value = all->pdata[i];
+      if (value->graph == graph && value->state == IR_STATE_LIVE && value->n_uses == 0)
+        ir_edit_remove_value (edit, value);
+    }
+}
+
 /**
  * ir_edit_remove_graph:
  * @edit: an edit
@@ -35,24 +92,10 @@ ir_edit_add_graph (IrEdit *edit, IrGraphKind kind, const char *name)
 void
 ir_edit_remove_graph (IrEdit *edit, IrGraph *graph)
 {
-  g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph);
-  g_autoptr (GPtrArray) values = g_ptr_array_new ();
-  IrValue *const *live;
-  guint n;
-
-  ir_edit_set_graph_outputs (edit, graph, NULL, 0);
-  for (guint i = nodes->len; i > 0; i--)
-    for (guint k = 0; k < ((IrNode *) nodes->pdata[i - 1])->n_inputs; k++)
-      ir_edit_set_input (edit, nodes->pdata[i - 1], k, NULL);
-  for (guint i = nodes->len; i > 0; i--)
-    ir_edit_remove_node (edit, nodes->pdata[i - 1]);
+  cut (edit, graph);
+  remove_nodes (edit, graph);
   ir_edit_set_graph_inputs (edit, graph, NULL, 0);
-  live = ir_graph_values (graph, &n);
-  for (guint i = 0; i < n; i++)
-    g_ptr_array_add (values, live[i]);
-  for (guint i = 0; i < values->len; i++)
-    if (((IrValue *) values->pdata[i])->n_uses == 0)
-      ir_edit_remove_value (edit, values->pdata[i]);
+  remove_values (edit, graph);
   ir_edit_write (edit, IR_RECORD_GRAPH_STATE, graph->id, IR_STATE_REMOVED);
 }
 

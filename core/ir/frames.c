@@ -321,8 +321,9 @@ condition_behind (const IrFrames *frames, const IrNode *node, guint slot, gboole
     return frames->enter_conditions[node->id] != NULL ? frames->enter_conditions[node->id]
                                                       : always (own);
   if (rule == IR_TOKENS_EXIT && frame->condition != NULL)
-    return leaves_with_loop (frames, node) ? frame->condition
-                                           : only (own, first_output (node), TRUE);
+    return leaves_with_loop (frames, node) || is_never (frame->condition)
+               ? frame->condition
+               : only (own, first_output (node), TRUE);
   if (rule != IR_TOKENS_SWITCH || control || node->n_inputs < 2 || node->inputs[1] == NULL)
     return condition;
   return both (own, condition, only (own, root_of (frames, node->inputs[1]), slot != 0),

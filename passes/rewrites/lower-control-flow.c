@@ -29,6 +29,7 @@ typedef struct
 {
   GPtrArray *nodes; /* of IrNode, in order */
   GPtrArray *free;  /* of IrValue: initializers */
+  gboolean draws;   /* random numbers */
 } Members;
 
 typedef struct
@@ -38,6 +39,7 @@ typedef struct
   IrPassNames *names;
   GHashTable *members;     /* IrGraph -> Members */
   GHashTable *conditional; /* set of IrValue: dead where their branch or body is not run */
+  GHashTable *waited_for;  /* set of IrNode: others were made to wait for them here */
   GQueue waiting;          /* of IrNode: constructs to come */
 } Lowering;
 
@@ -78,6 +80,7 @@ note_members (Lowering *l, IrGraph *graph)
 
   members->nodes = ir_graph_nodes (graph);
   members->free = g_ptr_array_new ();
+  members->draws = ir_pass_draws (graph);
   for (guint i = 0; i < n; i++)
     if (values[i]->producer == NULL && !ir_graph_has_input (graph, values[i]))
       g_ptr_array_add (members->free, values[i]);
@@ -194,6 +197,13 @@ add_node (Construct *c,
   return node;
 }
 
+static void
+let_wait (Lowering *l, IrNode *node, IrNode *before)
+{
+  ir_edit_add_control (l->edit, node, before);
+  g_hash_table_add (l->waited_for, before);
+}
+
 /* What reads nothing that is dead with the construct waits for what is. */
 static void
 guard (Construct *c, IrNode *node)
@@ -204,9 +214,9 @@ guard (Construct *c, IrNode *node)
     if (node->inputs[i] != NULL && g_hash_table_contains (c->l->conditional, node->inputs[i]))
       return;
   for (guint i = 0; controls != NULL && i < controls->n; i++)
-    ir_edit_add_control (c->l->edit, node, ir_model_node (c->l->context->model, controls->ids[i]));
+    let_wait (c->l, node, ir_model_node (c->l->context->model, controls->ids[i]));
   if (controls == NULL && c->gate != NULL)
-    ir_edit_add_control (c->l->edit, node, c->gate);
+    let_wait (c->l, node, c->gate);
 }
 
 static IrNode *
@@ -251,7 +261,7 @@ make_gate (Construct *c)
 static void
 drop_unread (Construct *c, IrNode *node)
 {
-  if (node == NULL || ir_node_has_control_uses (node))
+  if (node == NULL || g_hash_table_contains (c->l->waited_for, node))
     return;
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i]->n_uses > 0)
@@ -302,7 +312,7 @@ move_in (Construct *c, const IrGraph *from, IrNode *pivot)
       if (is_constant)
         continue;
       if (!reads_inside (c, node))
-        ir_edit_add_control (l->edit, node, pivot);
+        let_wait (l, node, pivot);
       for (guint k = 0; k < node->n_outputs; k++)
         if (node->outputs[k] != NULL)
           mark (c, node->outputs[k]);
@@ -316,7 +326,7 @@ hold_back (Construct *c, IrValue *value, IrNode *pivot)
   if (g_hash_table_contains (c->inside, value))
     return value;
   IrNode *node = add_node (c, "Identity", NULL, 1, &value, 1, value->type);
-  ir_edit_add_control (c->l->edit, node, pivot);
+  let_wait (c->l, node, pivot);
   mark (c, node->outputs[0]);
   return node->outputs[0];
 }
@@ -448,10 +458,26 @@ lower_branch (Construct *c, IrGraph *branch, IrValue *predicate, guint side)
   return results;
 }
 
+/* One that no other If has, so that raise-control-flow tells them apart. */
+static IrValue *
+own_predicate (Construct *c)
+{
+  IrValue *predicate = c->node->inputs[0];
+
+  if (predicate->n_uses == 1 &&
+      (predicate->producer == NULL || !ir_node_is (predicate->producer, "Identity")))
+    return predicate;
+  IrNode *node = add_node (c, "Identity", NULL, 1, &predicate, 1, predicate->type);
+  guard (c, node);
+  if (node->controls != NULL || g_hash_table_contains (c->l->conditional, predicate))
+    g_hash_table_add (c->l->conditional, node->outputs[0]);
+  return node->outputs[0];
+}
+
 static gboolean
 lower_if_into (Construct *c, IrGraph *then_graph, IrGraph *else_graph)
 {
-  IrValue *predicate = c->node->inputs[0];
+  IrValue *predicate = own_predicate (c);
   g_autoptr (GPtrArray) then_results = lower_branch (c, then_graph, predicate, 1);
   g_autoptr (GPtrArray) else_results = lower_branch (c, else_graph, predicate, 0);
   g_autofree IrValue **merged = g_new0 (IrValue *, c->node->n_outputs + 1);
@@ -486,7 +512,7 @@ why_not_moved (const Lowering *l, const IrGraph *graph)
 {
   if (graph == NULL || members_of (l, graph) == NULL || !are_all_there (graph))
     return "the graph is missing or is not well-formed";
-  return ir_pass_draws (graph) ? "it draws random numbers, which depend on names" : NULL;
+  return members_of (l, graph)->draws ? "it draws random numbers, which depend on names" : NULL;
 }
 
 static void
@@ -731,6 +757,7 @@ run (IrPassContext *context, GError **error)
 
   l.members = g_hash_table_new_full (NULL, NULL, NULL, members_free);
   l.conditional = g_hash_table_new (NULL, NULL);
+  l.waited_for = g_hash_table_new (NULL, NULL);
   find_constructs (&l, graphs);
   l.names = l.waiting.length > 0 ? ir_pass_names_new (context->model) : NULL;
   while (good && l.waiting.length > 0 && !context->stopped)
@@ -742,6 +769,7 @@ run (IrPassContext *context, GError **error)
   g_queue_clear (&l.waiting);
   g_hash_table_unref (l.members);
   g_hash_table_unref (l.conditional);
+  g_hash_table_unref (l.waited_for);
   g_clear_pointer (&l.names, ir_pass_names_free);
   return good;
 }

@@ -405,6 +405,49 @@ try_broken (IrModel *lowered, GHashTable *inputs, GRand *rand, guint *n_ran)
   return NULL;
 }
 
+/* How often each operator is there; Identity and constants, which hold values back, left out */
+static GHashTable *
+count_operators (const IrModel *model)
+{
+  GHashTable *counts = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      if (node == NULL || ir_node_is (node, "Identity") || node->n_inputs == 0)
+        continue;
+      const IrOp *op = node->op;
+      g_hash_table_insert (
+          counts, (gpointer) op,
+          GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (counts, op)) + 1));
+    }
+  return counts;
+}
+
+/* Back to If and Loop, from the primitives alone: the same values, by no other operators. Outputs that
+ * nobody reads are not lowered, so what they alone need does not come back. */
+static char *
+try_raised (const IrModel *lowered, IrModel *model, IrRun *run, GHashTable *inputs)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) raised = ir_model_clone ((IrModel *) lowered);
+  g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find ("raise-control-flow"));
+  GHashTableIter iter;
+  gpointer op, n;
+
+  ir_pipeline_run (raised, pipeline, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  if (ir_graph_has_tokens (raised->main) || ir_model_opset (raised, "irscope.flow") != 0)
+    return g_strdup ("raised: primitives are left");
+  g_autoptr (GHashTable) before = count_operators (model), after = count_operators (raised);
+  g_hash_table_iter_init (&iter, after);
+  while (g_hash_table_iter_next (&iter, &op, &n))
+    if (GPOINTER_TO_UINT (g_hash_table_lookup (before, op)) < GPOINTER_TO_UINT (n))
+      return g_strdup_printf ("raised: %u times %s, more than before", GPOINTER_TO_UINT (n),
+                              ((const IrOp *) op)->name);
+  return try_way (raised, model, run, inputs, "raised");
+}
+
 static char *
 try_program (const char *text, guint64 seed, guint n_constructs, guint n_broken, guint *n_ran)
 {
@@ -448,6 +491,8 @@ try_program (const char *text, guint64 seed, guint n_constructs, guint n_broken,
   found = try_way (lowered, model, run, inputs, "lowered, 10 in flight");
   if (found == NULL)
     found = try_way (read, model, run, read_inputs, "lowered, written and read");
+  if (found == NULL)
+    found = try_raised (read, model, run, read_inputs);
   set_parallel (read, 1);
   if (found == NULL)
     found = try_way (read, model, run, read_inputs, "lowered, 1 in flight");

@@ -34,7 +34,7 @@ static const struct
   { "an If in a Loop",
     "(float[n,4] x, int64 m, bool c) => (float[n,4] y) { y = Loop (m, c, x) " BODY
     "t = If (go) <then_branch = p () => (u) { u = Neg (s) }, else_branch = e () => (v) { v = Exp (s) }> }> }",
-    23, 2, NULL },
+    /* and a predicate of its own: the condition is read twice */ 24, 2, NULL },
   { "what a Loop stacks stays",
     "(float[n,4] x, int64 m, bool c) => (float[m,n,4] y) { l, y = Loop (m, c, x) "
     "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t, float[n,4] r) { more = Identity (go) "
@@ -97,7 +97,7 @@ test_proved (void)
       "(float[n,4] x, bool c) => (float[n,4] y) { z = If (c) <then_branch = t () => (u) { u = Neg (x) }, "
       "else_branch = e () => (v) { v = Exp (x) }> y = If (c) <then_branch = t2 () => (u2) { u2 = Exp (z) }, "
       "else_branch = e2 () => (v2) { v2 = Abs (z) }> }",
-      PASS, 8, NULL, &original);
+      PASS, 10, NULL, &original);
   guint n = ir_history_n_steps (model);
   IrEdit *edit = ir_edit_new (model);
   IrNode *merge = ir_graph_output (model->main, 0)->producer;

@@ -3,6 +3,7 @@
  * and once more with all values kept. */
 #include "config.h"
 
+#include "passes/pipeline/pipeline.h"
 #include "core/io/io.h"
 #include "core/ir/frames.h"
 #include "tests/exec/graphs.h"
@@ -251,6 +252,22 @@ check_outputs (const Case *c, const IrModel *model, const IrRun *run)
     }
 }
 
+/* As far as it has a form of If and Loop it gives the same in that. */
+static void
+check_raised (const Case *c, IrModel *model, GHashTable *inputs)
+{
+  static const char *const passes[] = { "raise-control-flow", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (passes, &error);
+  IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+
+  g_assert_true (ir_pipeline_run (model, pipeline, NULL, NULL, NULL, &error));
+  g_assert_no_error (error);
+  g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  check_outputs (c, model, run);
+}
+
 static void
 test_case (gconstpointer data)
 {
@@ -282,6 +299,8 @@ test_case (gconstpointer data)
         if (strstr (error->message, parts[k]) == NULL)
           g_error ("%s: \"%s\" is not in \"%s\"", c->title, parts[k], error->message);
     }
+  if (c->types != NULL)
+    check_raised (c, model, inputs);
 }
 
 /* Memory does not grow with iterations, however many may be in flight. */

@@ -1,0 +1,231 @@
+/* Data flow as control flow again: what lower-control-flow does, backwards, and the graphs that others
+ * write with Switch and Merge.
+ *
+ *     Merge (g (Switch (x, c) : 0), f (Switch (x, c) : 1))      If (c) { f } else { g }
+ *     Enter -> Merge -> Switch -> f -> NextIteration -> Merge   Loop (M, c, v) { f }
+ *
+ * Inner constructs come before those around them, and the Ifs of a frame before its Loop. What has no
+ * such form stays, with what it stands on; only the primitives are read, no names and no metadata.
+ *
+ * Source: Yu et al., Dynamic control flow in large-scale machine learning, EuroSys 2018. */
+#include "config.h"
+
+#include "core/ir/problem.h"
+#include "passes/rewrites/raise-private.h"
+#include "passes/rule/rule.h"
+#include "passes/rule/step.h"
+
+/* One construct to come. */
+typedef struct
+{
+  IrRaiseChoice *choice; /* (nullable): else the loop of the frame */
+  guint frame, frame_depth, place;
+} Item;
+
+/* -- what is there -- */
+
+static gboolean
+is_loop_switch (const IrNode *node)
+{
+  const IrNode *condition = node->inputs[1] != NULL ? node->inputs[1]->producer : NULL;
+
+  return condition != NULL && ir_node_tokens (condition) == IR_TOKENS_LOOP_COND;
+}
+
+static void
+note_waiting (IrRaise *raise, IrNode *node)
+{
+  for (guint i = 0; node->controls != NULL && i < node->controls->n; i++)
+    {
+      IrNode *before = ir_model_node (raise->graph->model, node->controls->ids[i]);
+      GPtrArray *waiting = g_hash_table_lookup (raise->waiting, before);
+      if (waiting == NULL)
+        g_hash_table_insert (raise->waiting, before, waiting = g_ptr_array_new ());
+      g_ptr_array_add (waiting, node);
+    }
+}
+
+static void
+choice_free (gpointer data)
+{
+  IrRaiseChoice *choice = data;
+
+  g_ptr_array_unref (choice->switches);
+  g_free (choice);
+}
+
+static void
+note_switch (IrRaise *raise, IrNode *node, GHashTable *choices, GArray *items)
+{
+  IrRaiseChoice *choice = g_hash_table_lookup (choices, node->inputs[1]);
+  const IrCondition *condition = raise->frames->conditions[node->id];
+
+  if (choice == NULL)
+    {
+      choice = g_new0 (IrRaiseChoice, 1);
+      choice->frame = raise->frames->frame_of[node->id];
+      choice->depth = condition != NULL ? condition->n : 0;
+      choice->switches = g_ptr_array_new ();
+      g_hash_table_insert (choices, node->inputs[1], choice);
+      const Item item = { .choice = choice,
+                          .frame = choice->frame,
+                          .frame_depth = ir_frames_of (raise->frames, node)->depth,
+                          .place = items->len };
+      g_array_append_val (items, item);
+    }
+  g_ptr_array_add (choice->switches, node);
+}
+
+/* Inner frames first, in a frame its choices, the last ones first: a Switch inside of another's side comes
+ * behind that in the order. Then its loop. */
+static int
+compare_items (gconstpointer a, gconstpointer b)
+{
+  const Item *x = a, *y = b;
+
+  if (x->frame_depth != y->frame_depth)
+    return x->frame_depth > y->frame_depth ? -1 : 1;
+  if ((x->choice == NULL) != (y->choice == NULL))
+    return x->choice == NULL ? 1 : -1;
+  return x->place > y->place ? -1 : x->place < y->place;
+}
+
+static GArray *
+find_items (IrRaise *raise, GHashTable *choices)
+{
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (raise->graph);
+  GArray *items = g_array_new (FALSE, TRUE, sizeof (Item));
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      IrNode *node = nodes->pdata[i];
+      note_waiting (raise, node);
+      if (ir_node_tokens (node) == IR_TOKENS_SWITCH && node->n_inputs == 2 &&
+          node->n_outputs == 2 && node->inputs[0] != NULL && node->inputs[1] != NULL &&
+          !is_loop_switch (node))
+        note_switch (raise, node, choices, items);
+    }
+  for (guint i = 1; i < raise->frames->frames->len; i++)
+    {
+      const IrFrame *frame = &g_array_index (raise->frames->frames, IrFrame, i);
+      const Item item = { .frame = i, .frame_depth = frame->depth, .place = items->len };
+      g_array_append_val (items, item);
+    }
+  g_array_sort (items, compare_items);
+  return items;
+}
+
+/* -- the pass -- */
+
+static void
+raise_item (IrRaise *raise, const Item *item)
+{
+  const IrFrame *frame = &g_array_index (raise->frames->frames, IrFrame, item->frame);
+  g_autofree char *why = item->choice != NULL ? ir_raise_choice (raise, item->choice)
+                                              : ir_raise_loop (raise, item->frame);
+
+  if (why == NULL)
+    return;
+  if (item->choice != NULL)
+    ir_edit_refuse (raise->edit, IR_RAISE_IF, ((IrNode *) item->choice->switches->pdata[0])->id,
+                    why);
+  else
+    ir_edit_refuse (raise->edit, IR_RAISE_LOOP, frame->loop_cond, why);
+}
+
+/* Frames that are broken have no form. */
+static gboolean
+is_sound (IrRaise *raise)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+
+  ir_graph_report_frames (raise->graph, problems);
+  for (guint i = 0; i < problems->len; i++)
+    {
+      const IrProblem *problem = problems->pdata[i];
+      if (problem->severity != IR_SEVERITY_ERROR)
+        continue;
+      ir_edit_refuse (raise->edit, IR_RAISE_LOOP, problem->node, problem->message);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+raise_graph (IrPassContext *context, IrGraph *graph, guint *n_left, GError **error)
+{
+  IrRaise raise = { .context = context, .edit = context->edit, .graph = graph, .n_left = n_left };
+  g_autoptr (GHashTable) choices = g_hash_table_new_full (NULL, NULL, NULL, choice_free);
+  gboolean good = TRUE;
+
+  if (!is_sound (&raise))
+    return TRUE;
+  raise.frames = ir_frames_new (graph);
+  raise.waiting = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+  g_autoptr (GArray) items = find_items (&raise, choices);
+  for (guint i = 0; i < items->len && good && !context->stopped; i++)
+    {
+      good = !ir_pass_cancelled (context, error);
+      if (good)
+        raise_item (&raise, &g_array_index (items, Item, i));
+    }
+  g_hash_table_unref (raise.waiting);
+  ir_frames_free (raise.frames);
+  return good;
+}
+
+static guint
+count_primitives (const IrModel *model)
+{
+  guint n = 0;
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = model->nodes->pdata[i];
+      n += node->state == IR_STATE_LIVE && ir_node_tokens (node) != IR_TOKENS_STRICT;
+    }
+  return n;
+}
+
+static gboolean
+run (IrPassContext *context, GError **error)
+{
+  const GPtrArray *graphs = context->model->graphs;
+  const guint n = graphs->len; /* those that it makes have no tokens */
+  guint n_left = count_primitives (context->model);
+  gboolean good = TRUE;
+
+  for (guint i = 1; i < n && good && !context->stopped; i++)
+    {
+      IrGraph *graph = graphs->pdata[i];
+      if (graph->state == IR_STATE_LIVE && ir_graph_has_tokens (graph) &&
+          !ir_graph_is_cyclic (graph))
+        good = raise_graph (context, graph, &n_left, error);
+    }
+  return good;
+}
+
+static const IrRule rules[] = {
+  { IR_RAISE_IF, "Switches of one predicate and the Merges of their two sides", "an If",
+    IR_CLASS_EXACT,
+    "What runs on one side alone becomes a branch, which reads what the Switches read." },
+  { IR_RAISE_LOOP, "a frame: Enters, Merges, LoopCond, Switches, NextIterations, Exits", "a Loop",
+    IR_CLASS_EXACT,
+    "What goes round is carried; a number that counts from 0 and its limit become those of the Loop. Any "
+    "other condition is computed before the Loop, and at the end of its body." },
+  { NULL },
+};
+
+const IrPass ir_pass_raise_control_flow = {
+  .name = "raise-control-flow",
+  .title = "Raise tokens to control flow",
+  .doc =
+      "Switch, Merge, Enter, Exit, NextIteration and LoopCond become If and Loop again, inner ones first, a "
+      "step for each. What has no such form stays, with the reason.",
+  .source = "Yu et al. 2018; TensorFlow functionalize_cond, functionalize_while",
+  .step_class = IR_CLASS_EXACT,
+  .before_after = "x, c -> Switch -> f, g -> Merge -> y\nx, c -> If { f } else { g } -> y",
+  .run = run,
+  .documented_rules = rules,
+  .once = TRUE,
+};

@@ -26,6 +26,7 @@ static const struct
   { "win.save-as", { "<Control><Shift>s" } },
   { "win.export('onnx')", { "<Control>e" } },
   { "win.optimize", { "F5" } },
+  { "win.passes", { "<Shift>F5" } },
   { "win.run", { "<Control>r" } },
   { "win.drive('step')", { "F7" } },
   { "win.drive('over')", { "<Shift>F7" } },

@@ -20,6 +20,7 @@ static const IrCommand commands[] = {
   { "Undo", "win.undo" },
   { "Redo", "win.redo" },
   { "Optimize: Run the Pipeline", "win.optimize" },
+  { "Choose Passes to Run…", "win.passes" },
   { "Run the Graph", "win.run" },
   { "Run: Step to the Next Node", "win.drive('step')" },
   { "Run: Step Over Bodies", "win.drive('over')" },

@@ -77,7 +77,8 @@ ir_pipelines_tip (GtkDropDown *widget)
                           selected < g_strv_length (docs) ? docs[selected] : "");
 }
 
-/* Puts the pipelines that come with irscope into @widget. (transfer full) */
+/* Puts the pipelines that come with irscope into @widget, and last the passes that are chosen one by one.
+ * (transfer full): names of the others */
 GStrv
 ir_pipelines_fill (GtkDropDown *widget)
 {
@@ -94,6 +95,8 @@ ir_pipelines_fill (GtkDropDown *widget)
                                                                                   : names[i]);
       g_strv_builder_add (docs, pipeline != NULL && pipeline->doc != NULL ? pipeline->doc : "");
     }
+  gtk_string_list_append (titles, "Chosen passes…");
+  g_strv_builder_add (docs, "Single passes, or a list of them in an order of your own.");
   g_object_set_data_full (G_OBJECT (widget), "docs", g_strv_builder_end (docs),
                           (GDestroyNotify) g_strfreev);
   g_signal_connect (factory, "setup", G_CALLBACK (setup_row), widget);

@@ -4,6 +4,7 @@
 #include "app/gui/palette.h"
 #include "app/gui/bisect.h"
 #include "app/gui/inputs.h"
+#include "app/gui/passes.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
 #include "app/gui/window-private.h"
@@ -31,6 +32,14 @@ static void
 activate_optimize (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   ir_session_run_pipeline (IR_WINDOW (user_data)->session, NULL);
+}
+
+static void
+activate_passes (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  ir_passes_dialog_present (GTK_WINDOW (self), self->session);
 }
 
 /* The first time, sizes that would be chosen by default are shown before. */
@@ -331,6 +340,7 @@ static const IrWindowAction actions[] = {
   { { "undo", activate_undo }, NEEDS_UNDO | NEEDS_IDLE },
   { { "redo", activate_redo }, NEEDS_REDO | NEEDS_IDLE },
   { { "optimize", activate_optimize }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "passes", activate_passes }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "drive", activate_drive, "s" }, NEEDS_GRAPH },
   { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },

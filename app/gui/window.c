@@ -168,7 +168,7 @@ update_page (IrWindow *self)
 static void
 update_pipelines (IrWindow *self)
 {
-  guint selected = GTK_INVALID_LIST_POSITION;
+  guint selected = g_strv_length (self->pipeline_names); /* IR_SESSION_PASSES */
 
   for (guint i = 0; self->pipeline_names[i] != NULL; i++)
     if (g_strcmp0 (self->pipeline_names[i], ir_session_get_pipeline (self->session)) == 0)
@@ -348,8 +348,15 @@ on_pipeline_selected (IrWindow *self)
 {
   const guint selected = gtk_drop_down_get_selected (self->pipelines);
 
-  if (!self->updating && selected < g_strv_length (self->pipeline_names))
+  if (self->updating)
+    return;
+  if (selected < g_strv_length (self->pipeline_names))
     ir_session_set_pipeline (self->session, self->pipeline_names[selected]);
+  else
+    {
+      update_pipelines (self); /* until some are */
+      gtk_widget_activate_action (GTK_WIDGET (self), "win.passes", NULL);
+    }
 }
 
 /* @paths: the one before, and the one to open */

@@ -15,6 +15,8 @@
 #include "views/nodes/node-list.h"
 #include "views/session/file.h"
 #include "views/session/selection.h"
+#include "views/session/timeline.h"
+#include "views/session/undo.h"
 #include "views/view.h"
 
 static char *
@@ -272,6 +274,81 @@ test_help (void)
     }
 }
 
+/* -- passes one by one -- */
+
+static void
+press (GtkWidget *sheet, const char *label)
+{
+  GtkWidget *button = gtk_widget_get_ancestor (find_label (sheet, label), GTK_TYPE_BUTTON);
+
+  g_signal_emit_by_name (button, "clicked");
+  settle (50);
+}
+
+static GtkWidget *
+open_passes (IrWindow *window)
+{
+  g_action_group_activate_action (G_ACTION_GROUP (window), "passes", NULL);
+  settle (200);
+  g_assert_nonnull (dialog_over (window));
+  return dialog_over (window);
+}
+
+/* Those that are chosen run, alone and in their order, and are there again; a wrong option is said. */
+static void
+test_passes (void)
+{
+  g_autofree char *path = example ("digits.onnx");
+  static const char *const wrong[] = { "fold-constants.limit=lots", NULL };
+  IrWindow *window = ir_window_new (NULL);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *sheet, *search;
+  GtkDropDown *pipelines;
+  guint n_default;
+
+  ir_session_open (session, path);
+  gtk_window_present (GTK_WINDOW (window));
+  wait_for ("the model", is_open_and_idle, session);
+  pipelines = GTK_DROP_DOWN (find_widget (GTK_WIDGET (window), GTK_TYPE_DROP_DOWN));
+  sheet = open_passes (window);
+  press (sheet, "Those of Default");
+  g_assert_true (is_shown (sheet, "2. "));
+  gtk_window_destroy (GTK_WINDOW (sheet));
+  settle (50);
+  g_assert_cmpuint (gtk_drop_down_get_selected (pipelines), ==, 0);
+  sheet = open_passes (window);
+  search = gtk_widget_get_ancestor (gtk_window_get_focus (GTK_WINDOW (sheet)),
+                                    GTK_TYPE_SEARCH_ENTRY);
+  gtk_editable_set_text (GTK_EDITABLE (search), "conv-bn");
+  g_signal_emit_by_name (search, "activate");
+  press (sheet, "Run");
+  wait_for ("the pass", is_open_and_idle, session);
+  g_assert_cmpuint (ir_session_get_n_steps (session), >, 0);
+  for (guint i = 1; i <= ir_session_get_n_steps (session); i++)
+    g_assert_cmpstr (ir_history_pass_of (ir_session_get_history (session), i), ==, "fold-conv-bn");
+  g_assert_cmpstr (ir_session_get_undo (session), ==, "Run Pass fold-conv-bn");
+  g_assert_cmpuint (gtk_drop_down_get_selected (pipelines), ==,
+                    g_list_model_get_n_items (gtk_drop_down_get_model (pipelines)) - 1);
+  sheet = open_passes (window);
+  g_assert_true (is_shown (sheet, "1. Fold BatchNormalization"));
+  gtk_window_destroy (GTK_WINDOW (sheet));
+  g_assert_false (ir_session_set_passes (session, (const char *const[]){ "fold-constants", NULL },
+                                         wrong, NULL));
+  g_assert_cmpstr (ir_session_get_passes (session)[0], ==, "fold-conv-bn");
+  /* unsafe rewrites are said to be left out, and come when they are asked for */
+  ir_session_run_pipeline (session, "fast-math");
+  wait_for ("the pipeline", is_open_and_idle, session);
+  n_default = ir_session_get_n_steps (session);
+  g_assert_true (is_shown (window, "unsafe rewrites left out"));
+  ir_session_set_unsafe (session, TRUE);
+  ir_session_run_pipeline (session, NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  g_assert_false (is_shown (window, "unsafe rewrites left out"));
+  g_assert_cmpuint (ir_session_get_n_steps (session), >=, n_default);
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
 /* -- steps that were not checked -- */
 
 static gboolean
@@ -524,6 +601,7 @@ main (int argc, char **argv)
   g_test_add_func ("/manners/a command is done by its name", test_palette);
   g_test_add_func ("/manners/what cannot be done says why", test_reasons);
   g_test_add_func ("/manners/a pipeline says what it does", test_pipelines);
+  g_test_add_func ("/manners/passes are chosen one by one", test_passes);
   g_test_add_func ("/manners/each view says how to read it", test_help);
   g_test_add_func ("/manners/steps that were not checked can be", test_unchecked);
   g_test_add_func ("/manners/all nodes are in a table", test_nodes);

@@ -13,22 +13,29 @@
 #include "views/session/selection-private.h"
 #include "views/session/undo-private.h"
 
+#include <string.h>
+
 typedef struct
 {
   char *name;
-  gboolean prove;
+  GStrv passes, values; /* (nullable) what IR_SESSION_PASSES stands for, and its options */
+  gboolean prove, unsafe;
 } Settings;
 
 static void
 init (gpointer state)
 {
-  *(Settings *) state = (Settings){ g_strdup ("default"), TRUE };
+  *(Settings *) state = (Settings){ .name = g_strdup ("default"), .prove = TRUE };
 }
 
 static void
 clear (gpointer state)
 {
-  g_free (((Settings *) state)->name);
+  Settings *settings = state;
+
+  g_free (settings->name);
+  g_strfreev (settings->passes);
+  g_strfreev (settings->values);
 }
 
 IR_SESSION_NOUN (Settings, init, clear)
@@ -45,10 +52,87 @@ ir_session_get_prove (IrSession *self)
   return own (self)->prove;
 }
 
+gboolean
+ir_session_get_unsafe (IrSession *self)
+{
+  return own (self)->unsafe;
+}
+
+/* Rewrites that hold for real numbers only apply, too: of any pipeline. */
+void
+ir_session_set_unsafe (IrSession *self, gboolean unsafe)
+{
+  if (own (self)->unsafe == unsafe)
+    return;
+  own (self)->unsafe = unsafe;
+  ir_session_changed (self, IR_CHANGED_PIPELINE);
+}
+
+/* -- passes that are chosen one by one -- */
+
+/* As --pass and --set of irscope optimize: (transfer full) */
+static IrPipeline *
+pipeline_of (const char *const *passes, const char *const *values, GError **error)
+{
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (passes, error);
+
+  for (guint i = 0; pipeline != NULL && values != NULL && values[i] != NULL; i++)
+    if (!ir_pipeline_set (pipeline, values[i], error))
+      return NULL;
+  return g_steal_pointer (&pipeline);
+}
+
+const char *const *
+ir_session_get_passes (IrSession *self)
+{
+  return (const char *const *) own (self)->passes;
+}
+
+const char *const *
+ir_session_get_pass_values (IrSession *self)
+{
+  return (const char *const *) own (self)->values;
+}
+
+/**
+ * ir_session_set_passes:
+ * @passes: names of passes, in the order in which they run; at least one
+ * @values: (nullable): what of their options is set, "fold-constants.limit=1M"
+ * @error: return location for an error
+ *
+ * Makes a list of passes the pipeline, under the name %IR_SESSION_PASSES. Fails as
+ * ir_pipeline_new_from_names() and ir_pipeline_set(), and changes nothing then.
+ *
+ * Returns: %TRUE if it is the pipeline now
+ */
+gboolean
+ir_session_set_passes (IrSession *self,
+                       const char *const *passes,
+                       const char *const *values,
+                       GError **error)
+{
+  Settings *settings = own (self);
+  g_autoptr (IrPipeline) pipeline = pipeline_of (passes, values, error);
+  g_auto (GStrv) old_passes = NULL, old_values = NULL;
+
+  if (pipeline == NULL)
+    return FALSE;
+  old_passes = g_steal_pointer (&settings->passes);
+  old_values = g_steal_pointer (&settings->values);
+  settings->passes = g_strdupv ((char **) passes);
+  settings->values = g_strdupv ((char **) values);
+  g_free (settings->name);
+  settings->name = g_strdup (IR_SESSION_PASSES);
+  ir_session_changed (self, IR_CHANGED_PIPELINE);
+  return TRUE;
+}
+
 void
 ir_session_set_pipeline (IrSession *self, const char *name)
 {
   if (name == NULL || g_strcmp0 (own (self)->name, name) == 0)
+    return;
+  if (strcmp (name, IR_SESSION_PASSES) == 0 && own (self)->passes == NULL)
     return;
   g_free (own (self)->name);
   own (self)->name = g_strdup (name);
@@ -70,6 +154,8 @@ typedef struct
 {
   IrRequest base;
   char *pipeline;
+  GStrv passes, values; /* (nullable) in place of one that has a name */
+  IrClass max_class;
   IrPictureSettings *settings;
   IrCompare compare;
   gboolean prove;
@@ -88,6 +174,8 @@ clear_request (gpointer data)
   g_clear_pointer (&request->original, ir_timeline_unref);
   g_clear_pointer (&request->other, ir_model_unref);
   g_clear_pointer (&request->skips, g_strfreev);
+  g_clear_pointer (&request->passes, g_strfreev);
+  g_clear_pointer (&request->values, g_strfreev);
   g_free (request->pipeline);
 }
 
@@ -154,12 +242,23 @@ judge_result (const PipelineRequest *request, IrModel *model, char **why, GCance
   return report;
 }
 
+/* What is said where the class keeps a pass from all that it could do. */
+static const char *
+left_out (const IrPipeline *pipeline, IrClass max_class)
+{
+  for (guint i = 0; i < pipeline->passes->len; i++)
+    if (((const IrPass *) pipeline->passes->pdata[i])->step_class > max_class)
+      return " · unsafe rewrites left out: Choose Passes (Shift+F5) allows them";
+  return "";
+}
+
 static char *
 pipeline_message (IrTimeline *timeline,
                   guint base,
                   const IrModel *model,
                   const char *proof,
-                  const char *execution)
+                  const char *execution,
+                  const char *left_out)
 {
   const guint n_steps = ir_history_n_steps (model) - base;
   g_autofree char *steps = ir_count_text (n_steps),
@@ -168,11 +267,13 @@ pipeline_message (IrTimeline *timeline,
                   *after = ir_count_text (ir_model_n_counted_nodes (model));
 
   if (n_steps == 0)
-    return g_strdup ("Nothing to rewrite: no rule of the pipeline applies to this graph");
-  return g_strdup_printf ("%s %s: %s nodes became %s%s%s%s%s", steps,
-                          n_steps == 1 ? "step" : "steps", before, after,
-                          proof != NULL ? " · " : "", proof != NULL ? proof : "",
-                          execution != NULL ? " · " : "", execution != NULL ? execution : "");
+    return g_strdup_printf (
+        "Nothing to rewrite: no rule applies. Select a node: Why Not says what was missing%s",
+        left_out);
+  return g_strdup_printf (
+      "%s %s: %s nodes became %s%s%s%s%s%s", steps, n_steps == 1 ? "step" : "steps", before, after,
+      proof != NULL ? " · " : "", proof != NULL ? proof : "", execution != NULL ? " · " : "",
+      execution != NULL ? execution : "", left_out);
 }
 
 /* What if: both results beside each other, in a thread of the job. */
@@ -196,17 +297,26 @@ compare_results (const PipelineRequest *request,
                                        !ir_history_is_large (with), cancellable);
 }
 
+static IrPipeline *
+requested_pipeline (const PipelineRequest *request, GError **error)
+{
+  if (request->passes == NULL)
+    return ir_pipeline_load (request->pipeline, error);
+  return pipeline_of ((const char *const *) request->passes, (const char *const *) request->values,
+                      error);
+}
+
 static gpointer
 run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   PipelineRequest *request = data;
   IrTimeline *timeline = request->base.timeline;
   const guint base = ir_timeline_last_edit (timeline);
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_load (request->pipeline, error);
+  g_autoptr (IrPipeline) pipeline = requested_pipeline (request, error);
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrExecutionReport) execution = NULL;
   g_autofree char *proof = NULL, *executed = NULL;
-  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
+  IrPipelineOptions options = { .max_class = request->max_class,
                                 .backend = ir_backend_find ("cpu"),
                                 .record_refusals = TRUE, /* for why not; takes little time */
                                 .progress = on_pass_progress,
@@ -231,7 +341,8 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
       ir_model_ref (model), request->other,
       ir_compare_step (request->compare, model, ir_history_n_steps (model), 0),
       ir_history_n_steps (model), request->base.frame, request->settings, cancellable);
-  successor->message = pipeline_message (timeline, base, model, proof, executed);
+  successor->message = pipeline_message (timeline, base, model, proof, executed,
+                                         left_out (pipeline, request->max_class));
   successor->execution = g_steal_pointer (&execution);
   if (request->original != NULL)
     {
@@ -247,7 +358,10 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
 static void
 record_run (IrSession *self, const PipelineRequest *request)
 {
-  g_autofree char *title = g_strdup_printf ("Run Pipeline %s", request->pipeline);
+  const guint n = request->passes != NULL ? g_strv_length (request->passes) : 0;
+  g_autofree char *title = n == 0   ? g_strdup_printf ("Run Pipeline %s", request->pipeline)
+                           : n == 1 ? g_strdup_printf ("Run Pass %s", request->passes[0])
+                                    : g_strdup_printf ("Run %u Passes", n);
 
   ir_session_record_act (self, &request->base, title,
                          ir_timeline_last_edit (request->base.timeline), FALSE);
@@ -307,6 +421,12 @@ run_without (IrSession *self, GStrv skips)
       self, ir_session_get_run (self, IR_SIDE_AFTER),
       ir_session_found_at (self, ir_timeline_last_edit (request->base.timeline)));
   request->pipeline = g_strdup (own (self)->name);
+  if (strcmp (request->pipeline, IR_SESSION_PASSES) == 0)
+    {
+      request->passes = g_strdupv (own (self)->passes);
+      request->values = g_strdupv (own (self)->values);
+    }
+  request->max_class = own (self)->unsafe ? IR_CLASS_UNSAFE : IR_CLASS_ROUNDING;
   request->compare = ir_session_get_compare (self);
   request->other = ir_session_other_model (self);
   request->prove = own (self)->prove;
@@ -319,7 +439,8 @@ run_without (IrSession *self, GStrv skips)
 
 /**
  * ir_session_run_pipeline:
- * @name: (nullable): a pipeline of ir_pipeline_names(); %NULL is the one that is set
+ * @name: (nullable): a pipeline of ir_pipeline_names(), or %IR_SESSION_PASSES if there are some; %NULL
+ *   is the one that is set
  *
  * Runs the pipeline on the graph as the user edited it last, in place of the steps that an earlier run
  * made behind that, gives verdicts to the steps if wanted, and goes to the last one. Every edit stays.

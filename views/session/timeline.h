@@ -29,6 +29,15 @@ void ir_session_pass_by (IrSession *self, int n_passes); /* to ends of pass runs
 void ir_session_run_pipeline (IrSession *self, const char *name); /* (nullable): the current one */
 const char *ir_session_get_pipeline (IrSession *self);
 void ir_session_set_pipeline (IrSession *self, const char *name);
+#define IR_SESSION_PASSES "passes" /* the pipeline whose passes were chosen one by one */
+const char *const *ir_session_get_passes (IrSession *self); /* (nullable): none were */
+const char *const *ir_session_get_pass_values (IrSession *self);
+gboolean ir_session_set_passes (IrSession *self,
+                                const char *const *passes,
+                                const char *const *values,
+                                GError **error);
+gboolean ir_session_get_unsafe (IrSession *self);
+void ir_session_set_unsafe (IrSession *self, gboolean unsafe);
 gboolean ir_session_get_prove (IrSession *self);
 void ir_session_set_prove (IrSession *self, gboolean prove); /* verdicts on steps */
 /* Gives one step its verdict, also where all were not proved. */

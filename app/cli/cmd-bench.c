@@ -437,6 +437,7 @@ run (Cli *cli)
 const CliCommand cli_command_bench = {
   .name = "bench",
   .arguments = "FILE..",
+  .takes_model = TRUE,
   .summary = "Measure how long opening, preparing and running take, and how much memory",
   .doc =
       "Inputs that are not given are random. Every time comes with the smallest, the largest and the\n"

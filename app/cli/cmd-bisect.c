@@ -353,6 +353,7 @@ run (Cli *cli)
 const CliCommand cli_command_bisect = {
   .name = "bisect",
   .arguments = "FILE[@N]",
+  .takes_model = TRUE,
   .summary = "The step that makes a predicate fail, found by halving",
   .doc =
       "EXPR compares measures of the graph after a step with numbers, joined by and, or, not and\n"

@@ -80,6 +80,7 @@ run (Cli *cli)
 const CliCommand cli_command_check = {
   .name = "check",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "Verify a graph: links, names, cycles, operators, types, shapes",
   .doc = "All findings are reported. Exit status 1 if there are errors.",
   .min_args = 1,

@@ -76,6 +76,7 @@ run (Cli *cli)
 const CliCommand cli_command_convert = {
   .name = "convert",
   .arguments = "IN[@N] [OUT]",
+  .takes_model = TRUE,
   .summary = "Write a graph in another format: ONNX, ONNX text, JSON, DOT; or of a newer opset",
   .doc =
       "OUT is replaced only when all of it has been written. ONNX text has initializers of more than\n"

@@ -336,6 +336,7 @@ run (Cli *cli)
 const CliCommand cli_command_diff = {
   .name = "diff",
   .arguments = "A[@N] B[@M]",
+  .takes_model = TRUE,
   .summary = "What differs between two files, or between two steps of one file",
   .doc =
       "What is the same change in four places or more is named once, and what differs in names alone\n"

@@ -197,6 +197,7 @@ run (Cli *cli)
 const CliCommand cli_command_edit = {
   .name = "edit",
   .arguments = "[FILE[@N]] --do 'ACT WORD..' [-o OUT]",
+  .takes_model = TRUE,
   .summary = "Edit a graph by hand: acts, each one a step",
   .doc =
       "Without FILE an empty graph is edited. A NODE is a name, #N for its id, or the name of what it\n"

@@ -100,6 +100,7 @@ run (Cli *cli)
 const CliCommand cli_command_extract = {
   .name = "extract",
   .arguments = "FILE[@N] [--from VALUE,..] [--to VALUE,..] -o OUT",
+  .takes_model = TRUE,
   .summary = "Make the nodes between chosen values a model of their own",
   .doc =
       "The part has the constants and functions that its nodes need; inputs of the model that they\n"

@@ -216,6 +216,7 @@ run (Cli *cli)
 const CliCommand cli_command_find_nodes = {
   .name = "find",
   .arguments = "FILE[@N] [QUERY]",
+  .takes_model = TRUE,
   .summary = "Nodes by what they are: operator, name, shape, type, attribute, cost, reach",
   .doc = "Terms of QUERY hold together:\n"
          "  conv relu             words of operators, names, scopes, element types\n"

@@ -524,6 +524,7 @@ run (Cli *cli)
 const CliCommand cli_command_grad = {
   .name = "grad",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary =
       "Derive a value by parameters, inputs or other values: the backward graph and what it gives",
   .doc =

@@ -159,6 +159,7 @@ run (Cli *cli)
 const CliCommand cli_command_gradcheck = {
   .name = "gradcheck",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "Compare derivatives with differences of the function itself, in double",
   .doc =
       "What has few elements is moved along each; what has many along three random directions, and along\n"

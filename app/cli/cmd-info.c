@@ -232,6 +232,7 @@ run (Cli *cli)
 const CliCommand cli_command_info = {
   .name = "info",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "What is in a graph file: inputs, outputs, operators, parameters, FLOPs, problems",
   .doc = "Unknown sizes count as 1 in FLOPs and bytes; --dim or --shape give them.",
   .min_args = 1,

@@ -375,6 +375,7 @@ run (Cli *cli)
 const CliCommand cli_command_kernels = {
   .name = "kernels",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "Measure every kernel that could run each node, beside the one that is taken",
   .doc =
       "The graph runs as it is, and with each kernel asked for wherever it fits, in turn. A node\n"

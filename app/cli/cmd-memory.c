@@ -504,6 +504,7 @@ run (Cli *cli)
 const CliCommand cli_command_memory = {
   .name = "memory",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "Where each value lies in memory and when, beside the lower bound",
   .doc = "Graph inputs, graph outputs and constants lie outside the arena and are not listed.\n"
          "A FILE that ends in .csv is a list of buffers with the columns id, lower, upper and\n"

@@ -327,6 +327,7 @@ run (Cli *cli)
 const CliCommand cli_command_optimize = {
   .name = "optimize",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "Run optimization passes, prove each rewrite, write the optimized model",
   .doc =
       "With --prove the exit status is 1 if some step is broken, or a node of the result is beyond its\n"

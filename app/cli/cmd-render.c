@@ -11,6 +11,7 @@
 #include "core/diff/diff.h"
 #include "core/layout/charts.h"
 #include "core/look/kept.h"
+#include "passes/session/session-file.h"
 #include "core/look/legend.h"
 #include "core/look/look.h"
 #include "core/query/query.h"
@@ -601,6 +602,25 @@ check_sides (const Options *options, GError **error)
   return FALSE;
 }
 
+/* Of the session that is open, else of the model's path in the user's data. */
+static IrKeptView *
+kept_view (const Picture *picture, const IrModel *model, GError **error)
+{
+  const guint number = (guint) MAX (picture->options->kept, 0);
+  const IrSessionFile *session = picture->cli->session;
+  g_autofree char *file = ir_kept_file ();
+  const char *text = session != NULL && number >= 1 && number <= IR_N_SESSION_VIEWS
+                         ? session->views[number - 1]
+                         : NULL;
+
+  if (session == NULL)
+    return ir_kept_find (file, model, picture->opened->path, number, error);
+  if (text == NULL)
+    g_set_error (error, IR_KEPT_ERROR, IR_KEPT_ERROR_NONE, "%s keeps no view %u", session->file,
+                 number);
+  return text != NULL ? ir_kept_view_parse (text, model) : NULL;
+}
+
 static IrScene *
 graph_scene (Picture *picture, GError **error)
 {
@@ -615,10 +635,7 @@ graph_scene (Picture *picture, GError **error)
     return NULL;
   if (options->kept != 0)
     {
-      g_autofree char *file = ir_kept_file ();
-
-      picture->kept = ir_kept_find (file, model, picture->opened->path,
-                                    (guint) MAX (options->kept, 0), error);
+      picture->kept = kept_view (picture, model, error);
       picture->look = picture->kept != NULL ? ir_look_copy (picture->kept->look) : NULL;
     }
   else
@@ -856,6 +873,7 @@ run (Cli *cli)
 const CliCommand cli_command_render = {
   .name = "render",
   .arguments = "FILE[@N]",
+  .takes_model = TRUE,
   .summary = "Write the picture that the window shows: SVG, PDF, PNG or DOT",
   .doc =
       "A diff shows new nodes with +, removed ones with -, changed ones with ~; in DOT they have these\n"

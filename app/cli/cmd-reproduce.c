@@ -157,6 +157,7 @@ run (Cli *cli)
 const CliCommand cli_command_reproduce = {
   .name = "reproduce",
   .arguments = "FILE[@N]",
+  .takes_model = TRUE,
   .summary = "Write the smallest graph on which a pass still fails, with all that shows it",
   .doc =
       "Bisects as irscope bisect does, cuts the smallest failing part out of the graph before the\n"

@@ -641,6 +641,7 @@ run (Cli *cli)
 const CliCommand cli_command_run = {
   .name = "run",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "Execute a graph and show or save its outputs and inner values",
   .doc =
       "Inputs that are not given are random, within what their uses allow: indices in range, masks\n"

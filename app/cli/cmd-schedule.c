@@ -511,6 +511,7 @@ run (Cli *cli)
 const CliCommand cli_command_schedule = {
   .name = "schedule",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "Which node runs when, where and with which kernel, by the cost model",
   .doc =
       "Times are predictions; 'irscope run --trace' measures, and --costs takes what it wrote.\n"

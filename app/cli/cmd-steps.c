@@ -489,6 +489,7 @@ run (Cli *cli)
 const CliCommand cli_command_steps = {
   .name = "steps",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "The edit log: every step with rule, place, records, cost and proof",
   .doc =
       "A breakpoint is one of:\n"

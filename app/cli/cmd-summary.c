@@ -317,6 +317,7 @@ run (Cli *cli)
 const CliCommand cli_command_summary = {
   .name = "summary",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "A model at a glance: what operators and scopes cost, element types, largest tensors",
   .doc =
       "Costs are those of the cost model; unknown sizes count as 1, --dim or --shape give them. With\n"

@@ -417,6 +417,7 @@ run (Cli *cli)
 const CliCommand cli_command_tensor = {
   .name = "tensor",
   .arguments = "FILE NAME",
+  .takes_model = TRUE,
   .summary = "Statistics, histogram and values of one tensor",
   .doc =
       "Constants are read from the file; other values are computed, with the inputs given or random.\n"

@@ -363,6 +363,7 @@ run (Cli *cli)
 const CliCommand cli_command_trace_node = {
   .name = "trace-node",
   .arguments = "FILE NODE",
+  .takes_model = TRUE,
   .summary = "Where a node comes from and what became of it, through every rewrite",
   .doc =
       "NODE is a name of the original or of the optimized graph, or #N for an id.\n"

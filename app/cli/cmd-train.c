@@ -647,6 +647,7 @@ run (Cli *cli)
 const CliCommand cli_command_train = {
   .name = "train",
   .arguments = "FILE",
+  .takes_model = TRUE,
   .summary = "Train a network on samples in files: a step is one graph, derived and planned once",
   .doc =
       "The network is made ready by the pass to-training, derived and given an optimizer by the pipeline\n"

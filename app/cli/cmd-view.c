@@ -3,6 +3,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
+#include "passes/session/session-file.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -34,6 +35,10 @@ run (Cli *cli)
 {
   g_autofree char *program = find_program ();
   char *argv[] = { program, (char *) "--", cli->n_args > 0 ? cli->args[0] : NULL, NULL };
+  char *of_session[] = { program, (char *) "--session", NULL, NULL };
+
+  if (cli->session != NULL)
+    of_session[2] = cli->session->file;
 
   if (program == NULL)
     {
@@ -48,7 +53,7 @@ run (Cli *cli)
           "irscope view: no display (DISPLAY and WAYLAND_DISPLAY are unset); 'irscope render' draws to a file\n");
       return CLI_FAILED;
     }
-  execv (program, argv);
+  execv (program, cli->session != NULL ? of_session : argv);
   cli_printerr ("irscope view: cannot start %s: %s\n", program, g_strerror (errno));
   return CLI_FAILED;
 }
@@ -56,6 +61,7 @@ run (Cli *cli)
 const CliCommand cli_command_view = {
   .name = "view",
   .arguments = "[FILE]",
+  .takes_model = TRUE,
   .summary = "Open the window",
   .doc = "",
   .min_args = 0,

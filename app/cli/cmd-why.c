@@ -190,6 +190,7 @@ run (Cli *cli)
 const CliCommand cli_command_why = {
   .name = "why",
   .arguments = "FILE RULE NODE",
+  .takes_model = TRUE,
   .summary = "Why a rule did not fire at a node: what fitted, and what did not",
   .doc = "NODE is a name of the original or of the optimized graph, or #N for an id. It should be\n"
          "the node that the rule's pattern ends in, such as the BatchNormalization of a fold into\n"

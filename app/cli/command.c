@@ -5,6 +5,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
+#include "app/cli/session.h"
 
 #include <string.h>
 
@@ -44,13 +45,16 @@ append_entries (GArray *entries, const CliOption *options, gpointer base)
 }
 
 static GOptionContext *
-option_context (const CliCommand *command, gpointer options, Cli *cli)
+option_context (const CliCommand *command, gpointer options, Cli *cli, char **session)
 {
   GOptionContext *context = g_option_context_new (command->arguments);
   g_autoptr (GArray) entries = g_array_new (TRUE, TRUE, sizeof (GOptionEntry));
   GOptionEntry common[] = {
     { "json", 0, 0, G_OPTION_ARG_NONE, &cli->json,
       "Print JSON (keys are documented in the schemas)", NULL },
+    { "session", 0, command->takes_model ? 0 : G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME, session,
+      "In the place of FILE: the model, edits, passes, inputs and sizes of a session (F@N: its step N)",
+      "F" },
     { "quiet", 'q', 0, G_OPTION_ARG_NONE, &cli->quiet, "No progress on the terminal", NULL },
   };
 
@@ -79,46 +83,72 @@ free_texts (const CliOption *table, gpointer options)
 }
 
 static CliStatus
-parse_and_run (
-    const CliCommand *command, gpointer options, int argc, char **argv, GCancellable *cancellable)
+parse_and_run (Cli *cli, gpointer options, int argc, char **argv)
 {
-  Cli cli = { .command = command, .options = options, .cancellable = cancellable };
+  const CliCommand *command = cli->command;
   CliStatus status;
-  g_autoptr (GOptionContext) context = option_context (command, options, &cli);
+  g_autofree char *session = NULL;
+  g_autoptr (GOptionContext) context = option_context (command, options, cli, &session);
   g_autoptr (GError) error = NULL;
-  g_autofree char *program = g_strdup_printf ("irscope %s", command->name);
 
-  g_set_prgname (program);
   if (!g_option_context_parse (context, &argc, &argv, &error))
     {
       cli_printerr ("irscope %s: %s\nSee 'irscope %s --help'.\n", command->name, error->message,
                     command->name);
       return CLI_BAD;
     }
-  cli.args = argv + 1;
-  cli.n_args = argc - 1;
-  if (cli.n_args > 0 && strcmp (cli.args[0], "--") == 0)
+  if (session != NULL && !command->takes_model)
     {
-      cli.args++;
-      cli.n_args--;
-    }
-  if (cli.n_args < command->min_args || cli.n_args > command->max_args)
-    {
-      cli_printerr ("irscope %s: needs %s, %u given.\nSee 'irscope %s --help'.\n", command->name,
-                    command->arguments[0] != '\0' ? command->arguments : "no arguments", cli.n_args,
-                    command->name);
+      cli_printerr ("irscope %s: --session %s: it takes no model\n", command->name, session);
       return CLI_BAD;
     }
-  status = command->run (&cli);
-  return cli.cut && (status == CLI_OK || status == CLI_NO) ? cli_cancelled (&cli) : status;
+  cli->args = argv + 1;
+  cli->n_args = argc - 1;
+  if (cli->n_args > 0 && strcmp (cli->args[0], "--") == 0)
+    {
+      cli->args++;
+      cli->n_args--;
+    }
+  cli_session_apply (cli);
+  if (cli->n_args < command->min_args || cli->n_args > command->max_args)
+    {
+      if (cli->session != NULL && cli->n_args > command->max_args)
+        cli_printerr ("irscope %s: --session is in the place of the model: give one of them.\n",
+                      command->name);
+      else
+        cli_printerr ("irscope %s: needs %s, %u given.\nSee 'irscope %s --help'.\n", command->name,
+                      command->arguments[0] != '\0' ? command->arguments : "no arguments",
+                      cli->n_args - (cli->session != NULL), command->name);
+      return CLI_BAD;
+    }
+  status = command->run (cli);
+  return cli->cut && (status == CLI_OK || status == CLI_NO) ? cli_cancelled (cli) : status;
+}
+
+/* The session's options come first, so that those of the command line are the later ones. */
+static CliStatus
+parse_with_session (Cli *cli, int argc, char **argv)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) arguments = cli_session_arguments (cli, argc, argv, &error);
+  const int n = arguments != NULL ? (int) g_strv_length (arguments) : 0;
+  g_autofree char **left = g_memdup2 (arguments, (gsize) (n + 1) * sizeof (char *));
+
+  /* GOption takes out of the list what it has read */
+  return arguments != NULL ? parse_and_run (cli, cli->options, n, left) : cli_fail (CLI_BAD, error);
 }
 
 CliStatus
 cli_main (const CliCommand *command, int argc, char **argv, GCancellable *cancellable)
 {
   g_autofree gpointer options = g_malloc0 (MAX (command->options_size, 1));
-  CliStatus status = parse_and_run (command, options, argc, argv, cancellable);
+  Cli cli = { .command = command, .options = options, .cancellable = cancellable };
+  g_autofree char *program = g_strdup_printf ("irscope %s", command->name);
+  CliStatus status;
 
+  g_set_prgname (program);
+  status = parse_with_session (&cli, argc, argv);
+  cli_session_clear (&cli);
   free_texts (command->options, options);
   free_texts (command->model_options, options);
   return status;

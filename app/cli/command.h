@@ -37,8 +37,12 @@ typedef struct
   guint n_args;
   gboolean json;
   gboolean quiet;
-  GCancellable *cancellable; /* triggered by SIGINT and SIGTERM */
-  gboolean cut;              /* that was seen by cli_cut(): what was printed is not whole */
+  GCancellable *cancellable;      /* triggered by SIGINT and SIGTERM */
+  struct _IrSessionFile *session; /* (nullable) (owned): given in the place of FILE */
+  gint session_step;              /* N of --session F@N, -1 if none was given */
+  gboolean session_pipeline;      /* the pipeline is that of the session */
+  char **session_args;            /* (nullable) (owned): what args is then */
+  gboolean cut;                   /* that was seen by cli_cut(): what was printed is not whole */
 } Cli;
 
 struct _CliCommand
@@ -48,6 +52,7 @@ struct _CliCommand
   const char *summary;   /* one line */
   const char *doc;       /* what the help says below the options */
   guint min_args, max_args;
+  gboolean takes_model;           /* as its first argument, or --session F in the place of it */
   const CliOption *options;       /* (nullable) ends with a NULL name */
   const CliOption *model_options; /* (nullable) a second table: options shared by commands */
   gsize options_size;

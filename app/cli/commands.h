@@ -27,6 +27,7 @@
   C (convert)                                                                                      \
   C (edit)                                                                                         \
   C (extract)                                                                                      \
+  C (session)                                                                                      \
   C (check)                                                                                        \
   C (conformance)                                                                                  \
   C (ops)                                                                                          \

@@ -4,6 +4,7 @@
 
 #include "app/cli/kernel-requests.h"
 #include "app/cli/output.h"
+#include "app/cli/session.h"
 #include "core/io/io.h"
 #include "passes/rule/rule.h"
 #include "passes/rewrites/upgrade.h"
@@ -145,25 +146,6 @@ cli_class (const CliModelOptions *options, IrClass *step_class, GError **error)
   return parse_class (options->step_class, step_class, error);
 }
 
-/* --skip names a rule, a pass, a number of the application, or a stable key. */
-static IrPolicyAnswer
-ask_skip (const char *pass,
-          const char *rule,
-          const IrNode *anchor,
-          guint ordinal,
-          const char *stable_key,
-          gpointer data)
-{
-  char **skip = data;
-  g_autofree char *number = g_strdup_printf ("%u", ordinal);
-
-  for (guint i = 0; skip[i] != NULL; i++)
-    if (strcmp (skip[i], pass) == 0 || strcmp (skip[i], rule) == 0 ||
-        strcmp (skip[i], number) == 0 || g_strcmp0 (skip[i], stable_key) == 0)
-      return IR_POLICY_SKIP;
-  return IR_POLICY_APPLY;
-}
-
 /* A name that nothing has would leave nothing out, silently. */
 static gboolean
 check_skip (const char *name, GError **error)
@@ -212,7 +194,7 @@ cli_run_pipeline (Cli *cli,
                   GError **error)
 {
   g_autoptr (IrPipeline) pipeline = NULL;
-  IrPolicy policy = { ask_skip, options->skip };
+  IrPolicy policy = { ir_policy_skip_named, options->skip };
   IrPipelineOptions pipeline_options = {
     .policy = options->skip != NULL ? &policy : NULL,
     .record_refusals = options->record_refusals,
@@ -280,6 +262,17 @@ cli_model_open (Cli *cli,
   IrPipelineResult result;
 
   memset (model, 0, sizeof *model);
+  if (cli->session != NULL && file == cli->args[0])
+    {
+      const gboolean ok = cli_session_open (cli, options, with_passes, model, &error);
+
+      if (!ok)
+        *status = cli_fail (model->model == NULL && !g_file_test (file, G_FILE_TEST_IS_REGULAR)
+                                ? CLI_BAD
+                                : cli_status_of (error),
+                            error);
+      return ok;
+    }
   split_step (file, model);
   model->problems = ir_problems_new ();
   model->model = ir_model_load (model->path, model->problems, cli->cancellable, &error);

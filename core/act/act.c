@@ -394,3 +394,21 @@ ir_act_new_model (void)
 
   return model != NULL ? model : ir_model_new ();
 }
+
+/**
+ * ir_act_apply_text:
+ * @edit: of the graph whose text was edited
+ * @target: what the text says, as ir_text_read_over() reads it
+ * @problems: (element-type IrProblem): gets what types have wrong
+ *
+ * Makes one step, which keeps the ids of what is the same.
+ */
+void
+ir_act_apply_text (IrEdit *edit, IrModel *target, GPtrArray *problems)
+{
+  ir_edit_begin_step (edit, "apply-text", IR_CLASS_EDIT, 0);
+  ir_edit_step_reason (edit, "The text was edited.");
+  ir_reconcile (edit, target);
+  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  ir_edit_end_step (edit);
+}

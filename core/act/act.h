@@ -45,6 +45,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrActDone, ir_act_done_clear)
 gboolean ir_act_do (
     IrEdit *edit, const char *const *words, IrActDone *done, GPtrArray *problems, GError **error);
 IrModel *ir_act_new_model (void);
+/* One step: the graph becomes what @target says, as its text was edited. */
+void ir_act_apply_text (IrEdit *edit, IrModel *target, GPtrArray *problems);
 
 /* -- what fits -- */
 gboolean ir_act_fits (const IrNode *node, guint slot, const IrValue *value, GError **error);

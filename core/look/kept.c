@@ -3,6 +3,7 @@
 #include "core/look/kept.h"
 
 #include "core/io/io.h"
+#include "core/io/json/print.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -344,6 +345,70 @@ read_view (const cJSON *json, const IrModel *model)
   read_moves (view, json, model);
   view->numbers = read_text (json, "numbers");
   return view;
+}
+
+/* -- one view as text -- */
+
+/**
+ * ir_kept_view_text:
+ * @view: a view
+ * @model: that it is of: nodes are written by name
+ *
+ * Returns: (transfer full): JSON, in one line
+ */
+char *
+ir_kept_view_text (const IrKeptView *view, const IrModel *model)
+{
+  cJSON *json = view_json (view, model);
+  char *text = ir_json_print_line (json);
+
+  cJSON_Delete (json);
+  return text;
+}
+
+/**
+ * ir_kept_view_parse:
+ * @text: as ir_kept_view_text() writes it
+ * @model: that is looked at; what it has no node for is left out
+ *
+ * Returns: (transfer full) (nullable): the view; %NULL: @text is no JSON object
+ */
+IrKeptView *
+ir_kept_view_parse (const char *text, const IrModel *model)
+{
+  cJSON *json = cJSON_Parse (text);
+  IrKeptView *view = cJSON_IsObject (json) ? read_view (json, model) : NULL;
+
+  cJSON_Delete (json);
+  return view;
+}
+
+/**
+ * ir_kept_view_missing:
+ * @text: as ir_kept_view_text() writes it
+ * @model: that is looked at
+ *
+ * Returns: (transfer full) (element-type utf8): names of nodes of the view that @model does not have
+ */
+GPtrArray *
+ir_kept_view_missing (const char *text, const IrModel *model)
+{
+  static const char *const lists[] = { "selected", "nodes" };
+  GPtrArray *missing = g_ptr_array_new_with_free_func (g_free);
+  cJSON *json = cJSON_Parse (text);
+
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    {
+      const cJSON *array = cJSON_GetObjectItemCaseSensitive (json, lists[i]);
+
+      for (const cJSON *item = cJSON_IsArray (array) ? array->child : NULL; item != NULL;
+           item = item->next)
+        if (cJSON_IsString (item) && read_box (item->valuestring, model) == 0 &&
+            item->valuestring[0] != '#')
+          g_ptr_array_add (missing, g_strdup (item->valuestring));
+    }
+  cJSON_Delete (json);
+  return missing;
 }
 
 /* -- the file -- */

@@ -34,6 +34,9 @@ IrKeptView *ir_kept_view_new (const IrLook *look);
 void ir_kept_view_move (IrKeptView *view, guint64 key, IrLayoutPoint by);
 void ir_kept_view_free (IrKeptView *view);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrKeptView, ir_kept_view_free)
+char *ir_kept_view_text (const IrKeptView *view, const IrModel *model);
+IrKeptView *ir_kept_view_parse (const char *text, const IrModel *model);
+GPtrArray *ir_kept_view_missing (const char *text, const IrModel *model);
 char *ir_kept_file (void);
 GPtrArray *ir_kept_load (const char *file, const IrModel *model, const char *path, GError **error);
 gboolean ir_kept_save (const char *file,

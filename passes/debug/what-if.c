@@ -7,35 +7,6 @@
 
 #define N_RUNS 9 /* measured of each result */
 
-/**
- * ir_what_if_ask:
- * @pass: name of the pass
- * @rule: name of the rule
- * @anchor: (nullable): where it would be applied
- * @ordinal: how many applications were asked about, this one included
- * @stable_key: what names the application in every run
- * @skips: a #GStrv: names of passes and rules, numbers, stable keys
- *
- * Returns: whether the application is left out: an #IrPolicy
- */
-IrPolicyAnswer
-ir_what_if_ask (const char *pass,
-                const char *rule,
-                const IrNode *anchor,
-                guint ordinal,
-                const char *stable_key,
-                gpointer skips)
-{
-  const char *const *names = skips;
-  g_autofree char *number = g_strdup_printf ("%u", ordinal);
-
-  for (; *names != NULL; names++)
-    if (strcmp (*names, pass) == 0 || strcmp (*names, rule) == 0 || strcmp (*names, number) == 0 ||
-        g_strcmp0 (*names, stable_key) == 0)
-      return IR_POLICY_SKIP;
-  return IR_POLICY_APPLY;
-}
-
 static void
 take_larger (IrDifference *largest, const IrDifference *difference)
 {

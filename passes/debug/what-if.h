@@ -33,10 +33,3 @@ IrWhatIf *ir_what_if_new (IrModel *with,
                           GCancellable *cancellable);
 void ir_what_if_free (IrWhatIf *what_if);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrWhatIf, ir_what_if_free)
-/* The answer of an IrPolicy whose data is a GStrv of passes, rules, numbers and stable keys. */
-IrPolicyAnswer ir_what_if_ask (const char *pass,
-                               const char *rule,
-                               const IrNode *anchor,
-                               guint ordinal,
-                               const char *stable_key,
-                               gpointer skips);

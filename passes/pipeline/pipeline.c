@@ -334,3 +334,34 @@ ir_pipeline_run (IrModel *model,
     *result = own;
   return done;
 }
+
+/* -- skipping -- */
+
+/**
+ * ir_policy_skip_named:
+ * @pass: name of the pass
+ * @rule: name of the rule
+ * @anchor: (nullable): where it would be applied
+ * @ordinal: how many applications were asked about, this one included
+ * @stable_key: what names the application in every run
+ * @names: a #GStrv: names of passes and rules, numbers, stable keys
+ *
+ * Returns: whether the application is left out: an #IrPolicy
+ */
+IrPolicyAnswer
+ir_policy_skip_named (const char *pass,
+                      const char *rule,
+                      const IrNode *anchor,
+                      guint ordinal,
+                      const char *stable_key,
+                      gpointer names)
+{
+  const char *const *all = names;
+  g_autofree char *number = g_strdup_printf ("%u", ordinal);
+
+  for (; *all != NULL; all++)
+    if (strcmp (*all, pass) == 0 || strcmp (*all, rule) == 0 || strcmp (*all, number) == 0 ||
+        g_strcmp0 (*all, stable_key) == 0)
+      return IR_POLICY_SKIP;
+  return IR_POLICY_APPLY;
+}

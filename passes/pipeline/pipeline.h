@@ -20,6 +20,13 @@ gboolean ir_pipeline_set (IrPipeline *pipeline, const char *assignment, GError *
 void ir_pipeline_free (IrPipeline *pipeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPipeline, ir_pipeline_free)
 GStrv ir_pipeline_names (void); /* those shipped */
+/* An #IrPolicy: leaves out what @names, a #GStrv, says: passes, rules, numbers of applications, stable keys. */
+IrPolicyAnswer ir_policy_skip_named (const char *pass,
+                                     const char *rule,
+                                     const IrNode *anchor,
+                                     guint ordinal,
+                                     const char *stable_key,
+                                     gpointer names);
 
 typedef struct
 {

@@ -66,6 +66,7 @@ ROOMS = [
     ('passes/rewrites', ['passes/rewrites/']),
     ('passes/pipeline', ['passes/pipeline/']),
     ('passes/training', ['passes/training/']),
+    ('passes/session', ['passes/session/']),
     ('passes/proof', ['passes/proof/']),
     ('passes/debug', ['passes/debug/']),
 ]

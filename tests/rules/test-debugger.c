@@ -76,7 +76,7 @@ optimized (const char *const *skips)
   g_autoptr (GError) error = NULL;
   IrModel *model = ir_text_read (model_text, -1, problems, &error);
   g_autoptr (IrPipeline) pipeline = test_pipeline (&passes[0]);
-  IrPolicy policy = { ir_what_if_ask, (gpointer) skips };
+  IrPolicy policy = { ir_policy_skip_named, (gpointer) skips };
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
                                 .policy = skips != NULL ? &policy : NULL };
 

@@ -321,7 +321,7 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
                                 .record_refusals = TRUE, /* for why not; takes little time */
                                 .progress = on_pass_progress,
                                 .progress_data = job };
-  IrPolicy policy = { ir_what_if_ask, request->skips };
+  IrPolicy policy = { ir_policy_skip_named, request->skips };
   IrPipelineResult result = { 0 };
   IrSuccessor *successor;
 

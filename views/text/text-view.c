@@ -3,9 +3,8 @@
  * constants are written as {...} and stay what they are. */
 #include "config.h"
 
+#include "core/act/act.h"
 #include "core/io/io.h"
-#include "core/ir/reconcile.h"
-#include "core/op/infer.h"
 #include "core/op/verify.h"
 #include "views/jobs.h"
 #include "views/session/frame.h"
@@ -423,11 +422,7 @@ static gboolean
 graft_text (
     IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
-  ir_edit_begin_step (edit, "apply-text", IR_CLASS_EDIT, 0);
-  ir_edit_step_reason (edit, "The text was edited.");
-  ir_reconcile (edit, data);
-  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
-  ir_edit_end_step (edit);
+  ir_act_apply_text (edit, data, problems);
   return TRUE;
 }
 

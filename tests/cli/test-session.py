@@ -1,0 +1,212 @@
+#!/usr/bin/python3
+"""Sessions: written, read, replayed on the model and on another one, and given to commands in the place of a model;
+prints TAP.
+
+    test-session.py IRSCOPE SOURCE_ROOT"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tap import run_tests, test
+
+PROGRAM, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
+DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
+SEVEN = os.path.join(ROOT, 'data/examples/digits-input-7.npy')
+WORK = tempfile.mkdtemp(prefix='irscope-session-')
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def irscope(*args, status=0, cwd=None):
+    done = subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=100, cwd=cwd)
+    assert done.returncode == status, (args, done.returncode, done.stdout[:600], done.stderr[:600])
+    return done
+
+
+def session(*args, status=0):
+    return json.loads(irscope('session', *args, '--json', status=status).stdout)
+
+
+def write(name, content):
+    with open(path(name), 'w', encoding='utf-8') as file:
+        file.write(content if isinstance(content, str) else json.dumps(content))
+    return path(name)
+
+
+def graph(name, body, head='float[2,3] x) => (float[2,3] y', more=''):
+    return write(name, f'<ir_version: 8, opset_import: ["" : 17]{more}>\ng ({head}) {{\n{body}\n}}')
+
+
+def nodes(*args):
+    return json.loads(irscope('info', *args, '--json').stdout)['ops']
+
+
+NET = graph('net.onnxtxt', ' a = Relu (x)\n b = Identity (a)\n y = Neg (b)')
+
+
+@test('what was done is done again, by every way to say it')
+def _():
+    irscope('session', NET, '--do', 'insert Sigmoid a', '--do', 'rename a first', '--pipeline', 'default', '-o', path('a.json'))
+    found = session('--session', path('a.json'))
+    assert [next(iter(d)) for d in found['done']] == ['act', 'act', 'pipeline'] and found['differs'] == [], found
+    assert nodes('--session', path('a.json')) == {'Relu': 1, 'Sigmoid': 1, 'Neg': 1}
+    assert nodes('--session', path('a.json') + '@2') == {'Relu': 1, 'Sigmoid': 1, 'Neg': 1, 'Identity': 1}
+    assert nodes('--session', path('a.json') + '@0') == {'Relu': 1, 'Neg': 1, 'Identity': 1}
+
+
+@test('replay is deterministic: a session of a session is the same text')
+def _():
+    irscope('session', DIGITS, '--do', 'insert Abs image', '--pipeline', 'default', '--dim', 'batch=2', '--watch', 'nan',
+            '--note', '/fc/Gemm=a, "b" = c', '--break', 'op=Conv', '--input', f'image={SEVEN}', '-o', path('b.json'))
+    irscope('session', '--session', path('b.json'), '-o', path('b2.json'))
+    assert open(path('b.json')).read() == open(path('b2.json')).read()
+
+
+@test('inputs, sizes, seeds, class and passes are options, of which those of the command line are the later ones')
+def _():
+    irscope('session', DIGITS, '--input', f'image={SEVEN}', '--pipeline', 'basic', '-o', path('c.json'))
+    given = irscope('tensor', '--session', path('c.json'), 'probabilities').stdout
+    assert given.splitlines()[2:] == irscope('tensor', DIGITS, 'probabilities', '--input', f'image={SEVEN}', '--pipeline', 'basic').stdout.splitlines()[2:], given
+    other = irscope('tensor', '--session', path('c.json'), 'probabilities', '--fill', 'image=zeros').stdout
+    assert other == irscope('tensor', '--session', path('c.json'), 'probabilities', '--input', f'image={SEVEN}', '--fill', 'image=zeros').stdout
+    irscope('session', DIGITS, '--dim', 'batch=3', '--random', '7', '-o', path('d.json'))
+    info = json.loads(irscope('info', '--session', path('d.json'), '--json').stdout)
+    assert info['inputs'][0]['shape'] == [3, 1, 8, 8], info['inputs']
+    info = json.loads(irscope('info', '--session', path('d.json'), '--dim', 'batch=5', '--json').stdout)
+    assert info['inputs'][0]['shape'] == [5, 1, 8, 8], info['inputs']
+    steps = json.loads(irscope('optimize', '--session', path('c.json'), '--json').stdout)
+    assert steps['nodes_after'] == json.loads(irscope('optimize', DIGITS, '--pipeline', 'basic', '--json').stdout)['nodes_after']
+    irscope('optimize', '--session', path('c.json'), '--pipeline', 'default')
+
+
+@test('every command that takes a model takes a session')
+def _():
+    names = re.findall(r'^  (\S+) ', irscope('--help').stdout.split('Commands:')[1], re.M)
+    takes = [n for n in names if '--session=F' in irscope(n, '--help').stdout]
+    assert len(takes) >= 25 and not {'ops', 'passes', 'rules', 'conformance'} & set(takes), takes
+    more = {'diff': [NET], 'tensor': ['y'], 'trace-node': ['#1'], 'why': ['merge-nodes', '#1'], 'find': ['op:neg'],
+            'render': ['-o', path('p.svg')], 'convert': [path('o.onnx')], 'edit': ['--do', 'rename a z'],
+            'extract': ['--to', 'y', '-o', path('e.onnx')], 'bisect': ['--fail', 'nodes < 1'],
+            'reproduce': ['--fail', 'nodes < 1', '-o', path('r')], 'bench': ['--runs', '1'], 'grad': ['--wrt', 'inputs'], 'gradcheck': ['--wrt', 'inputs']}
+    for name in takes:
+        if name in ('view', 'train'):
+            continue
+        done = subprocess.run([PROGRAM, name, '--session', path('a.json'), *more.get(name, [])], capture_output=True, text=True, timeout=100)
+        assert done.returncode in (0, 1), (name, done.returncode, done.stderr)
+    assert 'takes no model' in irscope('ops', '--session', path('a.json'), status=2).stderr
+    assert 'one of them' in irscope('info', '--session', path('a.json'), NET, status=2).stderr
+
+
+@test('a model that has changed keeps what still fits, and each line says what does not')
+def _():
+    irscope('session', NET, '--do', 'insert Sigmoid a', '--do', 'rename b second', '--pipeline', 'default',
+            '--note', '#3=here', '-o', path('e.json'))
+    saved = open(NET).read()
+    graph('net.onnxtxt', ' a = Relu (x)\n c = Abs (a)\n d = Identity (c)\n y = Neg (d)')
+    try:
+        found = session('--session', path('e.json'), status=1)
+        said = '\n'.join(found['differs'])
+        assert 'has changed' in said and 'Rename Node (rename b second) is left out' in said, said
+        assert 'the graph has 4 nodes then, it had 3' in said, said
+        assert len(found['done']) == 2, found['done']
+        assert nodes('--session', path('e.json')) == {'Relu': 1, 'Sigmoid': 1, 'Abs': 1, 'Neg': 1}
+        assert 'left out' in irscope('info', '--session', path('e.json')).stderr
+        irscope('session', '--session', path('e.json'), '-o', path('e2.json'), status=1)
+        assert session('--session', path('e2.json'), '--note', '#99=gone', status=1)['differs'] == ['the note on #99 has no node: it is kept']
+    finally:
+        open(NET, 'w').write(saved)
+
+
+@test('another program is said, and so is a rule that makes another number of steps')
+def _():
+    irscope('session', NET, '--pipeline', 'default', '-o', path('f.json'))
+    file = json.load(open(path('f.json')))
+    file['program'] = '0.0.1'
+    rule = next(iter(file['done'][0]['made']))
+    file['done'][0]['made'] = {rule: 7, 'gone/rule': 2}
+    said = '\n'.join(session('--session', write('f.json', file), status=1)['differs'])
+    assert 'written by irscope 0.0.1' in said and f'{rule} makes 1 steps, it made 7' in said and 'gone/rule makes 0 steps, it made 2' in said, said
+
+
+@test('texts, kernels, opsets, skips, branches and what was undone are replayed')
+def _():
+    text = open(NET).read().replace('Neg', 'Exp')
+    file = {'irscope_session': 1, 'program': '0.1.0', 'model': {'path': 'net.onnxtxt'}, 'step': 2, 'done': [
+        {'text': text, 'at': 0, 'steps': 1}, {'kernel': '#1=ref', 'at': 1, 'steps': 2}, {'act': 'rename a z', 'at': 2, 'steps': 3}],
+        'now': 2, 'branches': [{'shared': 1, 'done': [{'act': 'rename b q', 'at': 1, 'steps': 2}]}]}
+    found = session('--session', write('g.json', file))
+    assert found['step'] == 2 and [d['at'] for d in found['done']] == [0, 1], found
+    assert nodes('--session', path('g.json')) == {'Relu': 1, 'Identity': 1, 'Exp': 1}
+    irscope('session', NET, '--pipeline', 'default', '--skip', 'eliminate-identity', '-o', path('h.json'))
+    assert nodes('--session', path('h.json'))['Identity'] == 1
+    old = graph('old.onnxtxt', ' y = ReduceSum <axes = [1]> (x)', head='float[2,3] x) => (float[2,1] y').replace('17', '11')
+    write('old.onnxtxt', open(old).read().replace('"" : 17', '"" : 11'))
+    file = {'irscope_session': 1, 'program': '0.1.0', 'model': {'path': 'old.onnxtxt'}, 'done': [{'opset': '17', 'at': 0, 'steps': 1}], 'step': 1}
+    found = session('--session', write('i.json', file))
+    assert found['differs'] == [] and found['done'][0]['made'], found
+
+
+@test('paths start from the folder of the session, which can be moved')
+def _():
+    os.makedirs(path('one'))
+    shutil.copy(NET, path('one/net.onnxtxt'))
+    irscope('session', path('one/net.onnxtxt'), '--do', 'insert Abs a', '-o', path('one/s.json'))
+    assert json.load(open(path('one/s.json')))['model']['path'] == 'net.onnxtxt'
+    os.rename(path('one'), path('two'))
+    assert nodes('--session', path('two/s.json'))['Abs'] == 1
+    before = sorted(os.listdir(path('two')))
+    for command in ('info', 'run', 'steps'):
+        irscope(command, '--session', path('two/s.json'))
+    assert sorted(os.listdir(path('two'))) == before, 'a session writes beside the model'
+
+
+@test('a graph that was begun empty is built again')
+def _():
+    file = {'irscope_session': 1, 'program': '0.1.0', 'step': 3, 'done': [
+        {'act': 'input x float[2,3]', 'at': 0, 'steps': 1}, {'act': 'add Relu x name=act', 'at': 1, 'steps': 2},
+        {'act': 'output act y', 'at': 2, 'steps': 3}]}
+    assert nodes('--session', write('new.json', file)) == {'Relu': 1}
+    irscope('run', '--session', path('new.json'))
+
+
+@test('what is no session says where, and what was needed')
+def _():
+    base = {'irscope_session': 1, 'program': '0.1.0', 'model': {'path': 'net.onnxtxt'}}
+    for broken, words in (
+            ('', 'no JSON'), ('[]', 'no number irscope_session'), ('{"irscope_session": 9}', 'version 9'),
+            ({**base, 'done': 4}, 'done needs a list'), ({**base, 'done': [{'at': 1}]}, 'one of act'),
+            ({**base, 'done': [{'act': 3}]}, 'act needs a text'), ({**base, 'step': -1}, 'step needs a whole number'),
+            ({**base, 'step': 1.5}, 'whole number'), ({**base, 'now': 3}, 'now needs'),
+            ({**base, 'branches': [{'shared': 2}]}, 'shared needs'), ({**base, 'window': {'a': 1}}, 'a needs a text'),
+            ({**base, 'inputs': [{'name': 'x'}]}, 'kind needs'), ({**base, 'views': {'1': 3}}, '1 needs an object'),
+            ({'irscope_session': 1}, 'program needs a text'), ({**base, 'done': [{'act': 'a', 'at': 3, 'steps': 1}]}, 'steps needs'),
+            ({**base, 'model': {'path': 'gone.onnx'}}, 'the model of the session')):
+        said = irscope('info', '--session', write('broken.json', broken), status=2).stderr
+        assert words in said and ('broken.json' in said), (broken, said)
+    assert 'cannot be read' in irscope('info', '--session', path('absent.json'), status=2).stderr
+    assert 'steps 0 to 0 exist' in irscope('info', '--session', write('ok.json', base) + '@4', status=2).stderr
+    said = irscope('session', NET, '--do', 'rename nothing else', '-o', path('never.json'), status=2).stderr
+    assert 'nothing' in said and not os.path.exists(path('never.json')), said
+    # Keys of newer programs, and items that are nothing, do no harm.
+    irscope('info', '--session', write('newer.json', {**base, 'later': [1], 'notes': [], 'views': {}}))
+
+
+@test('a kept view is drawn from the session')
+def _():
+    file = {'irscope_session': 1, 'program': '0.1.0', 'model': {'path': NET},
+            'views': {'3': {'show': 3, 'zoom': 1, 'overlay': 'flops', 'selected': ['nowhere']}}}
+    irscope('render', '--session', write('view.json', file), '--kept', '3', '-o', path('view.svg'))
+    plain = (irscope('render', NET, '-o', path('plain.svg')), open(path('plain.svg')).read())[1]
+    assert open(path('view.svg')).read() != plain
+    assert 'keeps no view 2' in irscope('render', '--session', path('view.json'), '--kept', '2', '-o', path('v.svg'), status=2).stderr
+    assert 'view 3: there is no node nowhere' in '\n'.join(session('--session', path('view.json'), status=1)['differs'])
+
+
+run_tests()

@@ -3,6 +3,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/derive.h"
+#include "app/cli/grad.h"
 #include "app/cli/output.h"
 #include "core/io/io.h"
 #include "passes/debug/explain-gradient.h"
@@ -12,31 +13,29 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct
-{
-  CliModelOptions model;
-  char *of, *cotangent, *output, *out, *explain;
-  char **wrt, **stop;
-} Options;
-
 static const CliOption grad_options[] = {
-  { "of", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, of),
+  { "of", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, of),
     "What is derived; several elements stand for their sum (default: the only floating-point "
     "output)",
     "V" },
-  { "wrt", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, wrt),
+  { "wrt", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, wrt),
     "By what: params (default), inputs, all, or names of values", "V" },
-  { "stop", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, stop),
+  { "stop", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, stop),
     "Values that count as constant", "V" },
-  { "cotangent", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, cotangent),
+  { "mode", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, mode),
+    "The way: reverse (default), forward", "MODE" },
+  { "tangent", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, tangents),
+    "With forward: what moves and how, by a file or numbers (default: what --wrt says, by ones)",
+    "NAME=F" },
+  { "cotangent", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, cotangent),
     "A value of the same type that the elements of what is derived are weighed by", "V" },
-  { "explain", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, explain),
+  { "explain", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, explain),
     "Derive by this value alone, and say why the derivative is 0, tiny or not a number, and what "
     "came back through each node",
     "NAME" },
-  { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, output),
+  { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliGradOptions, output),
     "Write the model with its backward part", "M" },
-  { "out", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
+  { "out", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliGradOptions, out),
     "Write each derivative there as .npy", "DIR" },
   { 0 },
 };
@@ -52,7 +51,7 @@ typedef struct
 typedef struct
 {
   Cli *cli;
-  const Options *options;
+  const CliGradOptions *options;
   IrModel *model;
   IrValueId of;
   GArray *gradients; /* of Gradient */
@@ -92,18 +91,12 @@ set (IrPipeline *pipeline, const char *option, const char *value, GError **error
   return ir_pipeline_set (pipeline, assignment, error);
 }
 
-static char *
-joined (char *const *names, const char *fallback)
-{
-  return names != NULL ? g_strjoinv (",", (char **) names) : g_strdup (fallback);
-}
-
 static IrPipeline *
-pipeline_of (const Options *options, const char *wrt, GError **error)
+pipeline_of (const CliGradOptions *options, const char *wrt, GError **error)
 {
   const char *const names[] = { "gradient", NULL };
   g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, error);
-  g_autofree char *stop = joined (options->stop, "");
+  g_autofree char *stop = cli_grad_names (options->stop, "");
 
   if (pipeline == NULL || !set (pipeline, "of", options->of != NULL ? options->of : "", error) ||
       !set (pipeline, "wrt", wrt, error) || !set (pipeline, "stop", stop, error) ||
@@ -199,9 +192,9 @@ name_all (Answer *answer, const char *wrt, GError **error)
 static gboolean
 derive (Answer *answer, GError **error)
 {
-  const Options *options = answer->options;
+  const CliGradOptions *options = answer->options;
   g_autofree char *wrt = options->explain != NULL ? g_strdup (options->explain)
-                                                  : joined (options->wrt, "params");
+                                                  : cli_grad_names (options->wrt, "params");
   g_autoptr (IrPipeline) pipeline = NULL;
   gboolean partial = FALSE;
   const IrPipelineOptions how = { .max_class = IR_CLASS_EXACT };
@@ -241,49 +234,16 @@ derive (Answer *answer, GError **error)
 static gboolean
 save_all (Answer *answer, GError **error)
 {
-  const char *folder = answer->options->out;
-
-  if (folder == NULL)
-    return TRUE;
-  if (g_mkdir_with_parents (folder, 0777) != 0)
-    {
-      g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "%s: cannot be made", folder);
-      return FALSE;
-    }
   for (guint i = 0; i < answer->gradients->len; i++)
     {
       Gradient *gradient = &g_array_index (answer->gradients, Gradient, i);
-      const IrTensor *tensor = ir_run_value (answer->run, gradient->gradient);
-      if (tensor == NULL)
-        continue;
-      g_autofree char *safe = g_strdup (ir_model_value (answer->model, gradient->gradient)->name);
-      g_strdelimit (safe, "/\\:*?\"<>| ", '_');
-      g_autofree char *file = g_strdup_printf ("%s%s.npy", *safe == '.' ? "value" : "", safe);
-      gradient->path = g_build_filename (folder, file, NULL);
-      if (!ir_tensor_save (tensor, gradient->path, error))
+      const IrValue *value = ir_model_value (answer->model, gradient->gradient);
+      if (value != NULL &&
+          !cli_grad_save (answer->options, value->name, ir_run_value (answer->run, value->id),
+                          &gradient->path, error))
         return FALSE;
     }
   return TRUE;
-}
-
-static double
-max_abs_of (const IrTensorStats *stats)
-{
-  return stats->n_pos_inf + stats->n_neg_inf > 0 ? INFINITY
-                                                 : MAX (fabs (stats->min), fabs (stats->max));
-}
-
-/* By its name, or #id, as commands take both. */
-static void
-add_node (const IrNode *node, cJSON *object)
-{
-  g_autofree char *id = node != NULL ? g_strdup_printf ("#%u", node->id) : NULL;
-
-  cJSON_AddItemToObject (object, "node",
-                         node == NULL ? cJSON_CreateNull ()
-                                      : cJSON_CreateString (*node->name != '\0' ? node->name : id));
-  cJSON_AddItemToObject (object, "operator",
-                         node != NULL ? cJSON_CreateString (node->op_type) : cJSON_CreateNull ());
 }
 
 static void
@@ -299,7 +259,7 @@ add_reason (const Answer *answer, const Gradient *gradient, cJSON *object)
     }
   reason = cJSON_AddObjectToObject (object, "reason");
   cJSON_AddStringToObject (reason, "kind", "no-path");
-  add_node (node, reason);
+  cli_grad_add_node (node, reason);
   cJSON_AddStringToObject (reason, "text", gradient->why);
 }
 
@@ -309,22 +269,9 @@ add_gradient (const Answer *answer, const Gradient *gradient, cJSON *array)
   const IrTensor *tensor = ir_run_value (answer->run, gradient->gradient);
   const IrValue *by = ir_model_value (answer->model, gradient->by);
   cJSON *object = cJSON_CreateObject ();
-  IrTensorStats stats = { 0 };
 
   cJSON_AddStringToObject (object, "name", by->name);
-  if (gradient->path != NULL)
-    cJSON_AddStringToObject (object, "file", gradient->path);
-  else
-    cJSON_AddNullToObject (object, "file");
-  cJSON *shape = cJSON_AddArrayToObject (object, "shape");
-  for (guint i = 0; tensor != NULL && i < ir_tensor_rank (tensor); i++)
-    cJSON_AddItemToArray (shape, cJSON_CreateNumber ((double) ir_tensor_dims (tensor)[i]));
-  if (tensor != NULL)
-    ir_tensor_stats (tensor, 0, &stats);
-  cli_json_add_double (object, "norm", stats.l2);
-  cli_json_add_double (object, "max_abs", max_abs_of (&stats));
-  cli_json_add_uint (object, "zeros", stats.n_zero);
-  cli_json_add_uint (object, "nan", stats.n_nan);
+  cli_grad_add_tensor (object, tensor, gradient->path);
   add_reason (answer, gradient, object);
   cJSON_AddItemToArray (array, object);
 }
@@ -333,14 +280,7 @@ add_gradient (const Answer *answer, const Gradient *gradient, cJSON *array)
 static double
 value_of (const Answer *answer)
 {
-  const IrTensor *tensor = ir_run_value (answer->run, answer->of);
-  double sum = 0;
-
-  if (tensor == NULL)
-    return NAN;
-  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
-    sum += ir_tensor_get_double (tensor, i);
-  return sum;
+  return cli_grad_sum (ir_run_value (answer->run, answer->of));
 }
 
 /* -- why it is what it is -- */
@@ -370,7 +310,7 @@ add_explanation (const Answer *answer, cJSON *json)
 
   cJSON_AddStringToObject (object, "name", answer->options->explain);
   cJSON_AddStringToObject (object, "kind", ir_gradient_kind_name (reason->kind));
-  add_node (ir_model_node (answer->model, reason->node), object);
+  cli_grad_add_node (ir_model_node (answer->model, reason->node), object);
   cJSON_AddStringToObject (object, "text", reason->text);
   cli_json_add_double (object, "share", reason->share);
   if (reason->sample >= 0)
@@ -386,7 +326,7 @@ add_explanation (const Answer *answer, cJSON *json)
       cJSON *item = cJSON_CreateObject ();
 
       cJSON_AddStringToObject (item, "value", value->name);
-      add_node (value->producer, item);
+      cli_grad_add_node (value->producer, item);
       cli_json_add_double (item, "norm", stage->norm);
       cli_json_add_double (item, "max_abs", stage->max_abs);
       cli_json_add_double (item, "zeros", stage->zeros);
@@ -457,15 +397,9 @@ print_text (const Answer *answer)
     {
       const Gradient *gradient = &g_array_index (answer->gradients, Gradient, i);
       const IrTensor *tensor = ir_run_value (answer->run, gradient->gradient);
-      IrTensorStats stats = { 0 };
 
-      if (tensor != NULL)
-        ir_tensor_stats (tensor, 0, &stats);
-      cli_print ("  %-32s norm %-12.6g max %-12.6g %8" G_GUINT64_FORMAT " zeros %6" G_GUINT64_FORMAT
-                 " NaN%s%s\n",
-                 ir_model_value (answer->model, gradient->by)->name, stats.l2, max_abs_of (&stats),
-                 stats.n_zero, stats.n_nan, gradient->why != NULL ? "  " : "",
-                 gradient->why != NULL ? gradient->why : "");
+      cli_grad_print_tensor (ir_model_value (answer->model, gradient->by)->name, tensor,
+                             gradient->why);
     }
   cli_print ("%u nodes forward, %u backward, which keep %s\n", answer->forward.n_nodes,
              answer->all.n_nodes - answer->forward.n_nodes, kept);
@@ -490,15 +424,78 @@ run_all (Answer *answer, GError **error)
   return FALSE;
 }
 
+static gboolean
+reverse (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error)
+{
+  g_auto (Answer) answer = { .cli = cli, .options = options, .model = model };
+
+  if (!derive (&answer, error) ||
+      (options->output != NULL &&
+       !ir_model_save (model, options->output, NULL, cli->cancellable, error)) ||
+      !run_all (&answer, error) || !save_all (&answer, error))
+    return FALSE;
+  if (options->explain != NULL)
+    explain (&answer);
+  answer.kept = answer.n_forward_ids > 0 ? kept_bytes (&answer) : 0;
+  (cli->json ? print_json : print_text) (&answer);
+  return TRUE;
+}
+
+/* -- the ways -- */
+
+static const struct
+{
+  const char *name;
+  CliGradMode run;
+  const char *const *takes; /* options that only some ways have */
+} modes[] = {
+  { "reverse", reverse, (const char *const[]){ "cotangent", "explain", "output", "out", NULL } },
+  { "forward", cli_grad_forward, (const char *const[]){ "tangent", "output", "out", NULL } },
+};
+
+static CliGradMode
+find_mode (const CliGradOptions *options, GError **error)
+{
+  const char *name = options->mode != NULL ? options->mode : modes[0].name;
+  const struct
+  {
+    const char *name;
+    gboolean given;
+  } some[] = {
+    { "cotangent", options->cotangent != NULL }, { "explain", options->explain != NULL },
+    { "output", options->output != NULL },       { "out", options->out != NULL },
+    { "tangent", options->tangents != NULL },
+  };
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", modes[i].name);
+      if (strcmp (modes[i].name, name) != 0)
+        continue;
+      for (guint k = 0; k < G_N_ELEMENTS (some); k++)
+        if (some[k].given && !g_strv_contains (modes[i].takes, some[k].name))
+          {
+            g_set_error (error, CLI_ERROR, 0, "--%s says nothing to --mode %s", some[k].name, name);
+            return NULL;
+          }
+      return modes[i].run;
+    }
+  g_set_error (error, CLI_ERROR, 0, "--mode %s: needs one of %s", name, names->str);
+  return NULL;
+}
+
 static CliStatus
 run (Cli *cli)
 {
-  Options *options = cli->options;
+  const CliGradOptions *options = cli->options;
   g_auto (CliModel) opened = { 0 };
-  g_auto (Answer) answer = { .cli = cli, .options = options };
   g_autoptr (GError) error = NULL;
+  CliGradMode mode = find_mode (options, &error);
   CliStatus status;
 
+  if (mode == NULL)
+    return cli_fail (CLI_BAD, error);
   if (options->explain != NULL && options->wrt != NULL)
     {
       cli_printerr (
@@ -508,17 +505,8 @@ run (Cli *cli)
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
-  answer.model = opened.model;
-  if (!derive (&answer, &error) ||
-      (options->output != NULL &&
-       !ir_model_save (opened.model, options->output, NULL, cli->cancellable, &error)) ||
-      !run_all (&answer, &error) || !save_all (&answer, &error))
-    return cli_fail (cli_status_of (error), error);
-  if (options->explain != NULL)
-    explain (&answer);
-  answer.kept = answer.n_forward_ids > 0 ? kept_bytes (&answer) : 0;
-  (cli->json ? print_json : print_text) (&answer);
-  return CLI_OK;
+  return mode (cli, options, opened.model, &error) ? CLI_OK
+                                                   : cli_fail (cli_status_of (error), error);
 }
 
 const CliCommand cli_command_grad = {
@@ -537,6 +525,6 @@ const CliCommand cli_command_grad = {
   .max_args = 1,
   .options = grad_options,
   .model_options = cli_limited_options,
-  .options_size = sizeof (Options),
+  .options_size = sizeof (CliGradOptions),
   .run = run,
 };

@@ -375,3 +375,33 @@ ir_emit_scatter_flat (const IrVjp *vjp, IrValue *like, IrValue *places, IrValue 
   ir_emit_attr_string (vjp, node, "reduction", "add");
   return ir_emit_reshape_like (vjp, ir_emit_end (vjp, node), like);
 }
+
+/* Rules may build more than is wanted: what nothing reads goes again, but @kept. */
+void
+ir_emit_sweep (
+    IrEdit *edit, guint first_node, guint first_value, IrValue *const *kept, guint n_kept)
+{
+  IrModel *model = ir_edit_model (edit);
+  g_autoptr (GHashTable) stays = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < n_kept; i++)
+    if (kept[i] != NULL)
+      g_hash_table_add (stays, kept[i]);
+  for (guint i = model->nodes->len; i-- > first_node;)
+    {
+      IrNode *node = model->nodes->pdata[i];
+      gboolean used = node->state != IR_STATE_LIVE;
+      for (guint k = 0; k < node->n_outputs && !used; k++)
+        used = node->outputs[k] != NULL &&
+               (node->outputs[k]->n_uses > 0 || g_hash_table_contains (stays, node->outputs[k]));
+      if (!used)
+        ir_edit_remove_node (edit, node);
+    }
+  for (guint i = first_value; i < model->values->len; i++)
+    {
+      IrValue *value = model->values->pdata[i];
+      if (value->state == IR_STATE_LIVE && value->producer == NULL && value->n_uses == 0 &&
+          value->initializer != NULL && !g_hash_table_contains (stays, value))
+        ir_edit_remove_value (edit, value);
+    }
+}

@@ -21,6 +21,9 @@ IrValue *ir_emit_cast (const IrVjp *vjp, IrValue *value, IrDtype dtype);
 IrValue *ir_emit_extra_output (const IrVjp *vjp,
                                guint slot); /* of the node derived, made if absent */
 
+void ir_emit_sweep (
+    IrEdit *edit, guint first_node, guint first_value, IrValue *const *kept, guint n_kept);
+
 /* -- constants -- */
 IrValue *ir_emit_ints (const IrVjp *vjp, const gint64 *values, gssize n); /* n < 0: a scalar */
 IrValue *ir_emit_number (const IrVjp *vjp, double value);                 /* of the type of dy */

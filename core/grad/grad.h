@@ -24,6 +24,7 @@ typedef struct
   R (SEED, "seed")                                                                                 \
   R (KEEP, "keep")                                                                                 \
   R (VJP, "vjp")                                                                                   \
+  R (TANGENT, "tangent")                                                                           \
   R (ACCUMULATE, "accumulate")
 #define R(ID, NAME) extern const char ir_grad_rule_##ID[];
 IR_GRAD_RULES (R)
@@ -40,6 +41,25 @@ GPtrArray *ir_reverse_path (const IrReverse *reverse, IrValue *of);
 gboolean ir_reverse_run (
     IrReverse *reverse, IrValue *of, IrValue *seed, IrNode *const *path, guint n, GError **error);
 IrValue *ir_reverse_gradient (IrReverse *reverse, IrValue *value);
+void ir_reverse_give (IrReverse *reverse, IrValue *value, IrValue *part);
+/* of one node */
+gboolean ir_reverse_node (const IrReverse *reverse, IrVjp *vjp, GError **error);
+GPtrArray *ir_reverse_open_body (const IrReverse *reverse,
+                                 const IrNode *node,
+                                 IrValue ***outputs,
+                                 GError **error);
+void ir_reverse_keep (const IrReverse *reverse, const IrVjp *vjp);
+const IrValue *ir_reverse_captured (const IrReverse *reverse, const IrNode *node);
+
+/* -- forward accumulation (forward.c) -- */
+typedef struct _IrForward IrForward;
+IrForward *ir_forward_new (IrEdit *edit, IrGraph *graph, const IrGradHooks *hooks);
+void ir_forward_free (IrForward *forward);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrForward, ir_forward_free)
+void ir_forward_by (IrForward *forward, IrValue *value, IrValue *tangent);
+void ir_forward_hold (IrForward *forward, IrValue *value);
+gboolean ir_forward_run (IrForward *forward, IrValue *const *of, guint n_of, GError **error);
+IrValue *ir_forward_tangent (const IrForward *forward, const IrValue *value);
 
 /* -- the operator Gradient (gradient.c) -- */
 gboolean ir_grad_expand (IrEdit *edit, const IrGradHooks *hooks, GError **error);

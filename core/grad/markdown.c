@@ -47,6 +47,18 @@ append_read (GString *text, const IrOp *op, const IrGradRow *row)
     }
 }
 
+/* How it moves in forward mode: core/grad/forward.c */
+static const char *
+forwards (const IrOp *op, const IrGradRow *row)
+{
+  if (row == NULL || row->zero || row->opaque != NULL)
+    return "";
+  return row->linear != NULL                                             ? row->linear
+         : row->body                                                     ? "body"
+         : row->function == NULL && (op->flags & IR_OP_ELEMENTWISE) != 0 ? "pointwise"
+                                                                         : "transposed";
+}
+
 static void
 append_row (GString *text, const IrOp *op)
 {
@@ -65,7 +77,7 @@ append_row (GString *text, const IrOp *op)
     g_string_append (text, row->keeps);
   else if (row != NULL)
     append_read (text, op, row);
-  g_string_append (text, " |\n");
+  g_string_append_printf (text, " | %s |\n", forwards (op, row));
 }
 
 static void
@@ -74,7 +86,7 @@ append_domain (GString *text, const char *domain, const char *title)
   g_string_append_printf (
       text,
       "## %s\n\n| operator | derivative | how, or why not | at kinks | reads of "
-      "the forward part |\n|---|---|---|---|---|\n",
+      "the forward part | forwards |\n|---|---|---|---|---|---|\n",
       title);
   for (guint id = 1; id < ir_op_n (); id++)
     {
@@ -102,7 +114,11 @@ ir_grad_markdown (void)
       "where nothing depends on its inputs smoothly; or not at all (*opaque*), and why. What "
       "broadcasting repeated is summed. Where a function has two slopes, frameworks' choice is "
       "taken. A node may be marked (`irscope edit FILE --do 'gradient NODE stop'`): *stop* lets nothing "
-      "back, *straight-through* derives it as the identity (Bengio et al. 2013).\n\n");
+      "back, *straight-through* derives it as the identity (Bengio et al. 2013).\n\n"
+      "Forwards, how a node moves is found by its rule where that is *pointwise*; by its *body*; from the "
+      "derivative backwards, *transposed*; or as a sum of the node itself, once for each word: capitals are "
+      "inputs that move, small letters those that stay, a dot is left out, \\* is all of them, + those that "
+      "move, *each* one word per input.\n\n");
 
   for (guint id = 1; id < ir_op_n (); id++)
     {

@@ -155,9 +155,16 @@ add_captured (const IrNode *node, const IrGraph *outside, GPtrArray *values)
     }
 }
 
-/* (nullable) A floating-point value that its subgraphs read, and that derivatives are wanted by */
-static const IrValue *
-active_captured (const IrReverse *reverse, const IrNode *node)
+/**
+ * ir_reverse_captured:
+ * @reverse: a derivation
+ * @node: a node
+ *
+ * Returns: (nullable): a floating-point value that its subgraphs read, and that derivatives are
+ *   wanted by
+ */
+const IrValue *
+ir_reverse_captured (const IrReverse *reverse, const IrNode *node)
 {
   g_autoptr (GPtrArray) values = g_ptr_array_new ();
 
@@ -175,7 +182,7 @@ reads_active (const IrReverse *reverse, const IrNode *node)
   ir_node_for_each_input (node, i, value)
     if (g_hash_table_contains (reverse->active, value))
       return TRUE;
-  return active_captured (reverse, node) != NULL;
+  return ir_reverse_captured (reverse, node) != NULL;
 }
 
 static void
@@ -235,8 +242,14 @@ ir_reverse_path (const IrReverse *reverse, IrValue *of)
 
 /* -- what comes to a value -- */
 
-static void
-contribute (IrReverse *reverse, IrValue *value, IrValue *part)
+/**
+ * ir_reverse_give:
+ * @reverse: a derivation
+ * @value: a value
+ * @part: what comes to it, of its shape
+ */
+void
+ir_reverse_give (IrReverse *reverse, IrValue *value, IrValue *part)
 {
   GPtrArray *parts = g_hash_table_lookup (reverse->adjoints, value);
 
@@ -289,59 +302,38 @@ ir_reverse_gradient (IrReverse *reverse, IrValue *value)
 
 /* -- one node -- */
 
-/* Rules may build more than is wanted: what nothing reads goes again. */
-static void
-sweep (const IrVjp *vjp, guint first_node, guint first_value)
+/**
+ * ir_reverse_open_body:
+ * @reverse: a derivation whose hooks can inline
+ * @node: a call, or a node whose row has a function body
+ * @outputs: (out) (transfer container): the values that stand for its outputs
+ * @error: return location for an error
+ *
+ * Computes @node once more by the nodes of its body, at the place of new nodes.
+ *
+ * Returns: (transfer container) (nullable): these nodes, in order
+ */
+GPtrArray *
+ir_reverse_open_body (const IrReverse *reverse,
+                      const IrNode *node,
+                      IrValue ***outputs,
+                      GError **error)
 {
-  IrModel *model = ir_edit_model (vjp->edit);
-  g_autoptr (GHashTable) kept = g_hash_table_new (NULL, NULL);
-
-  for (guint i = 0; i < vjp->node->n_inputs; i++)
-    if (vjp->dx[i] != NULL)
-      g_hash_table_add (kept, vjp->dx[i]);
-  for (guint i = model->nodes->len; i-- > first_node;)
-    {
-      IrNode *node = model->nodes->pdata[i];
-      gboolean used = node->state != IR_STATE_LIVE;
-      for (guint k = 0; k < node->n_outputs && !used; k++)
-        used = node->outputs[k] != NULL &&
-               (node->outputs[k]->n_uses > 0 || g_hash_table_contains (kept, node->outputs[k]));
-      if (!used)
-        ir_edit_remove_node (vjp->edit, node);
-    }
-  for (guint i = first_value; i < model->values->len; i++)
-    {
-      IrValue *value = model->values->pdata[i];
-      if (value->state == IR_STATE_LIVE && value->producer == NULL && value->n_uses == 0 &&
-          value->initializer != NULL && !g_hash_table_contains (kept, value))
-        ir_edit_remove_value (vjp->edit, value);
-    }
-}
-
-/* Through a copy of the body: what it is computed from is computed again. */
-static gboolean
-derive_body (const IrReverse *reverse, IrVjp *vjp, GError **error)
-{
-  const IrNode *node = vjp->node;
   IrModel *model = ir_edit_model (reverse->edit);
   IrNode *copy = ir_edit_add_node (reverse->edit, reverse->graph, node->op_type, node->domain, NULL,
                                    node->n_inputs, node->inputs, node->n_outputs);
-  g_autofree IrValue **outputs = g_memdup2 (copy->outputs,
-                                            (node->n_outputs + 1) * sizeof (IrValue *));
-  g_autoptr (IrReverse) inner = ir_reverse_new (reverse->edit, reverse->graph, reverse->rank, NULL);
-  g_autoptr (GPtrArray) path = g_ptr_array_new ();
+  g_autofree IrValue **values = g_memdup2 (copy->outputs,
+                                           (node->n_outputs + 1) * sizeof (IrValue *));
+  const guint first = copy->id + 1;
+  GPtrArray *path;
 
-  inner->hooks.inline_body = reverse->hooks.inline_body;
-  inner->hooks.data = reverse->hooks.data;
   for (guint i = 0; i < node->n_attrs; i++)
     ir_edit_set_attr (reverse->edit, copy, node->attrs[i]);
   ir_edit_set_rank (reverse->edit, copy, reverse->rank);
   if (!reverse->hooks.inline_body (reverse->edit, copy, reverse->hooks.data, error))
-    return FALSE;
-  for (guint i = 0; i < node->n_inputs; i++)
-    if (vjp->wanted[i])
-      ir_reverse_by (inner, node->inputs[i]);
-  for (guint i = copy->id + 1; i < model->nodes->len; i++)
+    return NULL;
+  path = g_ptr_array_new ();
+  for (guint i = first; i < model->nodes->len; i++)
     {
       IrNode *part = model->nodes->pdata[i];
       if (part->state != IR_STATE_LIVE || part->graph != reverse->graph)
@@ -350,9 +342,29 @@ derive_body (const IrReverse *reverse, IrVjp *vjp, GError **error)
       ir_infer_node (reverse->edit, part, NULL);
       g_ptr_array_add (path, part);
     }
+  *outputs = g_steal_pointer (&values);
+  return path;
+}
+
+/* Through a copy of the body: what it is computed from is computed again. */
+static gboolean
+derive_body (const IrReverse *reverse, IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+  g_autoptr (IrReverse) inner = ir_reverse_new (reverse->edit, reverse->graph, reverse->rank, NULL);
+  g_autofree IrValue **outputs = NULL;
+  g_autoptr (GPtrArray) path = ir_reverse_open_body (reverse, node, &outputs, error);
+
+  if (path == NULL)
+    return FALSE;
+  inner->hooks.inline_body = reverse->hooks.inline_body;
+  inner->hooks.data = reverse->hooks.data;
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (vjp->wanted[i])
+      ir_reverse_by (inner, node->inputs[i]);
   for (guint i = 0; i < node->n_outputs; i++)
     if (vjp->dy[i] != NULL)
-      contribute (inner, outputs[i], vjp->dy[i]);
+      ir_reverse_give (inner, outputs[i], vjp->dy[i]);
   if (!ir_reverse_run (inner, NULL, NULL, (IrNode *const *) path->pdata, path->len, error))
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
@@ -385,8 +397,19 @@ pass_through (IrVjp *vjp, GError **error)
   return TRUE;
 }
 
-static gboolean
-derive (const IrReverse *reverse, IrVjp *vjp, GError **error)
+/**
+ * ir_reverse_node:
+ * @reverse: a derivation
+ * @vjp: a node, and the derivatives by its outputs; dx is filled in
+ * @error: return location for an error
+ *
+ * By its mark, its body or its rule. Fails with %IR_GRAD_ERROR_NO_RULE, naming the node, where none
+ * of them can.
+ *
+ * Returns: %TRUE if the derivatives by all wanted inputs are there
+ */
+gboolean
+ir_reverse_node (const IrReverse *reverse, IrVjp *vjp, GError **error)
 {
   const IrGradRow *row = vjp->node->op != NULL ? ir_grad_row (vjp->node->op) : NULL;
   gboolean call = ir_node_function (vjp->node) != NULL;
@@ -406,7 +429,7 @@ derive (const IrReverse *reverse, IrVjp *vjp, GError **error)
     }
   else if (!ir_vjp_run (vjp, error))
     return FALSE;
-  sweep (vjp, first_node, first_value);
+  ir_emit_sweep (vjp->edit, first_node, first_value, vjp->dx, vjp->node->n_inputs);
   return TRUE;
 }
 
@@ -429,9 +452,16 @@ find_wanted (const IrReverse *reverse, IrVjp *vjp, gboolean *wanted, gboolean *a
   return TRUE;
 }
 
-/* What backward reads of the forward part, and that does not come out of it yet. */
-static void
-keep_output (const IrReverse *reverse, const IrVjp *vjp)
+/**
+ * ir_reverse_keep:
+ * @reverse: a derivation
+ * @vjp: a node
+ *
+ * Has it give out what its derivative reads of the forward part, and that does not come out of it
+ * yet; a part of its own.
+ */
+void
+ir_reverse_keep (const IrReverse *reverse, const IrVjp *vjp)
 {
   const IrNode *node = vjp->node;
   const IrGradRow *row = node->op != NULL ? ir_grad_row (node->op) : NULL;
@@ -462,23 +492,23 @@ derive_node (IrReverse *reverse, const IrNode *node, GError **error)
   vjp.wanted = wanted;
   if (!find_wanted (reverse, &vjp, wanted, &any_wanted, error))
     return FALSE;
-  const IrValue *captured = active_captured (reverse, node);
+  const IrValue *captured = ir_reverse_captured (reverse, node);
   if (captured != NULL)
     return ir_emit_fail (&vjp, error, "its subgraphs read %s, and control flow is not derived yet",
                          captured->name);
   if (!any_wanted)
     return TRUE;
-  keep_output (reverse, &vjp);
+  ir_reverse_keep (reverse, &vjp);
   if (!begin (reverse, ir_grad_rule_VJP, node))
     return TRUE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (dy[i] != NULL)
       ir_edit_step_note_part (reverse->edit, node->outputs[i]->id, dy[i]->id);
-  gboolean done = derive (reverse, &vjp, error);
+  gboolean done = ir_reverse_node (reverse, &vjp, error);
   for (guint i = 0; done && i < node->n_inputs; i++)
     if (wanted[i] && dx[i] != NULL)
       {
-        contribute (reverse, node->inputs[i], dx[i]);
+        ir_reverse_give (reverse, node->inputs[i], dx[i]);
         ir_edit_step_note_part (reverse->edit, node->inputs[i]->id, dx[i]->id);
       }
   end (reverse);
@@ -511,7 +541,7 @@ ir_reverse_run (
       IrVjp vjp = vjp_of (reverse, of->producer);
       if (!begin (reverse, ir_grad_rule_SEED, of->producer))
         return TRUE;
-      contribute (reverse, of, seed != NULL ? seed : ir_emit_filled (&vjp, of, 1));
+      ir_reverse_give (reverse, of, seed != NULL ? seed : ir_emit_filled (&vjp, of, 1));
       end (reverse);
     }
   for (guint i = n; i-- > 0;)

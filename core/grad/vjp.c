@@ -165,6 +165,26 @@ ir_vjp_passes_integers (const IrNode *node, guint slot)
          ir_op_is (producer, IR_OP_QUANTIZE_LINEAR);
 }
 
+/* Each element of the result depends on those at its own place alone, and expressions say how. */
+gboolean
+ir_vjp_is_pointwise (const IrNode *node)
+{
+  const IrGradRow *row = node->op != NULL ? ir_grad_row (node->op) : NULL;
+
+  return row != NULL && has_rules (row) && (node->op->flags & IR_OP_ELEMENTWISE);
+}
+
+/* (nullable) What an input that moves by dy adds to how the result of such a node moves, in a shape
+ * that broadcasts to it: a pointwise rule is its own transpose. NULL: nothing, or there is no rule. */
+IrValue *
+ir_vjp_pointwise (const IrVjp *vjp, guint slot)
+{
+  const IrGradRow *row = ir_grad_row (vjp->node->op);
+  const char *text = slot < IR_VJP_MAX_RULES ? row->rules[slot] : NULL;
+
+  return text != NULL && *text != '\0' ? evaluate (vjp, &text) : NULL;
+}
+
 static gboolean
 only_first_output (const IrVjp *vjp)
 {

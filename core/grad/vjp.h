@@ -32,6 +32,7 @@ typedef struct
   gboolean body;                       /* as its function body is derived */
   gboolean zero;                       /* nothing depends on its inputs smoothly */
   const char *opaque;                  /* (nullable) why it cannot be derived: a sentence */
+  const char *linear;                  /* (nullable) how it moves forwards: see forward.c */
   guint (*keep) (const IrNode *node); /* (nullable) of function: the output beside the first that it
                                          reads, which is made where it is absent; 0: none */
   gboolean any_output; /* function: takes derivatives by other outputs than the first */
@@ -44,4 +45,6 @@ typedef struct
 const IrGradRow *ir_grad_row (const IrOp *op); /* (nullable): no column */
 gboolean ir_vjp_is_known (const IrNode *node);
 gboolean ir_vjp_passes_integers (const IrNode *node, guint slot);
+gboolean ir_vjp_is_pointwise (const IrNode *node);
+IrValue *ir_vjp_pointwise (const IrVjp *vjp, guint slot);
 gboolean ir_vjp_run (IrVjp *vjp, GError **error);

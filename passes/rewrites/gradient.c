@@ -28,8 +28,9 @@ typedef struct
 {
   IrPassContext *context;
   IrValue *of;
-  GPtrArray *by;  /* of IrValue: what it is derived by */
-  gboolean named; /* they were named: where nothing comes, zeros are given */
+  GPtrArray *by;    /* of IrValue: what it is derived by */
+  gboolean named;   /* they were named: where nothing comes, zeros are given */
+  guint first_node; /* of the backward part */
 } Derivation;
 
 #define fail(error, ...) ir_pass_refuse (error, "gradient", __VA_ARGS__)
@@ -74,8 +75,19 @@ find_only_output (const IrModel *model, GError **error)
   return NULL;
 }
 
-static IrValue *
-find_value (const IrModel *model, const char *what, const char *name, GError **error)
+/**
+ * ir_gradient_find:
+ * @model: a model whose types are known
+ * @what: which option names it
+ * @name: a name
+ * @error: return location for an error
+ *
+ * Fails with %G_OPTION_ERROR_BAD_VALUE if there is no such value, or it is not floating-point.
+ *
+ * Returns: (nullable): the value of the main graph called @name
+ */
+IrValue *
+ir_gradient_find (const IrModel *model, const char *what, const char *name, GError **error)
 {
   IrValue *value = ir_graph_find_value (model->main, name);
 
@@ -130,9 +142,17 @@ add_inputs (const IrModel *model, GPtrArray *by)
       g_ptr_array_add (by, ir_graph_input (graph, i));
 }
 
-/* A name may have commas: the whole text is tried first. */
-static GStrv
-split_names (const IrModel *model, const char *text)
+/**
+ * ir_gradient_names:
+ * @model: a model
+ * @text: names with commas between
+ *
+ * A name may have commas: the whole text is tried first.
+ *
+ * Returns: (transfer full): the names
+ */
+GStrv
+ir_gradient_names (const IrModel *model, const char *text)
 {
   if (ir_graph_find_value (model->main, text) == NULL)
     return g_strsplit (text, ",", -1);
@@ -143,11 +163,11 @@ split_names (const IrModel *model, const char *text)
 static gboolean
 add_named (const IrModel *model, const char *text, GPtrArray *by, GError **error)
 {
-  g_auto (GStrv) names = split_names (model, text);
+  g_auto (GStrv) names = ir_gradient_names (model, text);
 
   for (guint i = 0; names[i] != NULL; i++)
     {
-      IrValue *value = find_value (model, "wrt", names[i], error);
+      IrValue *value = ir_gradient_find (model, "wrt", names[i], error);
       if (value == NULL)
         return FALSE;
       if (!g_ptr_array_find (by, value, NULL))
@@ -156,8 +176,14 @@ add_named (const IrModel *model, const char *text, GPtrArray *by, GError **error
   return TRUE;
 }
 
-static gboolean
-is_kind (const char *wrt)
+/**
+ * ir_gradient_is_kind:
+ * @wrt: what is derived by
+ *
+ * Returns: whether that is a kind of values: "params", "inputs" or "all"
+ */
+gboolean
+ir_gradient_is_kind (const char *wrt)
 {
   return strcmp (wrt, "params") == 0 || strcmp (wrt, "inputs") == 0 || strcmp (wrt, "all") == 0;
 }
@@ -177,11 +203,11 @@ ir_gradient_wrt (const IrModel *model, const char *wrt, GError **error)
 {
   g_autoptr (GPtrArray) by = g_ptr_array_new ();
 
-  if (!is_kind (wrt) && !add_named (model, wrt, by, error))
+  if (!ir_gradient_is_kind (wrt) && !add_named (model, wrt, by, error))
     return NULL;
-  if (is_kind (wrt) && strcmp (wrt, "inputs") != 0)
+  if (ir_gradient_is_kind (wrt) && strcmp (wrt, "inputs") != 0)
     add_parameters (model, by);
-  if (is_kind (wrt) && strcmp (wrt, "params") != 0)
+  if (ir_gradient_is_kind (wrt) && strcmp (wrt, "params") != 0)
     add_inputs (model, by);
   if (by->len > 0)
     return g_steal_pointer (&by);
@@ -205,7 +231,7 @@ ir_gradient_wrt (const IrModel *model, const char *wrt, GError **error)
 IrValue *
 ir_gradient_of (const IrModel *model, const char *of, GError **error)
 {
-  return *of != '\0' ? find_value (model, "of", of, error) : find_only_output (model, error);
+  return *of != '\0' ? ir_gradient_find (model, "of", of, error) : find_only_output (model, error);
 }
 
 /* -- why there is none -- */
@@ -321,8 +347,14 @@ end_step (gpointer data)
   ir_pass_end (data);
 }
 
-static guint64
-behind_all (const IrGraph *graph)
+/**
+ * ir_gradient_rank:
+ * @graph: a graph
+ *
+ * Returns: a place in the order behind all its nodes
+ */
+guint64
+ir_gradient_rank (const IrGraph *graph)
 {
   guint64 rank = 0;
   guint n;
@@ -333,14 +365,31 @@ behind_all (const IrGraph *graph)
   return rank + 1;
 }
 
-/* The derivative by @value as an output of the graph called NAME.grad. */
-static IrValue *
-connect (IrPassContext *context, IrValue *value, IrValue *gradient, guint64 rank)
+/**
+ * ir_gradient_connect:
+ * @context: a pass with an open step
+ * @value: a value
+ * @gradient: what belongs to it
+ * @suffix: "grad" or "tangent"
+ * @first_node: nodes before were there before anything was derived
+ * @rank: place of a new node in the order
+ *
+ * Appends @gradient to the outputs of the graph, called NAME.suffix, with a number where that name
+ * exists; by an Identity where it is something else already.
+ */
+void
+ir_gradient_connect (IrPassContext *context,
+                     IrValue *value,
+                     IrValue *gradient,
+                     const char *suffix,
+                     guint first_node,
+                     guint64 rank)
 {
   IrGraph *graph = context->model->main;
-  g_autofree char *base = g_strdup_printf ("%s.grad", value->name);
+  g_autofree char *base = g_strdup_printf ("%s.%s", value->name, suffix);
+  g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
 
-  if (gradient->producer == NULL || gradient->producer->rank < rank ||
+  if (gradient->producer == NULL || gradient->producer->id < first_node ||
       ir_value_is_graph_output (gradient))
     {
       IrNode *node = ir_edit_add_node (context->edit, graph, "Identity", "", NULL, 1, &gradient, 1);
@@ -353,11 +402,22 @@ connect (IrPassContext *context, IrValue *value, IrValue *gradient, guint64 rank
                             ? base
                             : ir_edit_unique_name (context->edit, base));
   ir_edit_set_flags (context->edit, gradient, gradient->flags | IR_VALUE_NAMED_BY_USER);
-  return gradient;
+  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
+    g_ptr_array_add (outputs, ir_graph_output (graph, i));
+  g_ptr_array_add (outputs, gradient);
+  ir_edit_set_graph_outputs (context->edit, graph, (IrValue *const *) outputs->pdata, outputs->len);
 }
 
-static IrValue *
-zeros (IrPassContext *context, IrValue *like, guint64 rank)
+/**
+ * ir_gradient_zeros:
+ * @context: a pass with an open step
+ * @like: a value
+ * @rank: place of the new nodes in the order
+ *
+ * Returns: 0 in the shape and type of @like
+ */
+IrValue *
+ir_gradient_zeros (IrPassContext *context, IrValue *like, guint64 rank)
 {
   IrEdit *edit = context->edit;
   IrNode *shape = ir_edit_add_node (edit, context->model->main, "Shape", "", NULL, 1, &like, 1);
@@ -379,29 +439,21 @@ static gboolean
 connect_all (Derivation *d, IrReverse *reverse, guint64 rank)
 {
   IrPassContext *context = d->context;
-  IrGraph *graph = context->model->main;
   g_autoptr (GPtrArray) gradients = g_ptr_array_new ();
-  g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
   guint n_given = 0;
 
   for (guint i = 0; i < d->by->len; i++)
     g_ptr_array_add (gradients, ir_reverse_gradient (reverse, d->by->pdata[i]));
   if (context->stopped || !ir_pass_begin (context, RULE_CONNECT, IR_CLASS_EXACT, d->of->producer))
     return TRUE;
-  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
-    g_ptr_array_add (outputs, ir_graph_output (graph, i));
   for (guint i = 0; i < d->by->len; i++)
     {
       IrValue *gradient = gradients->pdata[i];
       n_given += gradient != NULL;
       if (gradient == NULL && d->named)
-        gradient = zeros (context, d->by->pdata[i], rank);
+        gradient = ir_gradient_zeros (context, d->by->pdata[i], rank);
       if (gradient != NULL)
-        g_ptr_array_add (outputs, connect (context, d->by->pdata[i], gradient, rank));
-      /* What is an output already gets a node of its own. */
-      if (gradient != NULL)
-        ir_edit_set_graph_outputs (context->edit, graph, (IrValue *const *) outputs->pdata,
-                                   outputs->len);
+        ir_gradient_connect (context, d->by->pdata[i], gradient, "grad", d->first_node, rank);
     }
   ir_edit_step_reason (context->edit, "%u of %u derivatives of %s are outputs, as NAME.grad",
                        n_given, d->by->len, d->of->name);
@@ -414,23 +466,24 @@ derive (Derivation *d, GError **error)
 {
   IrPassContext *context = d->context;
   IrGraph *graph = context->model->main;
+  d->first_node = context->model->nodes->len;
   const IrGradHooks hooks = { begin_step, end_step, ir_exec_inline_node, context };
-  guint64 rank = behind_all (graph);
+  guint64 rank = ir_gradient_rank (graph);
   g_autoptr (IrReverse) reverse = ir_reverse_new (context->edit, graph, rank, &hooks);
   g_autoptr (GPtrArray) path = NULL;
   const char *stop = option (d, "stop"), *cotangent = option (d, "cotangent");
-  g_auto (GStrv) stops = split_names (context->model, stop);
+  g_auto (GStrv) stops = ir_gradient_names (context->model, stop);
   IrValue *seed = NULL;
 
   for (guint i = 0; *stop != '\0' && stops[i] != NULL; i++)
     {
-      IrValue *held = find_value (context->model, "stop", stops[i], error);
+      IrValue *held = ir_gradient_find (context->model, "stop", stops[i], error);
       if (held == NULL)
         return FALSE;
       ir_reverse_hold (reverse, held);
     }
   if (*cotangent != '\0' &&
-      (seed = find_value (context->model, "cotangent", cotangent, error)) == NULL)
+      (seed = ir_gradient_find (context->model, "cotangent", cotangent, error)) == NULL)
     return FALSE;
   if (seed != NULL && seed->type != d->of->type)
     return fail (error, "cotangent: \"%s\" has not the type of \"%s\"", seed->name, d->of->name);
@@ -456,7 +509,7 @@ run (IrPassContext *context, GError **error)
   g_autoptr (GPtrArray)
       by = d.of != NULL ? ir_gradient_wrt (context->model, option (&d, "wrt"), error) : NULL;
   d.by = by;
-  d.named = !is_kind (option (&d, "wrt"));
+  d.named = !ir_gradient_is_kind (option (&d, "wrt"));
   return by != NULL && derive (&d, error);
 }
 

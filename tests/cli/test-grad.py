@@ -49,6 +49,8 @@ CUT = model('cut', 'g (float[3] x) => (float[3] y, float[3] z) <float[3] w = {1,
                    'k = Cast <to = 1> (c)  z = Sub (k, x) }')
 EXAMPLE = os.path.join(ROOT, 'data/examples/worked-example.onnx')
 
+AT = (EXAMPLE, '--wrt', 'inputs', '--value', 'x1=2', '--value', 'x2=5')
+
 
 @test('a target of several elements is said to be a sum')
 def _sum_is_said():
@@ -116,6 +118,33 @@ def _():
         assert code == 2 and out == '' and why in err, (arguments, code, err)
     code, _, err = irscope('gradcheck', CUT, '--of', 'y', '--wrt', 'a')
     assert code == 2 and 'a is computed' in err, err
+
+
+@test('forward: one direction, all outputs; what does not move is said')
+def _():
+    at = ('--value', 'x1=2', '--value', 'x2=5')
+    got = json_of('grad', EXAMPLE, '--mode', 'forward', '--tangent', 'x1=1', '--tangent', 'x2=2', *at)
+    assert near([got['tangents'][0]['sum']], [5.5 + 2 * 1.7163378]), got
+    out = os.path.join(WORK, 'forward')
+    got = json_of('grad', CUT, '--mode', 'forward', '--wrt', 'x', '--out', out)
+    assert [t['name'] for t in got['tangents']] == ['y', 'z'] and got['direction'] == 'ones', got
+    assert near(numbers(os.path.join(out, 'y.tangent.npy')), [1, 2, 3]), got
+    assert near(numbers(os.path.join(out, 'z.tangent.npy')), [-1, -1, -1]), got
+    got = json_of('grad', CUT, '--mode', 'forward', '--wrt', 'dead')
+    assert [t['moves'] for t in got['tangents']] == [False, False], got
+
+
+@test('forward: what makes no sense is refused, and said')
+def _():
+    for arguments, said in [(('--mode', 'sideways'), 'needs one of reverse, forward'),
+                            (('--mode', 'forward', '--cotangent', 'w'), '--cotangent says nothing to --mode forward'),
+                            (('--tangent', 'x=1'), '--tangent says nothing to --mode reverse'),
+                            (('--mode', 'forward', '--tangent', 'x=1,2'), 'do not fit'),
+                            (('--mode', 'forward', '--tangent', 'nobody=1'), 'there is no value "nobody"'),
+                            (('--mode', 'forward', '--tangent', 'x=1', '--wrt', 'w'), 'leave --wrt out'),
+                            (('--mode', 'forward', '--tangent', 'x'), 'NAME=VALUE')]:
+        code, _, err = irscope('grad', CUT, *arguments)
+        assert code == 2 and said in err, (arguments, code, err)
 
 
 @test('gradcheck agrees on small networks, and knows kinks')
@@ -262,12 +291,19 @@ def _():
     assert sorted(got) == sorted(schema['required']) and got['kind'] in schema['properties']['kind']['enum'], got
     for stage in got['stages']:
         assert sorted(stage) == sorted(schema['properties']['stages']['items']['required']), stage
-    for command, arguments in (('grad', [CUT, '--of', 'y']), ('gradcheck', [CUT, '--of', 'y'])):
-        schema = json.load(open(os.path.join(ROOT, f'data/schema/{command}.schema.json')))
-        got = json_of(command, *arguments)
-        assert sorted(got) == sorted(schema['properties']) == sorted(schema['required']), (command, sorted(got))
-        for inner in got.get('gradients', []):
-            assert sorted(inner) == sorted(schema['properties']['gradients']['items']['required']), inner
+    schema = json.load(open(os.path.join(ROOT, 'data/schema/gradcheck.schema.json')))
+    got = json_of('gradcheck', CUT, '--of', 'y')
+    assert sorted(got) == sorted(schema['properties']) == sorted(schema['required']), sorted(got)
+    schema = json.load(open(os.path.join(ROOT, 'data/schema/grad.schema.json')))
+    modes = {way['properties']['mode']['const']: way['required'] for way in schema['oneOf']}
+    assert sorted(modes) == sorted(schema['properties']['mode']['enum'])
+    for mode, keys in modes.items():
+        got = json_of('grad', *AT, '--mode', mode)
+        assert sorted(got) == sorted(keys) and set(keys) <= set(schema['properties']), (mode, sorted(got))
+        for key, inner in got.items():
+            wanted = schema['properties'][key].get('items', {}).get('required')
+            if isinstance(inner, list) and wanted:
+                assert inner and all(sorted(item) == sorted(wanted) for item in inner), (key, inner)
 
 
 @test('gradcheck on the bundled examples')

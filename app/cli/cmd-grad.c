@@ -23,10 +23,19 @@ static const CliOption grad_options[] = {
   { "stop", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, stop),
     "Values that count as constant", "V" },
   { "mode", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, mode),
-    "The way: reverse (default), forward", "MODE" },
+    "The way: reverse (default), forward, numeric", "MODE" },
   { "tangent", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, tangents),
-    "With forward: what moves and how, by a file or numbers (default: what --wrt says, by ones)",
+    "With forward or --sweep: what moves and how, by a file or numbers (default: what --wrt says, by "
+    "ones)",
     "NAME=F" },
+  { "method", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, method),
+    "With numeric: which difference: central (default), forward, complex", "M" },
+  { "step", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (CliGradOptions, step),
+    "With numeric: how far elements are moved (default: what is good for the method)", "H" },
+  { "sweep", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliGradOptions, sweep),
+    "With numeric: errors of all differences for steps from 1 to 1e-16, and the slopes of both "
+    "branches",
+    NULL },
   { "cotangent", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, cotangent),
     "A value of the same type that the elements of what is derived are weighed by", "V" },
   { "explain", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, explain),
@@ -451,6 +460,8 @@ static const struct
 } modes[] = {
   { "reverse", reverse, (const char *const[]){ "cotangent", "explain", "output", "out", NULL } },
   { "forward", cli_grad_forward, (const char *const[]){ "tangent", "output", "out", NULL } },
+  { "numeric", cli_grad_numeric,
+    (const char *const[]){ "tangent", "out", "method", "step", "sweep", NULL } },
 };
 
 static CliGradMode
@@ -462,9 +473,14 @@ find_mode (const CliGradOptions *options, GError **error)
     const char *name;
     gboolean given;
   } some[] = {
-    { "cotangent", options->cotangent != NULL }, { "explain", options->explain != NULL },
-    { "output", options->output != NULL },       { "out", options->out != NULL },
+    { "cotangent", options->cotangent != NULL },
+    { "explain", options->explain != NULL },
+    { "output", options->output != NULL },
+    { "out", options->out != NULL },
     { "tangent", options->tangents != NULL },
+    { "method", options->method != NULL },
+    { "step", options->step != 0 },
+    { "sweep", options->sweep },
   };
   g_autoptr (GString) names = g_string_new (NULL);
 

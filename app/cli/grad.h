@@ -10,6 +10,9 @@ typedef struct
   char *of, *cotangent, *output, *out, *explain, *mode;
   char **wrt, **stop;
   char **tangents; /* NAME=FILE, NAME=1,2,3 */
+  char *method;    /* of differences */
+  double step;     /* of them; 0: what is good */
+  gboolean sweep;
 } CliGradOptions;
 
 typedef gboolean (*CliGradMode) (Cli *cli,
@@ -17,6 +20,7 @@ typedef gboolean (*CliGradMode) (Cli *cli,
                                  IrModel *model,
                                  GError **error);
 gboolean cli_grad_forward (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
+gboolean cli_grad_numeric (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
 
 /* -- what they share (grad-common.c) -- */
 char *cli_grad_names (char *const *names, const char *fallback); /* with commas between */

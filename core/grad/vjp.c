@@ -128,8 +128,14 @@ has_rules (const IrGradRow *row)
   return FALSE;
 }
 
-/* (nullable) How @op is derived, or why not; NULL if its row does not say. Those of com.microsoft
- * need not. */
+/**
+ * ir_grad_row:
+ * @op: a row of the op table
+ *
+ * Those of com.microsoft need not say.
+ *
+ * Returns: (nullable): how @op is derived, or why not; %NULL if its row does not say
+ */
 const IrGradRow *
 ir_grad_row (const IrOp *op)
 {
@@ -146,7 +152,12 @@ ir_grad_row (const IrOp *op)
              : NULL;
 }
 
-/* Whether its operator has rules or a function */
+/**
+ * ir_vjp_is_known:
+ * @node: a node
+ *
+ * Returns: whether its operator has rules or a function
+ */
 gboolean
 ir_vjp_is_known (const IrNode *node)
 {
@@ -155,7 +166,14 @@ ir_vjp_is_known (const IrNode *node)
   return row != NULL && (row->function != NULL || has_rules (row));
 }
 
-/* A quantized value has a derivative where it goes back to floating point at once: straight through. */
+/**
+ * ir_vjp_passes_integers:
+ * @node: a node
+ * @slot: an input of it
+ *
+ * Returns: whether the input has a derivative though it is quantized: where it goes back to floating
+ *   point at once, straight through
+ */
 gboolean
 ir_vjp_passes_integers (const IrNode *node, guint slot)
 {
@@ -165,7 +183,13 @@ ir_vjp_passes_integers (const IrNode *node, guint slot)
          ir_op_is (producer, IR_OP_QUANTIZE_LINEAR);
 }
 
-/* Each element of the result depends on those at its own place alone, and expressions say how. */
+/**
+ * ir_vjp_is_pointwise:
+ * @node: a node
+ *
+ * Returns: whether each element of the result depends on those at its own place alone, and
+ *   expressions say how
+ */
 gboolean
 ir_vjp_is_pointwise (const IrNode *node)
 {
@@ -174,8 +198,16 @@ ir_vjp_is_pointwise (const IrNode *node)
   return row != NULL && has_rules (row) && (node->op->flags & IR_OP_ELEMENTWISE);
 }
 
-/* (nullable) What an input that moves by dy adds to how the result of such a node moves, in a shape
- * that broadcasts to it: a pointwise rule is its own transpose. NULL: nothing, or there is no rule. */
+/**
+ * ir_vjp_pointwise:
+ * @vjp: a pointwise node; its dy is how the input moves
+ * @slot: the input
+ *
+ * A pointwise rule is its own transpose.
+ *
+ * Returns: (nullable): what that adds to how the result moves, in a shape that broadcasts to it;
+ *   %NULL: nothing, or there is no rule
+ */
 IrValue *
 ir_vjp_pointwise (const IrVjp *vjp, guint slot)
 {
@@ -194,9 +226,15 @@ only_first_output (const IrVjp *vjp)
   return vjp->dy[0] != NULL;
 }
 
-/* Fails with %IR_GRAD_ERROR_NO_RULE, naming the node, where its operator has no rule. Returns
- * TRUE if the derivatives by all wanted inputs are there. @vjp: a node, and the derivatives by
- * its outputs; dx is filled in. */
+/**
+ * ir_vjp_run:
+ * @vjp: a node, and the derivatives by its outputs; dx is filled in
+ * @error: return location for an error
+ *
+ * Fails with %IR_GRAD_ERROR_NO_RULE, naming the node, where its operator has no rule.
+ *
+ * Returns: %TRUE if the derivatives by all wanted inputs are there
+ */
 gboolean
 ir_vjp_run (IrVjp *vjp, GError **error)
 {

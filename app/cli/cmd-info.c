@@ -1,7 +1,8 @@
-/* irscope info: what is in a graph file. */
+/* irscope info: what is in a graph file, or, of the machine, what graphs can run on. */
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/devices.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 
@@ -12,7 +13,16 @@
 typedef struct
 {
   CliModelOptions model;
+  gboolean devices;
 } Options;
+
+static const CliOption options_table[] = {
+  { "devices", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, devices),
+    "Instead of a file: what the machine has to run graphs on. Of GPUs, also what is missing and "
+    "where it was looked for",
+    NULL },
+  { 0 },
+};
 
 typedef struct
 {
@@ -216,6 +226,15 @@ run (Cli *cli)
   CliStatus status;
   gboolean partial = FALSE;
 
+  if (options->devices == (cli->n_args > 0))
+    {
+      cli_printerr (options->devices
+                        ? "irscope info --devices: is of the machine, and takes no FILE\n"
+                        : "irscope info: needs FILE, or --devices\n");
+      return CLI_BAD;
+    }
+  if (options->devices)
+    return cli_devices (cli);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   const IrCost cost = ir_cost_model (opened.model, &partial);
@@ -231,12 +250,12 @@ run (Cli *cli)
 
 const CliCommand cli_command_info = {
   .name = "info",
-  .arguments = "FILE",
+  .arguments = "[FILE]",
   .takes_model = TRUE,
   .summary = "What is in a graph file: inputs, outputs, operators, parameters, FLOPs, problems",
   .doc = "Unknown sizes count as 1 in FLOPs and bytes; --dim or --shape give them.",
-  .min_args = 1,
   .max_args = 1,
+  .options = options_table,
   .model_options = cli_model_options,
   .options_size = sizeof (Options),
   .run = run,

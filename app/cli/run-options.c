@@ -21,8 +21,10 @@ cli_backend (const CliModelOptions *options, GError **error)
   if (backend != NULL)
     return backend;
   if (strcmp (name, "gpu") == 0)
-    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
-                 "--device gpu: this build has no GPU back end; use cpu or ref");
+    g_set_error (
+        error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
+        "--device gpu: irscope has no GPU back end yet; use cpu or ref. What is there of a GPU "
+        "says: irscope info --devices");
   else
     g_set_error (error, CLI_ERROR, 0, "--device %s: there is no such back end; use cpu or ref",
                  name);

@@ -60,8 +60,7 @@ ir_backend_require (const char *name, GError **error)
     g_string_append_printf (known, "%s%s", i > 0 ? ", " : "", backends[i]->name);
   if (g_strcmp0 (name, "gpu") == 0)
     g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
-                 "device gpu: this build of irscope has no GPU back end; use one of: %s",
-                 known->str);
+                 "device gpu: irscope has no GPU back end yet; use one of: %s", known->str);
   else
     g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
                  "device %s: there is no such device; use one of: %s", name, known->str);

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+from schema import violations
+
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
 DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
 SEVEN = os.path.join(ROOT, 'data/examples/digits-input-7.npy')
@@ -26,42 +28,6 @@ def irscope(*arguments, **environment):
     done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120,
                           stdin=subprocess.DEVNULL, env={**os.environ, **environment})
     return done.returncode, done.stdout, done.stderr
-
-
-TYPES = {'object': dict, 'array': list, 'string': str, 'boolean': bool, 'null': type(None),
-         'number': (int, float), 'integer': int}
-
-
-def is_of_type(value, name):
-    if isinstance(value, bool):
-        return name == 'boolean'
-    return isinstance(value, TYPES[name])
-
-
-def violations(value, schema, place='$'):
-    """The part of JSON Schema that the schemas use."""
-    if 'enum' in schema and value not in schema['enum']:
-        yield f'{place}: {value!r} is none of {schema["enum"]}'
-    types = schema.get('type', [])
-    types = types if isinstance(types, list) else [types]
-    if types and not any(is_of_type(value, t) for t in types):
-        yield f'{place}: {value!r} is no {" or ".join(types)}'
-        return
-    if isinstance(value, dict):
-        known = schema.get('properties', {})
-        for key in schema.get('required', []):
-            if key not in value:
-                yield f'{place}: {key} is missing'
-        for key, inner in value.items():
-            if key in known:
-                yield from violations(inner, known[key], f'{place}.{key}')
-            elif isinstance(schema.get('additionalProperties'), dict):
-                yield from violations(inner, schema['additionalProperties'], f'{place}.{key}')
-            elif known:
-                yield f'{place}: {key} is in no schema'
-    if isinstance(value, list) and 'items' in schema:
-        for i, inner in enumerate(value):
-            yield from violations(inner, schema['items'], f'{place}[{i}]')
 
 
 def test(name):

@@ -20,7 +20,7 @@ FENCES = [
     (r'gdk-pixbuf/|webp/', ('core/image/', 'views/', 'app/gui/')),
     (r'graphviz/|cgraph', ('core/graphviz/',)),
     (r'pango/|cairo', ('core/render/', 'views/', 'app/gui/', 'tests/layout/')),
-    (r'cuda|cublas|nvrtc', ('core/exec/gpu/',)),
+    (r'cuda|cublas|nvrtc', ('core/exec/gpu/', 'tests/gpu/')),
     (r'cjson/', ('core/io/', 'core/ir/', 'core/exec/', 'core/look/', 'passes/', 'app/', 'views/', 'tests/')),
 ]
 
@@ -43,6 +43,7 @@ ROOMS = [
     ('core/exec/kernel', ['core/exec/kernel/']),
     ('core/exec/ref', ['core/exec/ref/']),
     ('core/exec/cpu', ['core/exec/cpu/']),
+    ('core/exec/gpu', ['core/exec/gpu/']),
     ('core/exec', ['core/exec/']),
     ('core/exec/lower', ['core/exec/lower/']),
     ('core/exec/schedule', ['core/exec/schedule/']),

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""irscope info --devices on machines with and without the libraries of CUDA; prints TAP.
+
+    test-devices.py IRSCOPE SOURCE_ROOT FOLDER_OF_FAKE_DRIVERS"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, ROOT, FAKES = (os.path.abspath(name) for name in sys.argv[1:4])
+sys.path.insert(0, os.path.join(ROOT, 'tests/cli'))
+
+from schema import violations  # noqa: E402
+from tap import run_tests, test  # noqa: E402
+
+SCHEMA = json.load(open(os.path.join(ROOT, 'data/schema/info-devices.schema.json')))
+
+
+def info(path, *arguments):
+    done = subprocess.run([PROGRAM, 'info', '--devices', *arguments], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, 'IRSCOPE_GPU_PATH': path})
+    return done.returncode, done.stdout, done.stderr
+
+
+def json_of(path):
+    code, out, err = info(path, '--json')
+    assert code == 0, (code, err)
+    answer = json.loads(out)
+    found = list(violations(answer, SCHEMA))
+    assert not found, found[:5]
+    return answer
+
+
+def planted(kind):
+    folder = tempfile.mkdtemp(prefix='irscope-gpu-')
+    os.symlink(os.path.join(FAKES, f'fake-driver-{kind}.so'), os.path.join(folder, 'libcuda.so.1'))
+    return folder
+
+
+@test('with nothing there, each library is said to be missing, and what that means')
+def _():
+    answer = json_of('-')
+    assert answer['gpus'] == [] and 'libcuda.so.1' in answer['reason'] and not answer['looked_in'], answer
+    assert [library['state'] for library in answer['libraries']] == ['missing'] * 4, answer
+    assert all(library['without'] for library in answer['libraries'])
+    code, out, err = info('-')
+    assert code == 0 and err == '' and 'libcuda.so.1' in out and 'libnvrtc' in out and 'nowhere' in out, out
+
+
+@test('folders that were looked in are listed in their order')
+def _():
+    answer = json_of('/nonexistent:/tmp')
+    assert [place['folder'] for place in answer['looked_in'][:2]] == ['/nonexistent', '/tmp'], answer['looked_in']
+    assert any(place['folder'] is None for place in answer['looked_in'])
+    assert '/nonexistent' in info('/nonexistent:-')[1]
+
+
+@test('devices of a driver')
+def _():
+    answer = json_of(planted(0) + ':-')
+    assert [gpu['name'] for gpu in answer['gpus']] == ['gpu:0', 'gpu:1'] and answer['reason'] is None, answer
+    assert answer['gpus'][0]['title'] == 'Fake One' and answer['gpus'][0]['compute_capability'] == '9.0'
+    assert answer['gpus'][0]['bytes'] == 141 << 30 and answer['gpus'][0]['multiprocessors'] == 132
+    driver = answer['libraries'][0]
+    assert driver['state'] == 'usable' and driver['version'] == '12.4' and driver['without'] is None, driver
+    out = info(planted(0) + ':-')[1]
+    assert 'Fake One' in out and '141.0' in out, out
+
+
+@test('drivers that are old, without a device, stubs or broken are told apart')
+def _():
+    for kind, state, words in ((1, 'too old', 'CUDA 9.0'), (2, 'failed', 'sees no GPU'), (3, 'stub', 'no driver'),
+                               (4, 'failed', 'restart'), (5, 'too old', 'cuDeviceTotalMem_v2')):
+        folder = planted(kind)
+        answer = json_of(folder + ':-')
+        driver = answer['libraries'][0]
+        assert driver['state'] == state and words in driver['reason'] and driver['file'].startswith(folder), driver
+        assert words in answer['reason'] and answer['gpus'] == [], answer
+        assert words in info(folder + ':-')[1]
+
+
+@test('it takes no file, and a file needs no devices')
+def _():
+    code, out, err = info('-', os.path.join(ROOT, 'data/examples/digits.onnx'))
+    assert code == 2 and out == '' and 'FILE' in err, (code, out, err)
+
+
+@test('--device gpu says where that is explained')
+def _():
+    done = subprocess.run([PROGRAM, 'run', os.path.join(ROOT, 'data/examples/digits.onnx'), '--device', 'gpu'],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and 'info --devices' in done.stderr, (done.returncode, done.stderr)
+
+
+run_tests()

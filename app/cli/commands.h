@@ -7,6 +7,7 @@
   C (info)                                                                                         \
   C (summary)                                                                                      \
   C (run)                                                                                          \
+  C (play)                                                                                         \
   C (bench)                                                                                        \
   C (optimize)                                                                                     \
   C (grad)                                                                                         \

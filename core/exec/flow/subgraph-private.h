@@ -17,6 +17,7 @@ typedef struct
   const IrNode *node;
   const IrGraph *graph;
   GPtrArray *results; /* of IrTensor: the outputs of the last round */
+  gint64 n_rounds;
 } IrBody;
 /* FALSE with an error unless the graph is there, with @n_inputs and at least @n_outputs. */
 gboolean ir_body_init (

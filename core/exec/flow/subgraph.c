@@ -79,8 +79,14 @@ ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **
       else if (!ir_run_state_publish (state, input, inputs[i], error))
         return FALSE;
     }
+  ir_run_tell_flow (state, body->n_rounds == 0 ? IR_FLOW_ENTERED : IR_FLOW_NEXT, body->node,
+                    body->n_rounds, -1);
+  body->n_rounds++;
   if (!ir_run_graph (state, body->graph, error))
-    return FALSE;
+    {
+      body->n_rounds = 0; /* it is not left, the run ends in it */
+      return FALSE;
+    }
   g_ptr_array_set_size (body->results, 0);
   for (guint i = 0; i < ir_graph_n_outputs (body->graph); i++)
     {
@@ -96,6 +102,8 @@ ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **
 void
 ir_body_clear (IrBody *body, IrRunState *state)
 {
+  if (body->n_rounds > 0)
+    ir_run_tell_flow (state, IR_FLOW_EXITED, body->node, body->n_rounds - 1, -1);
   if (body->graph != NULL)
     ir_subgraph_drop (state, body->graph);
   g_clear_pointer (&body->results, g_ptr_array_unref);
@@ -199,12 +207,15 @@ ir_if_run (IrRunState *state, const IrNode *node, GError **error)
       ir_tensor_dtype (tensor) != IR_DTYPE_BOOL)
     return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
                              "the condition must be one bool element; check what computes it");
-  const char *name = ir_tensor_get_int64 (tensor, 0) != 0 ? "then_branch" : "else_branch";
-  const IrGraph *branch = ir_node_attr_graph (node, name);
+  const gboolean taken = ir_tensor_get_int64 (tensor, 0) != 0;
+  const IrGraph *branch = ir_node_attr_graph (node, taken ? "then_branch" : "else_branch");
   if (branch == NULL || ir_graph_n_outputs (branch) != node->n_outputs)
     return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
                              "the branch is missing, or has not as many outputs as the node");
+  ir_run_tell_flow (state, IR_FLOW_CALLED, node, 0, taken);
   gboolean done = ir_run_graph (state, branch, error);
+  if (done)
+    ir_run_tell_flow (state, IR_FLOW_RETURNED, node, 0, taken);
   for (guint i = 0; done && i < node->n_outputs; i++)
     {
       const IrValue *result = ir_graph_output (branch, i);

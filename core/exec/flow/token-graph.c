@@ -62,6 +62,7 @@ struct _Instance
   GArray *dead_exits; /* of guint32: of the newest iteration */
   GArray *invariants; /* of Token: there in every iteration */
   GArray *deferred;   /* of Token: NextIterations that wait until an iteration has ended */
+  char *path;         /* (nullable) nobody looks on */
 };
 
 typedef struct
@@ -153,6 +154,49 @@ say_where (const Executor *x, const Iteration *iteration, GError **error)
   return FALSE;
 }
 
+/* -- who looks on -- */
+
+static gboolean
+is_watched (const Executor *x)
+{
+  return x->state->observer != NULL && x->state->observer->flow != NULL;
+}
+
+/* @node: (nullable) what comes next is there */
+static void
+tell (const Executor *x, const Iteration *iteration, const IrNode *node, IrFlowKind kind, gint slot)
+{
+  const Instance *instance = iteration->instance;
+
+  if (is_watched (x))
+    x->state->observer->flow (x->state->observer, &(IrFlowTell){ kind, node, instance->path,
+                                                                 iteration->number, slot, 0 });
+}
+
+static void
+tell_of_iteration (const Executor *x, const Iteration *iteration)
+{
+  const Instance *instance = iteration->instance;
+
+  if (is_watched (x) && instance->parent != NULL)
+    x->state->observer->flow (x->state->observer,
+                              &(IrFlowTell){ IR_FLOW_NEXT, NULL, instance->path, iteration->number,
+                                             -1, instance->iterations->len });
+}
+
+/* (transfer full) "outer@3/inner" */
+static char *
+path_of (const Executor *x, const Instance *instance)
+{
+  const Iteration *parent = instance->parent;
+  const IrFrame *frame = &g_array_index (x->program->frames->frames, IrFrame, instance->frame);
+
+  if (parent == NULL || *parent->instance->path == '\0')
+    return g_strdup (parent == NULL ? "" : frame->name);
+  return g_strdup_printf ("%s@%" G_GINT64_FORMAT "/%s", parent->instance->path, parent->number,
+                          frame->name);
+}
+
 /* -- tokens -- */
 
 /* Counted as memory of the run for as long as somebody waits for it. (nullable) @tensor */
@@ -198,6 +242,7 @@ iteration_new (Executor *x, Instance *instance, gint64 number)
     }
   g_ptr_array_add (instance->iterations, iteration);
   instance->newest = number;
+  tell_of_iteration (x, iteration);
   return iteration;
 }
 
@@ -229,6 +274,7 @@ instance_new (Executor *x, guint32 frame, Iteration *parent)
   instance->invariants = g_array_new (FALSE, FALSE, sizeof (Token));
   instance->deferred = g_array_new (FALSE, FALSE, sizeof (Token));
   instance->newest = -1;
+  instance->path = is_watched (x) ? path_of (x, instance) : NULL;
   g_hash_table_add (x->instances, instance);
   return instance;
 }
@@ -247,6 +293,7 @@ instance_free (Executor *x, Instance *instance)
   g_array_unref (instance->dead_exits);
   g_array_unref (instance->invariants);
   g_array_unref (instance->deferred);
+  g_free (instance->path);
   g_free (instance);
 }
 
@@ -489,6 +536,8 @@ release_deferred (Executor *x, Instance *instance, GError **error)
   for (guint i = 0; i < tokens->len; i++)
     {
       Token *token = &g_array_index (tokens, Token, i);
+      if (good && next != NULL)
+        tell (x, next, x->program->nodes[token->node].node, IR_FLOW_NEXT, -1);
       good = good && next != NULL && hand_on (x, next, token->node, &token->tensor, FALSE, error);
       let_go (x, &token->tensor);
     }
@@ -621,7 +670,10 @@ forward (
 
   x->state->ran[node->node->id] = TRUE;
   if (node->rule == IR_TOKENS_CONTROL_TRIGGER)
-    return TRUE;
+    {
+      tell (x, iteration, node->node, IR_FLOW_FIRED, -1);
+      return TRUE;
+    }
   if (node->rule == IR_TOKENS_SWITCH)
     {
       if (!read_predicate (x, iteration, node, 1, &outcome, error))
@@ -636,6 +688,10 @@ forward (
                          : input_of (x, iteration, node, 0);
   if (tensor == NULL)
     return fail (x, iteration, node->node, error, "input 0 has no contents");
+  if (node->rule == IR_TOKENS_MERGE)
+    tell (x, iteration, node->node, IR_FLOW_MERGED, (gint) own->live - 1);
+  else if (node->rule == IR_TOKENS_SWITCH || node->rule == IR_TOKENS_LOOP_COND)
+    tell (x, iteration, node->node, IR_FLOW_FIRED, outcome);
   if (slot < n_outputs)
     outputs[slot] = hold (x, tensor);
   if (node->rule == IR_TOKENS_MERGE && n_outputs > 1 && node->node->outputs[1] != NULL)
@@ -658,6 +714,8 @@ enter (Executor *x, Iteration *iteration, guint32 index, IrTensor *tensor, GErro
 
   if (child == NULL)
     return FALSE;
+  if (tensor != NULL)
+    tell (x, iteration_at (child, 0), node->node, IR_FLOW_ENTERED, -1);
   if (node->is_constant)
     {
       Token token = { index, hold (x, tensor) };
@@ -686,10 +744,13 @@ go_on (Executor *x, Iteration *iteration, guint32 index, IrTensor *tensor, GErro
     {
       Token token = { index, hold (x, tensor) };
       g_array_append_val (instance->deferred, token);
+      tell (x, iteration, x->program->nodes[index].node, IR_FLOW_DEFERRED, -1);
       return TRUE;
     }
   else
     next = next_iteration (x, instance, x->program->nodes[index].node, error);
+  if (next != NULL)
+    tell (x, next, x->program->nodes[index].node, IR_FLOW_NEXT, -1);
   return next != NULL && hand_on (x, next, index, &tensor, FALSE, error);
 }
 
@@ -702,7 +763,10 @@ leave (Executor *x, Iteration *iteration, guint32 index, IrTensor *tensor, GErro
   if (instance->parent == NULL)
     return fail (x, iteration, x->program->nodes[index].node, error, "is in no frame");
   if (tensor != NULL)
-    return hand_on (x, instance->parent, index, &tensor, FALSE, error);
+    {
+      tell (x, iteration, x->program->nodes[index].node, IR_FLOW_EXITED, -1);
+      return hand_on (x, instance->parent, index, &tensor, FALSE, error);
+    }
   if (iteration->number == instance->newest)
     g_array_append_val (instance->dead_exits, index);
   return TRUE;
@@ -741,6 +805,7 @@ run_ready (Executor *x, Iteration *iteration, guint32 index, GError **error)
   IrTensor **outputs = n > G_N_ELEMENTS (few) ? g_new0 (IrTensor *, n) : few;
   gboolean good = TRUE;
 
+  tell (x, iteration, is_dead ? node->node : NULL, IR_FLOW_DEAD, -1);
   if (!is_dead)
     good = node->rule == IR_TOKENS_STRICT ? run_strict (x, iteration, node, outputs, error)
                                           : forward (x, iteration, node, outputs, error);

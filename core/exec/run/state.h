@@ -5,6 +5,18 @@
 #include "core/exec/plan/plan.h"
 #include "core/exec/run/account.h"
 #include "core/exec/run/capture.h"
+#include "core/exec/run/flow-log.h"
+
+/* What control flow tells who looks on. */
+typedef struct
+{
+  IrFlowKind kind;
+  const IrNode *node; /* (nullable) of a token: what comes next is in this place */
+  const char *frame;  /* of a token: its frame, with those around; %NULL: @node owns a body */
+  gint64 iteration;
+  gint slot;
+  guint in_flight; /* of a token: an iteration begins, and so many are alive with it; else 0 */
+} IrFlowTell;
 
 /* Who looks on while a graph runs, and may end the run with an error. Of nodes in bodies @step is
  * %NULL; steps of a span are seen by the threads that run them, one that others wait for before
@@ -24,6 +36,7 @@ struct _IrObserver
                      const IrRunStep *step,
                      GError **error);
   gboolean (*end) (IrObserver *observer, IrRunState *state, GError **error);
+  void (*flow) (IrObserver *observer, const IrFlowTell *tell); /* (nullable) */
 };
 
 typedef struct _IrClaims IrClaims; /* claims.c */
@@ -53,22 +66,23 @@ struct _IrRunState
   IrAccount *account;
   IrClaims *claims; /* (nullable) */
   guint64 live_bytes, peak_bytes, kept_bytes;
-  guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
-  gboolean diverged;    /* shapes are not what inference said: bindings hold no longer */
+  guint64 placed_bytes;            /* of bound values in the arena, besides live_bytes */
+  gboolean diverged;               /* shapes are not what inference said: bindings hold no longer */
   struct _IrPlanCheck *plan_check; /* (nullable) of the run; what is left behind keeps it */
-  gboolean by_ref;      /* the kernel of the last node has left it to the reference kernel */
-  gboolean concurrent;  /* several threads are at work: parallel.c */
-  guint64 arena_bytes;  /* how far values have reached into the arena */
-  guint64 allocated_bytes; /* of memory that nodes without a bound call were given beside the plan's */
+  gboolean by_ref;     /* the kernel of the last node has left it to the reference kernel */
+  gboolean concurrent; /* several threads are at work: parallel.c */
+  guint64 arena_bytes; /* how far values have reached into the arena */
+  guint64
+      allocated_bytes; /* of memory that nodes without a bound call were given beside the plan's */
   gsize memory_limit, output_limit, capture_budget;
   gint64 start_ns;
-  guint64 n_iterations; /* of all loops so far */
-  guint depth;          /* of control flow */
+  guint64 n_iterations;       /* of all loops so far */
+  guint depth;                /* of control flow */
   GHashTable *token_programs; /* (nullable) of flow/token-graph.c: graph -> what is known of it */
-  GHashTable *draws;    /* (nullable) node id -> how often a random node has run */
-  gint *turn;           /* (nullable) atomic: IrTurn */
-  guint n_done;         /* steps of the schedule */
-  const IrNode *node;   /* (nullable) of the step under way */
+  GHashTable *draws;          /* (nullable) node id -> how often a random node has run */
+  gint *turn;                 /* (nullable) atomic: IrTurn */
+  guint n_done;               /* steps of the schedule */
+  const IrNode *node;         /* (nullable) of the step under way */
 };
 
 static inline gboolean
@@ -83,6 +97,15 @@ ir_run_after (IrRunState *state, const IrNode *node, const IrRunStep *step, GErr
 {
   return state->observer == NULL ||
          state->observer->after (state->observer, state, node, step, error);
+}
+
+/* Of a node that owns a body */
+static inline void
+ir_run_tell_flow (
+    IrRunState *state, IrFlowKind kind, const IrNode *node, gint64 iteration, gint slot)
+{
+  if (state->observer != NULL && state->observer->flow != NULL)
+    state->observer->flow (state->observer, &(IrFlowTell){ kind, node, NULL, iteration, slot, 0 });
 }
 
 /* For what no node is the reason of: nothing but whether the run is to stop. */

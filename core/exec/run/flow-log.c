@@ -1,0 +1,398 @@
+/* The recorder of events: an observer of a run. Where it stands is a stack of places, one for each body
+ * that runs; a graph that tokens move through says the place of each event itself. */
+#include "config.h"
+
+#include "core/exec/run/flow-log.h"
+
+#include "core/exec/run/state.h"
+#include "core/op/op.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const char *path; /* interned */
+  gint64 iteration;
+} Place;
+
+struct _IrFlowLog
+{
+  IrObserver observer; /* first: it is all that the runner knows */
+  IrFlowFilter filter;
+  const char *loop;     /* (nullable) (owned) */
+  IrModel *model;       /* (nullable) (owned) that runs */
+  GHashTable *paths;    /* set of (owned) char * */
+  GArray *places;       /* of Place: the root, and one for each body under way */
+  GArray *events;       /* of IrFlowEvent */
+  GArray *frames;       /* of IrFlowFrame */
+  GHashTable *frame_of; /* name -> index + 1 in @frames */
+  IrFlowCount *counts;  /* (nullable) by node id */
+  guint64 n_events;
+};
+
+static const char *const kind_names[IR_N_FLOW_KINDS] = { "fired",  "dead",   "entered",
+                                                         "merged", "next",   "deferred",
+                                                         "exited", "called", "returned" };
+
+/**
+ * ir_flow_kind_name:
+ *
+ * Returns: (transfer none): the word that the command and JSON give
+ */
+const char *
+ir_flow_kind_name (IrFlowKind kind)
+{
+  return kind_names[kind];
+}
+
+/* -- places -- */
+
+static const char *
+intern (IrFlowLog *log, char *path)
+{
+  gpointer found;
+
+  if (g_hash_table_lookup_extended (log->paths, path, &found, NULL))
+    {
+      g_free (path);
+      return found;
+    }
+  g_hash_table_add (log->paths, path);
+  return path;
+}
+
+static Place *
+top (const IrFlowLog *log)
+{
+  return &g_array_index (log->places, Place, log->places->len - 1);
+}
+
+static const char *
+inside (IrFlowLog *log, const Place *place, const char *name)
+{
+  if (*place->path == '\0' || *name == '\0')
+    return intern (log, g_strdup (*name == '\0' ? place->path : name));
+  return intern (
+      log, g_strdup_printf ("%s@%" G_GINT64_FORMAT "/%s", place->path, place->iteration, name));
+}
+
+static const char *
+last_part (const char *path)
+{
+  const char *slash = strrchr (path, '/');
+
+  return slash != NULL ? slash + 1 : path;
+}
+
+static void
+push (IrFlowLog *log, const char *path, gint64 iteration)
+{
+  const Place place = { path, iteration };
+
+  g_array_append_val (log->places, place);
+}
+
+static void
+pop (IrFlowLog *log)
+{
+  if (log->places->len > 1)
+    g_array_set_size (log->places, log->places->len - 1);
+}
+
+/* -- events -- */
+
+static IrFlowFrame *
+frame_named (IrFlowLog *log, const char *path)
+{
+  const char *name = intern (log, g_strdup (last_part (path)));
+  guint index = GPOINTER_TO_UINT (g_hash_table_lookup (log->frame_of, name));
+
+  if (index == 0)
+    {
+      const IrFlowFrame frame = { .name = name };
+      g_array_append_val (log->frames, frame);
+      index = log->frames->len;
+      g_hash_table_insert (log->frame_of, (gpointer) name, GUINT_TO_POINTER (index));
+    }
+  return &g_array_index (log->frames, IrFlowFrame, index - 1);
+}
+
+static gboolean
+is_wanted (const IrFlowLog *log, const Place *place)
+{
+  return log->n_events >= log->filter.from && log->n_events < log->filter.to &&
+         (log->loop == NULL || strcmp (last_part (place->path), log->loop) == 0) &&
+         (log->filter.iteration < 0 ||
+          (*place->path != '\0' && place->iteration == log->filter.iteration));
+}
+
+static void
+record (IrFlowLog *log, IrFlowKind kind, const IrNode *node, gint slot)
+{
+  const Place *place = top (log);
+
+  if (is_wanted (log, place))
+    {
+      const IrFlowEvent event = {
+        log->n_events, kind, node->id, place->path, place->iteration, slot
+      };
+      g_array_append_val (log->events, event);
+    }
+  log->n_events++;
+}
+
+static void
+count_iteration (IrFlowLog *log, gboolean first, guint in_flight)
+{
+  IrFlowFrame *frame = frame_named (log, top (log)->path);
+
+  frame->n_entered += first;
+  frame->n_iterations++;
+  frame->most_in_flight = MAX (frame->most_in_flight, in_flight);
+}
+
+/* Of bodies of Loop, Scan and SequenceMap, and of branches */
+static void
+note_body (IrFlowLog *log, const IrFlowTell *tell)
+{
+  const IrNode *node = tell->node;
+
+  if (tell->kind == IR_FLOW_ENTERED)
+    {
+      g_autofree char *name = node->name[0] != '\0' ? g_strdup (node->name)
+                              : node->n_outputs > 0 && node->outputs[0] != NULL
+                                  ? g_strdup (node->outputs[0]->name)
+                                  : ir_node_label (node);
+      push (log, inside (log, top (log), name), 0);
+    }
+  top (log)->iteration = tell->kind == IR_FLOW_NEXT ? tell->iteration : top (log)->iteration;
+  if (tell->kind == IR_FLOW_ENTERED || tell->kind == IR_FLOW_NEXT)
+    count_iteration (log, tell->kind == IR_FLOW_ENTERED, 1);
+  record (log, tell->kind, node, tell->slot);
+  if (tell->kind == IR_FLOW_EXITED)
+    pop (log);
+}
+
+/* Of a graph that tokens move through: its places are inside of that which lies below. */
+static void
+note_token (IrFlowLog *log, const IrFlowTell *tell)
+{
+  const Place below = g_array_index (log->places, Place, log->places->len - 2);
+  Place *place = top (log);
+
+  place->path = inside (log, &below, tell->frame);
+  place->iteration = *tell->frame != '\0' ? tell->iteration : below.iteration;
+  if (tell->in_flight > 0)
+    count_iteration (log, tell->iteration == 0, tell->in_flight);
+  if (tell->node == NULL)
+    return;
+  log->counts[tell->node->id].fired += tell->kind != IR_FLOW_DEAD && tell->kind != IR_FLOW_DEFERRED;
+  log->counts[tell->node->id].dead += tell->kind == IR_FLOW_DEAD;
+  record (log, tell->kind, tell->node, tell->slot);
+}
+
+/* -- the observer -- */
+
+static gboolean
+is_token_graph (const IrNode *node)
+{
+  return ir_op_is (node, IR_OP_TOKEN_GRAPH);
+}
+
+static void
+flow (IrObserver *observer, const IrFlowTell *tell)
+{
+  IrFlowLog *log = (IrFlowLog *) observer;
+
+  if (tell->frame != NULL)
+    note_token (log, tell);
+  else
+    note_body (log, tell);
+}
+
+static gboolean
+begin (IrObserver *observer, IrRunState *state, GError **error)
+{
+  IrFlowLog *log = (IrFlowLog *) observer;
+
+  g_array_set_size (log->places, 0);
+  push (log, intern (log, g_strdup ("")), 0);
+  g_clear_pointer (&log->model, ir_model_unref);
+  log->model = ir_model_ref (state->prepared->model);
+  g_free (log->counts);
+  log->counts = g_new0 (IrFlowCount, log->model->nodes->len);
+  return TRUE;
+}
+
+static gboolean
+before (IrObserver *observer,
+        IrRunState *state,
+        const IrNode *node,
+        const IrRunStep *step,
+        GError **error)
+{
+  IrFlowLog *log = (IrFlowLog *) observer;
+
+  if (is_token_graph (node))
+    push (log, top (log)->path, top (log)->iteration);
+  return TRUE;
+}
+
+static gboolean
+after (IrObserver *observer,
+       IrRunState *state,
+       const IrNode *node,
+       const IrRunStep *step,
+       GError **error)
+{
+  IrFlowLog *log = (IrFlowLog *) observer;
+
+  if (is_token_graph (node))
+    {
+      pop (log);
+      return TRUE;
+    }
+  log->counts[node->id].fired++;
+  record (log, IR_FLOW_FIRED, node, -1);
+  return TRUE;
+}
+
+static gboolean
+end (IrObserver *observer, IrRunState *state, GError **error)
+{
+  return TRUE;
+}
+
+/* -- all -- */
+
+/**
+ * ir_flow_log_new:
+ * @filter: which events are kept; copied
+ *
+ * Returns: (transfer full): a log without events
+ */
+IrFlowLog *
+ir_flow_log_new (const IrFlowFilter *filter)
+{
+  IrFlowLog *log = g_new0 (IrFlowLog, 1);
+
+  log->observer = (IrObserver){ begin, before, after, end, flow };
+  log->filter = *filter;
+  log->loop = log->filter.loop = g_strdup (filter->loop);
+  log->paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  log->places = g_array_new (FALSE, FALSE, sizeof (Place));
+  log->events = g_array_new (FALSE, FALSE, sizeof (IrFlowEvent));
+  log->frames = g_array_new (FALSE, TRUE, sizeof (IrFlowFrame));
+  log->frame_of = g_hash_table_new (NULL, NULL);
+  return log;
+}
+
+/**
+ * ir_flow_log_free:
+ * @log: (transfer full) (nullable): a log
+ */
+void
+ir_flow_log_free (IrFlowLog *log)
+{
+  if (log == NULL)
+    return;
+  g_free ((char *) log->loop);
+  g_clear_pointer (&log->model, ir_model_unref);
+  g_hash_table_unref (log->paths);
+  g_hash_table_unref (log->frame_of);
+  g_array_unref (log->places);
+  g_array_unref (log->events);
+  g_array_unref (log->frames);
+  g_free (log->counts);
+  g_free (log);
+}
+
+/**
+ * ir_flow_log_run:
+ * @log: a log without events
+ * @model: a model
+ * @inputs: value id -> IrTensor
+ * @options: (nullable): of the run; it goes on one thread, without chains and spans
+ * @cancellable: (nullable): a cancellable
+ * @error: return location for an error: those of ir_model_run()
+ *
+ * Runs @model and writes down what happens in its control flow. After an error @log has what happened
+ * before.
+ *
+ * Returns: (transfer full): the run
+ */
+IrRun *
+ir_flow_log_run (IrFlowLog *log,
+                 IrModel *model,
+                 GHashTable *inputs,
+                 const IrRunOptions *options,
+                 GCancellable *cancellable,
+                 GError **error)
+{
+  IrRunOptions own = options != NULL ? *options : (IrRunOptions){ 0 };
+
+  own.n_threads = 1;
+  own.parallel = IR_PARALLEL_OFF;
+  own.without |= IR_DECISION_CHAINS | IR_DECISION_SPANS;
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &own, error);
+  return executable != NULL ? ir_executable_run_observed (executable, inputs, &log->observer,
+                                                          cancellable, NULL, error)
+                            : NULL;
+}
+
+/**
+ * ir_flow_log_events:
+ *
+ * Returns: (transfer none) (element-type IrFlowEvent): those that the filter wants, in order
+ */
+const GArray *
+ir_flow_log_events (const IrFlowLog *log)
+{
+  return log->events;
+}
+
+/**
+ * ir_flow_log_n_events:
+ *
+ * Returns: how many there were, kept or not
+ */
+guint64
+ir_flow_log_n_events (const IrFlowLog *log)
+{
+  return log->n_events;
+}
+
+/**
+ * ir_flow_log_frames:
+ *
+ * Returns: (transfer none) (element-type IrFlowFrame): each by its name, as they were first entered
+ */
+const GArray *
+ir_flow_log_frames (const IrFlowLog *log)
+{
+  return log->frames;
+}
+
+/**
+ * ir_flow_log_counts:
+ * @log: a log of a run
+ * @node: a node of ir_flow_log_model()
+ *
+ * Returns: (transfer none) (nullable): how often it ran and how often it was dead
+ */
+const IrFlowCount *
+ir_flow_log_counts (const IrFlowLog *log, IrNodeId node)
+{
+  return log->counts != NULL && node < log->model->nodes->len ? &log->counts[node] : NULL;
+}
+
+/**
+ * ir_flow_log_model:
+ *
+ * Returns: (transfer none) (nullable): the model that ran, with bodies of functions in place of calls
+ */
+const IrModel *
+ir_flow_log_model (const IrFlowLog *log)
+{
+  return log->model;
+}

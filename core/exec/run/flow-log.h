@@ -1,0 +1,70 @@
+/* What happens in the control flow of a run, event by event: which node ran in which iteration of which
+ * frame, which tokens were dead, which branch was called. One stream for the operators that move tokens
+ * (irscope.flow) and for If, Loop, Scan and SequenceMap. A run that is told of goes node by node on one
+ * thread, so the same graph and inputs give the same events. */
+#pragma once
+
+#include "core/exec/run/run.h"
+
+typedef enum
+{
+  IR_FLOW_FIRED,    /* a node ran; of a Switch slot says which output is live */
+  IR_FLOW_DEAD,     /* an input is dead, so it did not run */
+  IR_FLOW_ENTERED,  /* a frame, or a body: its iteration 0 begins */
+  IR_FLOW_MERGED,   /* slot is the input that was live */
+  IR_FLOW_NEXT,     /* on to an iteration, which is the event's */
+  IR_FLOW_DEFERRED, /* a token waits, as too many iterations are in flight */
+  IR_FLOW_EXITED,   /* a value left its frame, or a body has ended behind this iteration */
+  IR_FLOW_CALLED,   /* a branch; slot 1: then, 0: else */
+  IR_FLOW_RETURNED,
+  IR_N_FLOW_KINDS
+} IrFlowKind;
+const char *ir_flow_kind_name (IrFlowKind kind);
+
+typedef struct
+{
+  guint64 index; /* in the whole run, from 0 */
+  IrFlowKind kind;
+  IrNodeId node;     /* of the model that ran: ir_flow_log_model() */
+  const char *frame; /* interned: "" outside, "outer@3/inner": in iteration 3 of outer */
+  gint64 iteration;  /* of @frame; 0 outside */
+  gint slot;         /* -1: says nothing */
+} IrFlowEvent;
+
+/* Of one frame, in all places where it was entered. */
+typedef struct
+{
+  const char *name; /* interned; the last part of the path */
+  guint64 n_entered, n_iterations;
+  guint most_in_flight;
+} IrFlowFrame;
+
+typedef struct
+{
+  guint64 fired, dead;
+} IrFlowCount;
+
+/* Which events are kept; all are counted. */
+typedef struct
+{
+  guint64 from, to; /* by index, @to not included */
+  const char *loop; /* (nullable) only in frames of this name */
+  gint64 iteration; /* only in this iteration of the innermost frame; -1: in all */
+} IrFlowFilter;
+
+typedef struct _IrFlowLog IrFlowLog;
+
+IrFlowLog *ir_flow_log_new (const IrFlowFilter *filter);
+void ir_flow_log_free (IrFlowLog *log);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFlowLog, ir_flow_log_free)
+IrRun *ir_flow_log_run (IrFlowLog *log,
+                        IrModel *model,
+                        GHashTable *inputs,
+                        const IrRunOptions *options,
+                        GCancellable *cancellable,
+                        GError **error);
+const GArray *ir_flow_log_events (const IrFlowLog *log); /* of IrFlowEvent */
+guint64 ir_flow_log_n_events (const IrFlowLog *log);     /* kept or not */
+const GArray *ir_flow_log_frames (const IrFlowLog *log); /* of IrFlowFrame, as they were entered */
+const IrFlowCount *ir_flow_log_counts (const IrFlowLog *log, IrNodeId node); /* (nullable) */
+const IrModel *ir_flow_log_model (const IrFlowLog *log); /* (nullable) before a run */

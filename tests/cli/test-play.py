@@ -1,0 +1,137 @@
+#!/usr/bin/python3
+"""Events of control flow on the command line; prints TAP.
+
+    test-play.py IRSCOPE SOURCE_ROOT"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from tap import run_tests, test
+
+PROGRAM, ROOT = sys.argv[1], sys.argv[2]
+WORK = tempfile.mkdtemp(prefix='irscope-play-')
+NEWTON = os.path.join(ROOT, 'data/examples/while-newton.onnxtxt')
+GIVEN = ('--value', 'a=2', '--value', 'x=1')
+NESTED = """<ir_version: 10, opset_import: ["" : 21]>
+g (float[4] x, int64 n, bool p) => (float[4] y) {
+  [outer] y0 = Loop (n, "", x) <body = b (int64 i, bool c, float[4] v) => (bool c2, float[4] v2) {
+    c2 = Identity (c)
+    [inner] j = Loop (i, "", v) <body = bb (int64 i1, bool c1, float[4] w) => (bool c3, float[4] w2) { c3 = Identity (c1)  [step] w2 = Neg (w) }>
+    [choice] v2 = If (p) <then_branch = t () => (float[4] a) { [yes] a = Abs (j) }, else_branch = e () => (float[4] d) { [no] d = Exp (j) }> }>
+  y = Relu (y0) }
+"""
+
+
+def irscope(*arguments):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def json_of(*arguments, status=0):
+    code, out, err = irscope(*arguments, '--json')
+    assert code == status, (arguments, code, err)
+    return json.loads(out)
+
+
+def model(name, text):
+    path = os.path.join(WORK, name + '.onnxtxt')
+    open(path, 'w').write(text)
+    return path
+
+
+def lowered(path):
+    to = path.replace('.onnxtxt', '.tokens.onnxtxt')
+    to = os.path.join(WORK, os.path.basename(to))
+    assert irscope('optimize', path, '--pass', 'lower-control-flow', '-o', to)[0] == 0
+    return to
+
+
+def fired(got):
+    return {n['node']: n['fired'] for n in got['nodes']}
+
+
+@test('a loop tells of each node in each iteration, and its tokens of the same')
+def _():
+    plain = json_of('play', NEWTON, *GIVEN)
+    tokens = json_of('play', lowered(NEWTON), *GIVEN)
+    assert fired(plain)['divide (Div)'] == fired(tokens)['divide (Div)'] == 5, plain['nodes']
+    divides = [[(e['frame'], e['iteration']) for e in got['events'] if (e['node'], e['kind']) == ('divide (Div)', 'fired')] for got in (plain, tokens)]
+    assert divides[0] == [('loop', i) for i in range(5)] and [i for _, i in divides[1]] == list(range(5)), divides
+    assert [f['iterations'] for f in plain['frames']] == [5] and [f['iterations'] for f in tokens['frames']] == [6], (plain['frames'], tokens['frames'])
+    dead = {n['node']: n['dead'] for n in tokens['nodes'] if n['dead'] > 0}
+    assert dead['divide (Div)'] == 1 and sum('Exit' in name and n == 5 for name, n in dead.items()) == 1, dead
+    winners = {e['slot'] for e in tokens['events'] if e['kind'] == 'merged'}
+    assert winners == {0, 1} and any(e['kind'] == 'next' and e['iteration'] == 5 for e in tokens['events']), winners
+
+
+@test('places in loops in loops, and which branch was called, in both forms')
+def _():
+    path = model('nested', NESTED)
+    for form in (path, lowered(path)):
+        for taken in (0, 1):
+            got = json_of('play', form, '--value', 'x=1', '--value', 'n=3', '--value', f'p={taken}')
+            steps = [(e['frame'].replace('y0', 'outer').replace('j', 'inner'), e['iteration']) for e in got['events'] if (e['node'], e['kind']) == ('step (Neg)', 'fired')]
+            assert steps == [('outer@1/inner', 0), ('outer@2/inner', 0), ('outer@2/inner', 1)], (form, steps)
+            counts = fired(got)
+            assert counts.get('yes (Abs)', 0) == 3 * taken and counts.get('no (Exp)', 0) == 3 * (1 - taken), counts
+            calls = [e['slot'] for e in got['events'] if e['kind'] == 'called']
+            assert calls == ([taken] * 3 if form == path else []), calls
+
+
+@test('what is asked for: numbers, a loop, an iteration, the summary alone; the same bytes each time')
+def _():
+    path = model('nested', NESTED)
+    given = ('--value', 'x=1', '--value', 'n=4', '--value', 'p=1')
+    all_events = json_of('play', path, *given)
+    assert [e['index'] for e in all_events['events']] == list(range(all_events['n_events']))
+    some = json_of('play', path, *given, '--events', '5:9')
+    assert some['events'] == all_events['events'][5:9] and some['n_events'] == all_events['n_events']
+    inner = json_of('play', path, *given, '--loop', 'inner', '--iteration', '1')['events']
+    assert inner == [e for e in all_events['events'] if e['frame'].endswith('/inner') and e['iteration'] == 1] and inner, inner
+    summary = json_of('play', path, *given, '--summary')
+    assert summary['events'] == [] and summary['nodes'] == all_events['nodes']
+    assert irscope('play', path, *given) == irscope('play', path, *given)
+    assert '9 of' in irscope('play', path, *given, '--events', '0:9')[1].splitlines()[-1]
+    for wrong, says in ((('--loop', 'nix'), 'there are outer, inner'), (('--iteration', 'x'), 'needs a number'), (('--events', '7'), 'needs two numbers')):
+        code, out, err = irscope('play', path, *given, *wrong)
+        assert code == 2 and out == '' and says in err, (wrong, code, err)
+
+
+@test('iterations in flight are bounded, and what waits for one is told')
+def _():
+    path = lowered(NEWTON)
+    text = open(path).read()
+    one = model('one', text.replace('frame_name = "root"', 'frame_name = "root", parallel_iterations = 1'))
+    assert open(one).read() != text
+    got = json_of('play', one, *GIVEN)
+    assert [f['most_in_flight'] for f in got['frames']] == [1] and any(e['kind'] == 'deferred' for e in got['events']), got['frames']
+    assert json_of('play', path, *GIVEN)['frames'][0]['most_in_flight'] > 1
+    assert fired(got) == fired(json_of('play', path, *GIVEN))
+
+
+@test('a run that fails tells what was before; a graph without loops tells of its nodes')
+def _():
+    bad = model('bad', NESTED.replace('[step] w2 = Neg (w)', '[step] r = Reshape (w, k)  w2 = Neg (r)').replace('g (float[4] x,', 'g (int64[1] k, float[4] x,'))
+    got = json_of('play', bad, '--value', 'x=1', '--value', 'n=3', '--value', 'p=1', '--value', 'k=3', status=3)
+    assert 'step (Reshape)' in got['error'] and got['events'][-1]['frame'] == 'outer@1/inner', got
+    endless = json_of('play', NEWTON, *GIVEN, '--max-iterations', '3', status=3)
+    assert 'iterations' in endless['error'] and fired(endless)['divide (Div)'] == 3, endless
+    flat = model('flat', '<ir_version: 10, opset_import: ["" : 21]>\ng (float[2] x) => (float[2] y) { h = Neg (x)  y = Abs (h) }\n')
+    assert [e['kind'] for e in json_of('play', flat)['events']] == ['fired', 'fired']
+    assert irscope('play', flat, '--loop', 'a')[0] == 2
+
+
+@test('what is printed is what the schema says')
+def _():
+    schema = json.load(open(os.path.join(ROOT, 'data/schema/play.schema.json')))
+    got = json_of('play', NEWTON, *GIVEN)
+    assert sorted(got) == sorted(schema['required'])
+    for part in ('events', 'nodes', 'frames'):
+        for item in got[part]:
+            assert sorted(item) == sorted(schema['properties'][part]['items']['required']), item
+
+
+run_tests()

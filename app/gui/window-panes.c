@@ -202,7 +202,8 @@ build_panes (IrWindow *self)
 
 #define START_WIDTH   300
 #define END_WIDTH     280
-#define BOTTOM_HEIGHT 230
+#define BOTTOM_HEIGHT 320
+#define BOTTOM_PART   0.42 /* of the height, at most */
 #define BESIDE_PART   0.45 /* of the graph's width */
 
 static int
@@ -220,7 +221,9 @@ end_place (GtkPaned *paned, gpointer data)
 static int
 bottom_place (GtkPaned *paned, gpointer data)
 {
-  return MAX (gtk_widget_get_height (GTK_WIDGET (paned)) - BOTTOM_HEIGHT, 200);
+  const int height = gtk_widget_get_height (GTK_WIDGET (paned));
+
+  return MAX (height - MIN (BOTTOM_HEIGHT, (int) (BOTTOM_PART * height)), 200);
 }
 
 static int
@@ -262,9 +265,10 @@ place_panes (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
     }
   gtk_paned_set_position (
       self->bottom_paned,
-      MAX (height - ir_panes_keep (ir_state_get_int ("bottom-height",
-                                                     MIN (BOTTOM_HEIGHT, (int) (0.36 * height))),
-                                   140, height),
+      MAX (height -
+               ir_panes_keep (ir_state_get_int ("bottom-height",
+                                                MIN (BOTTOM_HEIGHT, (int) (BOTTOM_PART * height))),
+                              140, height),
            200));
   return G_SOURCE_REMOVE;
 }
@@ -317,22 +321,6 @@ ir_window_remember_panes (IrWindow *self)
 #define FLOAT_MARGIN 10
 
 static gboolean
-place_float (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer data)
-{
-  const int all = gtk_widget_get_width (GTK_WIDGET (overlay));
-  const int width = MIN (FLOAT_WIDTH, all - 2 * FLOAT_MARGIN);
-  int least, height;
-
-  gtk_widget_measure (child, GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL, NULL, NULL);
-  gtk_widget_measure (child, GTK_ORIENTATION_VERTICAL, MAX (width, least), &height, NULL, NULL,
-                      NULL);
-  *at = (GdkRectangle){ (all - MAX (width, least)) / 2,
-                        gtk_widget_get_height (GTK_WIDGET (overlay)) - height - FLOAT_MARGIN,
-                        MAX (width, least), height };
-  return TRUE;
-}
-
-static gboolean
 leave_room (gpointer data)
 {
   IrWindow *self = data;
@@ -348,9 +336,56 @@ leave_room (gpointer data)
       const IrViewPlace place = ir_view_get_info (self->views->pdata[i])->place;
 
       if (place == IR_VIEW_CENTRE || place == IR_VIEW_BESIDE)
-        ir_view_set_inset (self->views->pdata[i], any ? height + FLOAT_MARGIN : 0);
+        ir_view_set_inset (
+            self->views->pdata[i],
+            any && (place == IR_VIEW_CENTRE || self->float_over_text) ? height + FLOAT_MARGIN : 0);
     }
   return G_SOURCE_REMOVE;
+}
+
+static void
+queue_room (IrWindow *self)
+{
+  if (self->room_source == 0)
+    self->room_source = g_idle_add_full (GDK_PRIORITY_REDRAW - 10, leave_room, self, NULL);
+}
+
+/* Over the graph alone, where that is wide enough; the text beside it is then free. */
+static int
+float_room (IrWindow *self)
+{
+  const int all = gtk_widget_get_width (GTK_WIDGET (self->centre_overlay)),
+            graph = gtk_widget_get_width (GTK_WIDGET (self->centre_box));
+  int least;
+
+  gtk_widget_measure (GTK_WIDGET (self->float_box), GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL,
+                      NULL, NULL);
+  return gtk_widget_get_visible (GTK_WIDGET (self->beside_box)) && graph >= least + 2 * FLOAT_MARGIN
+             ? graph
+             : all;
+}
+
+static gboolean
+place_float (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer data)
+{
+  IrWindow *self = data;
+  const int all = float_room (self);
+  const gboolean over_text = all == gtk_widget_get_width (GTK_WIDGET (overlay));
+  const int width = MIN (FLOAT_WIDTH, all - 2 * FLOAT_MARGIN);
+  int least, height;
+
+  gtk_widget_measure (child, GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL, NULL, NULL);
+  gtk_widget_measure (child, GTK_ORIENTATION_VERTICAL, MAX (width, least), &height, NULL, NULL,
+                      NULL);
+  *at = (GdkRectangle){ (all - MAX (width, least)) / 2,
+                        gtk_widget_get_height (GTK_WIDGET (overlay)) - height - FLOAT_MARGIN,
+                        MAX (width, least), height };
+  if (over_text != self->float_over_text)
+    {
+      self->float_over_text = over_text;
+      queue_room (self);
+    }
+  return TRUE;
 }
 
 /* There are buttons for steps where there are steps; views leave room below for what floats, as soon
@@ -367,8 +402,7 @@ ir_window_update_float (IrWindow *self)
                               !(steps && ir_sides_get_tight (self->sides)));
   gtk_widget_set_visible (GTK_WIDGET (self->float_box),
                           steps || gtk_widget_get_visible (GTK_WIDGET (self->run_status)));
-  if (self->room_source == 0)
-    self->room_source = g_idle_add_full (GDK_PRIORITY_REDRAW - 10, leave_room, self, NULL);
+  queue_room (self);
 }
 
 /* -- which panes are shown -- */
@@ -512,6 +546,6 @@ ir_window_build_panes (IrWindow *self)
   g_object_unref (self->start_paned);
   g_signal_connect_object (self->sides, "shown", G_CALLBACK (on_shown), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->sides, "mode", G_CALLBACK (on_mode), self, G_CONNECT_SWAPPED);
-  g_signal_connect (self->centre_overlay, "get-child-position", G_CALLBACK (place_float), NULL);
+  g_signal_connect (self->centre_overlay, "get-child-position", G_CALLBACK (place_float), self);
   on_shown (self);
 }

@@ -47,6 +47,7 @@ struct _IrWindow
   GtkOverlay *centre_overlay;
   GtkBox *float_box;
   guint room_source;                       /* 0: the views leave room for it */
+  gboolean float_over_text;                /* the graph beside the text is too narrow for it */
   gboolean raised[IR_N_VIEW_PLACES];       /* panes that came by themselves */
   gboolean shown_before[IR_N_VIEW_PLACES]; /* the graph was alone */
   gboolean alone;

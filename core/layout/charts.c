@@ -334,9 +334,10 @@ ir_chart_trace (const IrTrace *trace, const IrModel *model, const IrChartOptions
 {
   double total_ms = trace->duration_ns / 1e6;
   g_autofree char *duration = format_ms (round (total_ms * 1000) / 1000),
-                  *peak = format_bytes (trace->peak_bytes);
-  g_autofree char *title = g_strdup_printf ("Measured: %s, %u nodes, peak %s", duration,
-                                            trace->items->len, peak);
+                  *held = format_bytes (trace->peak_bytes);
+  g_autofree char *title = g_strdup_printf (
+      "Measured: %s, %u kernel calls, %s of values held at most", duration, trace->items->len,
+      held);
   guint n_lanes = 1;
   Chart chart;
 
@@ -401,6 +402,24 @@ add_memory_axis (Chart *chart, guint64 top, double per_byte)
     }
 }
 
+/* Below the drawing area, what its places from left to right are: "steps" of the run. */
+static void
+add_order_axis (Chart *chart, guint n, const char *what)
+{
+  const double most = MAX (n, 1), step = MAX (round_step (most, chart->width / TICK_DISTANCE), 1);
+  const double bottom = chart->top + chart->height;
+
+  for (double tick = 0; tick < most; tick += step)
+    {
+      const double x = LABEL_WIDTH + (tick + 0.5) / most * chart->width;
+      g_autofree char *text = tick == 0 ? g_strdup_printf ("%s 0", what) : format_number (tick);
+
+      add_grid_line (chart, x, bottom, x, bottom + 4);
+      add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, -1, x, bottom + 20,
+                TICK_DISTANCE);
+    }
+}
+
 /* Program order is the x axis. */
 static void
 add_step_spans (Chart *chart, const IrSchedule *schedule, double per_step)
@@ -442,6 +461,7 @@ ir_chart_memory (const IrMemPlan *plan, const IrModel *model, const IrChartOptio
             LABEL_WIDTH + chart.width);
   add_step_spans (&chart, options != NULL ? options->beside : NULL, chart.width / n_steps);
   add_memory_axis (&chart, plan->peak_bytes, chart.height / MAX (plan->peak_bytes, 1));
+  add_order_axis (&chart, n_steps, "step");
   for (guint i = 0; i < plan->items->len; i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
@@ -531,6 +551,7 @@ ir_chart_recompute (const IrRecomputeGraph *graph,
   add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
             LABEL_WIDTH + chart.width);
   add_memory_axis (&chart, top, chart.height / (double) top);
+  add_order_axis (&chart, plan->runs->len, "run");
   for (guint i = 0; i < plan->intervals->len; i++)
     {
       const IrRecomputeInterval *interval = &g_array_index (plan->intervals, IrRecomputeInterval,

@@ -11,6 +11,7 @@
 
 #define WIDTH        900.0
 #define ROW          20.0
+#define LINE         16.0 /* px from a line of the title to the next */
 #define BAR          12.0
 #define NAME_WIDTH   220.0
 #define NUMBER_WIDTH 110.0
@@ -63,22 +64,37 @@ name_of (const IrSummaryRow *row)
   return row->name[0] != '\0' ? row->name : "(no scope)";
 }
 
+/* "1.23 MFLOP" */
+static char *
+quantity_text (double amount, const char *of)
+{
+  static const char *const units[] = { "", "k", "M", "G", "T" };
+  guint unit = 0;
+
+  for (; amount >= 1000 && unit + 1 < G_N_ELEMENTS (units); unit++)
+    amount /= 1000;
+  return g_strdup_printf ("%.4g %s%s", amount, units[unit], of);
+}
+
+/* "1.23 M" */
+static char *
+number_text (double amount)
+{
+  return g_strchomp (quantity_text (amount, ""));
+}
+
 /* "1.23 M", "4.5 MiB", "12 µs" */
 static char *
 amount_text (const IrSummaryRow *row, IrSummaryKey key)
 {
-  static const char *const units[] = { "", " k", " M", " G", " T" };
-  double amount = ir_summary_amount (row, key);
-  guint unit = 0;
+  const double amount = ir_summary_amount (row, key);
 
   if (key == IR_SUMMARY_BYTES)
     return g_format_size_full (row->bytes, G_FORMAT_SIZE_IEC_UNITS);
   if (key == IR_SUMMARY_TIME)
     return g_strdup_printf (amount < 1e6 ? "%.4g µs" : "%.4g ms",
                             amount / (amount < 1e6 ? 1e3 : 1e6));
-  for (; amount >= 1000 && unit + 1 < G_N_ELEMENTS (units); unit++)
-    amount /= 1000;
-  return g_strdup_printf ("%.4g%s", amount, units[unit]);
+  return number_text (amount);
 }
 
 static void
@@ -388,10 +404,14 @@ ir_chart_summary (const IrSummary *summary,
                 .y = 14 };
   g_autofree char *bytes = g_format_size_full (summary->bytes, G_FORMAT_SIZE_IEC_UNITS),
                   *held = g_format_size_full (summary->param_bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree char *title = g_strdup_printf (
-      "%u nodes, %.4g M parameters in %s, %s%.4g MFLOP and %s moved per run", summary->n_nodes,
-      (double) summary->params / 1e6, held, summary->partial ? "at least " : "",
-      (double) summary->flops / 1e6, bytes);
+  g_autofree char *params = number_text ((double) summary->params),
+                  *flops = quantity_text ((double) summary->flops, "FLOP"),
+                  *moved = g_strdup_printf ("%s moved", bytes);
+  g_autofree char *size = g_strdup_printf ("%u nodes, %s parameters in %s", summary->n_nodes,
+                                           params, held),
+                  *work = g_strdup_printf ("a run: %s%s", summary->partial ? "at least " : "",
+                                           flops),
+                  *title = g_strdup_printf ("%s; %s, %s", size, work, moved);
   static const char *const by[] = {
     [IR_SUMMARY_NAME] = "nodes",        [IR_SUMMARY_NODES] = "nodes",
     [IR_SUMMARY_PARAMS] = "parameters", [IR_SUMMARY_FLOPS] = "FLOPs",
@@ -401,7 +421,14 @@ ir_chart_summary (const IrSummary *summary,
   g_autofree char *ops = g_strdup_printf ("Operators by %s", by[key]),
                   *scopes = g_strdup_printf ("Scopes by %s", by[key]);
 
-  add_text (&page, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, page.width);
+  if (page.width >= NARROW)
+    add_text (&page, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, page.width);
+  else
+    for (char **line = (char *[]){ size, work, moved, NULL }; *line != NULL; line++)
+      {
+        add_text (&page, *line, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, page.width);
+        page.y += line[1] != NULL ? LINE : 0;
+      }
   const IrSummaryKey bars = key == IR_SUMMARY_NAME ? IR_SUMMARY_NODES : key;
   add_bars (&page, ops, summary->ops, bars, "o");
   add_bars (&page, scopes, summary->scopes, bars, "s");

@@ -175,7 +175,7 @@ test_right (Fixture *fixture, gconstpointer text)
   g_assert_nonnull (report);
   g_assert_cmpuint (report->n_judged, ==, 3);
   g_assert_cmpuint (report->findings->len, ==, 0);
-  g_assert_cmpstr (fixture->message, ==, "Execution is right at all 3 nodes");
+  g_assert_cmpstr (fixture->message, ==, "Execution is right at all 3 kernel calls");
   g_assert_null (dialog_over (fixture->window));
 }
 
@@ -215,7 +215,7 @@ test_proof (Fixture *fixture, gconstpointer text)
   ir_session_run_pipeline (fixture->session, NULL);
   wait_for ("the pipeline", is_open_and_idle, fixture->session);
   g_assert_cmpuint (ir_session_get_n_steps (fixture->session), >, 0);
-  g_assert_nonnull (strstr (fixture->message, "· execution is right at all 3 nodes"));
+  g_assert_nonnull (strstr (fixture->message, "· execution is right at all 3 kernel calls"));
   spoil_runs (fixture->session, "MatMul");
   ir_session_run_pipeline (fixture->session, NULL);
   wait_for ("the pipeline again", is_open_and_idle, fixture->session);

@@ -310,7 +310,7 @@ make_row (IrDifferencesView *self, const IrDiffGroup *group, guint index)
   return row;
 }
 
-/* "3 new, 20 removed; 9 are the same": constants are nodes too. */
+/* "3 new, 20 removed; 9 are the same" */
 static char *
 counts_text (const guint *n, gboolean is_cut)
 {
@@ -329,7 +329,7 @@ counts_text (const guint *n, gboolean is_cut)
       {
         g_autofree char *count = ir_count_text (n[parts[i].kind]);
 
-        g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "Nodes: ", count,
+        g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "Nodes and constants: ", count,
                                 parts[i].word);
       }
   if (is_cut)

@@ -14,6 +14,7 @@
 #define CORNER_WIDTH  270 /* px */
 #define CORNER_HEIGHT 52
 #define CAPTION_GAP   6 /* px, for the ring of what is selected */
+#define SIDE_GAP      8 /* px, at the left of what makes room for the map */
 #define FIT_MARGIN    0.96
 #define WHOLE_ZOOM    0.45 /* a pattern is rather shown whole, so far out */
 #define NAMES_ZOOM    0.25 /* columns are looked at as a whole where their names can be read */
@@ -170,17 +171,26 @@ corner_height (IrCanvas *self, double width)
   return margin < CORNER_WIDTH ? CORNER_HEIGHT : 0;
 }
 
-/* In the middle of what nothing floats over; where the caption would lie on it, as far below that as
- * there is room. */
+/* In the middle of what nothing floats over; where the map would lie on it, beside that, and where the
+ * caption would or there is no room beside, as far below as there is. */
 static void
 fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
 {
   const IrCamera now = ir_canvas_get_camera (self);
-  const double left = (now.width - rect->width * zoom) / 2;
+  double left = (now.width - rect->width * zoom) / 2;
   const double bare = free_height (self) - rect->height * zoom;
   const double room = MAX (bare - corner_height (self, rect->width * zoom), MIN (bare, 0));
   double top = room / 2;
 
+  if (top < self->map_height && left + rect->width * zoom > now.width - self->map_width)
+    {
+      const double beside = now.width - self->map_width - rect->width * zoom;
+
+      if (beside >= SIDE_GAP)
+        left = beside;
+      else
+        top = CLAMP (self->map_height, top, MAX (bare, top));
+    }
   if (left < self->caption_width && top < self->caption_height + CAPTION_GAP)
     top = CLAMP (self->caption_height + CAPTION_GAP, top, MAX (bare, top));
   fly_to (self, zoom, rect->x * zoom - left, rect->y * zoom - top);
@@ -289,6 +299,13 @@ ir_canvas_set_caption (IrCanvas *self, double width, double height)
 }
 
 void
+ir_canvas_set_map (IrCanvas *self, double width, double height)
+{
+  self->map_width = width;
+  self->map_height = height;
+}
+
+void
 ir_canvas_set_note (IrCanvas *self, double width, double height)
 {
   self->note_width = width;
@@ -390,6 +407,8 @@ canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
 
   if (x < self->caption_width && y < self->caption_height)
     return FALSE; /* the caption lies on it */
+  if (x + rect->width * now.zoom > now.width - self->map_width && y < self->map_height)
+    return FALSE; /* the map does */
   return x >= margin && y >= margin && x + rect->width * now.zoom <= now.width - margin &&
          y + rect->height * now.zoom <= free_height (self) - margin;
 }

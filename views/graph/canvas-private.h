@@ -29,7 +29,8 @@ struct _IrCanvas
   GtkScrollablePolicy hpolicy, vpolicy;
   double zoom;
   int allocated_width;
-  double inset;                         /* px at the bottom that something floats over */
+  double inset;                 /* px at the bottom that something floats over */
+  double map_width, map_height; /* px in the upper right corner, where nothing is in sight */
   double caption_width, caption_height; /* px in the upper left corner, the same */
   double note_width, note_height;       /* px in the lower left corner, the same */
   gboolean configuring, allocating, zoom_to_tell;

@@ -31,6 +31,9 @@ void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);
 double ir_canvas_get_inset (IrCanvas *self);
 void ir_canvas_set_inset (IrCanvas *self, double px); /* something floats over so much below */
+void ir_canvas_set_map (IrCanvas *self,
+                        double width,
+                        double height); /* in the upper right corner */
 void ir_canvas_set_caption (IrCanvas *self,
                             double width,
                             double height); /* in the upper left one */

@@ -10,8 +10,11 @@
 #define MOST_WIDTH    180.0 /* px */
 #define MOST_HEIGHT   130.0
 #define LEAST         40.0
+#define PART          0.3  /* of the canvas, at most, in each direction */
+#define COARSE        20.0 /* px: so much more or less room draws the map anew */
 #define CONTROLS_ROOM 74   /* px, as high as the zoom bar with its margins may be */
 #define MANY          2000 /* boxes */
+#define MARGINS       36   /* px beside the map, as in style.css */
 #define MOST_PART     0.92 /* of the picture in sight: then there is nothing to be found here */
 
 struct _IrMinimap
@@ -22,6 +25,7 @@ struct _IrMinimap
   cairo_surface_t *picture; /* (nullable) painted once for a scene */
   double scale;             /* px of the map per px of the scene */
   int width, height;        /* px of the map */
+  double most_width, most_height;
   IrPaletteKind colours;
 };
 
@@ -72,7 +76,8 @@ make_picture (IrMinimap *self)
   if (scene == NULL)
     return;
   bounds = ir_scene_bounds (scene);
-  self->scale = MIN (MOST_WIDTH / MAX (bounds.width, 1), MOST_HEIGHT / MAX (bounds.height, 1));
+  self->scale = MIN (self->most_width / MAX (bounds.width, 1),
+                     self->most_height / MAX (bounds.height, 1));
   width = (int) ceil (MAX (bounds.width * self->scale, LEAST));
   height = (int) ceil (MAX (bounds.height * self->scale, LEAST));
   self->picture = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width * factor, height * factor);
@@ -173,6 +178,30 @@ on_drag_update (IrMinimap *self, double dx, double dy, GtkGestureDrag *gesture)
   go_to (self, x + dx, y + dy);
 }
 
+/* px of a side of the canvas that the map may take. */
+static double
+part_of (double side, double most)
+{
+  return CLAMP (floor (PART * side / COARSE) * COARSE, LEAST, most);
+}
+
+/* A small canvas has a small map. Whether the map that is drawn is another now. */
+static gboolean
+take_room (IrMinimap *self)
+{
+  const double width = gtk_widget_get_width (GTK_WIDGET (self->canvas)),
+               height = gtk_widget_get_height (GTK_WIDGET (self->canvas)) -
+                        ir_canvas_get_inset (self->canvas);
+  const double most_width = part_of (width, MOST_WIDTH),
+               most_height = part_of (height, MOST_HEIGHT);
+
+  if (width <= 0 || (most_width == self->most_width && most_height == self->most_height))
+    return FALSE;
+  self->most_width = most_width;
+  self->most_height = most_height;
+  return TRUE;
+}
+
 /* Shown only where there is more than is in sight. */
 void
 ir_minimap_update (IrMinimap *self)
@@ -182,6 +211,8 @@ ir_minimap_update (IrMinimap *self)
   const int height = gtk_widget_get_height (GTK_WIDGET (self->canvas));
   gboolean whole = TRUE;
 
+  if (take_room (self))
+    make_picture (self);
   if (height > 0 && height - ir_canvas_get_inset (self->canvas) < self->height + CONTROLS_ROOM)
     whole = TRUE; /* it would lie on what is below it */
   else if (scene != NULL)
@@ -191,6 +222,8 @@ ir_minimap_update (IrMinimap *self)
       whole = seen.width >= bounds.width * MOST_PART && seen.height >= bounds.height * MOST_PART;
     }
   gtk_widget_set_visible (GTK_WIDGET (self), !whole);
+  ir_canvas_set_map (self->canvas, whole ? 0 : self->width + MARGINS,
+                     whole ? 0 : self->height + MARGINS);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -249,6 +282,8 @@ ir_minimap_new (IrCanvas *canvas)
 {
   IrMinimap *self = g_object_new (IR_TYPE_MINIMAP, NULL);
 
+  self->most_width = MOST_WIDTH;
+  self->most_height = MOST_HEIGHT;
   self->canvas = canvas;
   return GTK_WIDGET (self);
 }

@@ -612,7 +612,7 @@ side_label (void)
 static GtkWidget *
 make_side (IrMemoryView *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *scroller;
 
   self->summary = side_label ();
   gtk_widget_add_css_class (self->summary, "dim-label");
@@ -623,14 +623,16 @@ make_side (IrMemoryView *self)
                                   "Dropped values", -1);
   g_signal_connect (self->dropped, "row-activated", G_CALLBACK (on_row), self);
   self->side = gtk_stack_new ();
+  gtk_stack_set_vhomogeneous (GTK_STACK (self->side), FALSE);
   gtk_widget_set_vexpand (self->side, TRUE);
-  gtk_stack_add_named (GTK_STACK (self->side), scrolled (self->why), "why");
-  gtk_stack_add_named (GTK_STACK (self->side), scrolled (self->dropped), "dropped");
+  gtk_stack_add_named (GTK_STACK (self->side), self->why, "why");
+  gtk_stack_add_named (GTK_STACK (self->side), self->dropped, "dropped");
   gtk_box_append (GTK_BOX (box), self->summary);
   gtk_box_append (GTK_BOX (box), self->side);
-  gtk_widget_set_size_request (box, 200, -1);
   gtk_widget_add_css_class (box, "memory-side");
-  return box;
+  scroller = scrolled (box); /* all of it, as a paned does not ask how often its sides wrap */
+  gtk_widget_set_size_request (scroller, 220, -1);
+  return scroller;
 }
 
 static GtkWidget *

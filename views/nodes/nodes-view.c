@@ -42,8 +42,8 @@ update_count (IrNodesView *self, const GError *error)
   const guint all = ir_node_list_n_nodes (self->nodes);
   g_autofree char *some = ir_count_text (shown), *total = ir_count_text (all);
   g_autofree char *text = error != NULL  ? g_strdup (error->message)
-                          : shown == all ? g_strdup_printf ("%s nodes", total)
-                                         : g_strdup_printf ("%s of %s nodes", some, total);
+                          : shown == all ? g_strdup_printf ("%s nodes and constants", total)
+                                         : g_strdup_printf ("%s of %s", some, total);
 
   gtk_label_set_text (GTK_LABEL (self->count), text);
   gtk_widget_set_tooltip_text (self->count, error != NULL ? text : NULL);

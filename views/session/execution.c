@@ -157,7 +157,7 @@ summary_of (const IrExecutionReport *report, guint n_left, gboolean in_part)
                             nodes);
   return report->n_judged == 1
              ? g_strdup ("Execution is right at the only node")
-             : g_strdup_printf ("Execution is right at all %u nodes", report->n_judged);
+             : g_strdup_printf ("Execution is right at all %u kernel calls", report->n_judged);
 }
 
 static IrExecutionReport *

@@ -923,6 +923,7 @@ ir_tensor_view_init (IrTensorView *self)
   gtk_box_append (GTK_BOX (content), paned);
   gtk_widget_add_css_class (content, "tensor");
   self->stack = gtk_stack_new ();
+  gtk_stack_set_vhomogeneous (GTK_STACK (self->stack), FALSE);
   gtk_stack_add_named (
       GTK_STACK (self->stack),
       ir_view_empty_page ("accessories-calculator-symbolic", "No Value Selected",

@@ -231,6 +231,16 @@ find_text (IrTextView *self, const char *needle, GtkTextIter *from, GtkTextIter 
   return FALSE;
 }
 
+/* With its beginning: text to the left of what is shown would be cut at the line numbers. */
+static void
+show_line (IrTextView *self, const GtkTextIter *place)
+{
+  GtkTextIter begin = *place;
+
+  gtk_text_iter_set_line_offset (&begin, 0);
+  gtk_text_view_scroll_to_iter (GTK_TEXT_VIEW (self->view), &begin, 0.2, FALSE, 0, 0);
+}
+
 static void
 select_node (IrTextView *self)
 {
@@ -251,7 +261,7 @@ select_node (IrTextView *self)
     return;
   gtk_text_iter_backward_chars (&to, 2);
   gtk_text_buffer_select_range (GTK_TEXT_BUFFER (self->buffer), &from, &to);
-  gtk_text_view_scroll_to_iter (GTK_TEXT_VIEW (self->view), &from, 0.2, FALSE, 0, 0);
+  show_line (self, &from);
 }
 
 static void
@@ -375,7 +385,7 @@ show_problems (IrTextView *self, GPtrArray *problems, const GError *error)
     return;
   gtk_text_buffer_get_iter_at_line (GTK_TEXT_BUFFER (self->buffer), &place, (int) first->line - 1);
   gtk_text_buffer_place_cursor (GTK_TEXT_BUFFER (self->buffer), &place);
-  gtk_text_view_scroll_to_iter (GTK_TEXT_VIEW (self->view), &place, 0.1, FALSE, 0, 0);
+  show_line (self, &place);
 }
 
 /* What the text says is wrong here, or NULL. */

@@ -35,7 +35,7 @@ run (Cli *cli)
 {
   g_autofree char *program = find_program ();
   char *argv[] = { program, (char *) "--", cli->n_args > 0 ? cli->args[0] : NULL, NULL };
-  char *of_session[] = { program, (char *) "--session", NULL, NULL };
+  char *of_session[] = { program, (char *) "--", NULL, NULL };
 
   if (cli->session != NULL)
     of_session[2] = cli->session->file;

@@ -2,6 +2,7 @@
 
 #include "app/gui/application.h"
 
+#include "app/gui/keeper.h"
 #include "app/gui/state.h"
 #include "app/gui/window.h"
 
@@ -75,7 +76,10 @@ static const struct
 static void
 activate_new_window (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
-  gtk_window_present (GTK_WINDOW (ir_window_new (GTK_APPLICATION (user_data))));
+  IrWindow *window = ir_window_new (GTK_APPLICATION (user_data));
+
+  gtk_window_present (GTK_WINDOW (window));
+  ir_keeper_attach (window);
 }
 
 /* Closes window by window, so that each may ask about its edits. */
@@ -160,8 +164,11 @@ present_new (IrApplication *self, GFile *file)
   IrWindow *window = ir_window_new (GTK_APPLICATION (self));
 
   gtk_window_present (GTK_WINDOW (window));
+  ir_keeper_attach (window);
   if (file != NULL)
     ir_window_open (window, file);
+  else
+    ir_window_offer_lost (window);
   if (self->exit_after_startup)
     g_timeout_add (500, quit_when_drawn, self);
 }
@@ -199,11 +206,19 @@ ir_application_handle_local_options (GApplication *application, GVariantDict *op
 }
 
 static void
+ir_application_shutdown (GApplication *application)
+{
+  ir_keepers_end ();
+  G_APPLICATION_CLASS (ir_application_parent_class)->shutdown (application);
+}
+
+static void
 ir_application_class_init (IrApplicationClass *klass)
 {
   GApplicationClass *application_class = G_APPLICATION_CLASS (klass);
 
   application_class->startup = ir_application_startup;
+  application_class->shutdown = ir_application_shutdown;
   application_class->activate = ir_application_activate;
   application_class->open = ir_application_open;
   application_class->handle_local_options = ir_application_handle_local_options;

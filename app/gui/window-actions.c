@@ -379,12 +379,15 @@ for_each_action (IrWindow *self,
                  guint have)
 {
   guint n;
-  const IrWindowAction *files = ir_window_file_actions (&n);
+  const IrWindowAction *others = ir_window_file_actions (&n);
 
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     func (self, &actions[i], have);
   for (guint i = 0; i < n; i++)
-    func (self, &files[i], have);
+    func (self, &others[i], have);
+  others = ir_window_session_actions (&n);
+  for (guint i = 0; i < n; i++)
+    func (self, &others[i], have);
 }
 
 static void
@@ -457,10 +460,13 @@ guint
 ir_window_missing (IrWindow *self, const char *action)
 {
   guint n;
-  const IrWindowAction *files = ir_window_file_actions (&n);
+  const IrWindowAction *others = ir_window_file_actions (&n);
   const IrWindowAction *found = find_action (actions, G_N_ELEMENTS (actions), action);
 
   if (found == NULL)
-    found = find_action (files, n, action);
+    found = find_action (others, n, action);
+  others = ir_window_session_actions (&n);
+  if (found == NULL)
+    found = find_action (others, n, action);
   return found != NULL ? found->needs & ~self->have : 0;
 }

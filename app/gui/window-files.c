@@ -13,7 +13,7 @@ open_path (IrWindow *self, gpointer path)
   ir_session_open (self->session, path);
 }
 
-/* Opens it in this window, when the user does not want to keep edits of what is open. */
+/* Opens it, a model or a session, in this window, when the user does not want to keep edits of what is open. */
 void
 ir_window_open (IrWindow *self, GFile *file)
 {
@@ -27,7 +27,10 @@ ir_window_open (IrWindow *self, GFile *file)
       adw_toast_overlay_add_toast (self->toasts, adw_toast_new (text));
       return;
     }
-  ir_window_ask_about_edits (self, open_path, g_steal_pointer (&path), g_free);
+  if (ir_window_is_session (path))
+    ir_window_open_session (self, path);
+  else
+    ir_window_ask_about_edits (self, open_path, g_steal_pointer (&path), g_free);
 }
 
 static void

@@ -92,6 +92,11 @@ void ir_window_ask_about_edits (IrWindow *self,
 char *ir_window_export_name (IrWindow *self, const char *format);
 
 const IrWindowAction *ir_window_file_actions (guint *n);
+const IrWindowAction *ir_window_session_actions (guint *n);
+gboolean ir_window_is_session (const char *path);
+void ir_window_open_session (IrWindow *self, const char *path);
+void ir_window_note_panes (IrWindow *self, GHashTable *to);
+void ir_window_offer_reload (IrWindow *self);
 void ir_window_add_actions (IrWindow *self);
 void ir_window_update_actions (IrWindow *self);
 guint ir_window_missing (IrWindow *self,

@@ -12,3 +12,4 @@ G_DECLARE_FINAL_TYPE (IrWindow, ir_window, IR, WINDOW, AdwApplicationWindow)
 IrWindow *ir_window_new (GtkApplication *application);
 IrSession *ir_window_get_session (IrWindow *self); /* (transfer none) */
 void ir_window_open (IrWindow *self, GFile *file);
+void ir_window_offer_lost (IrWindow *self); /* the session of a window that was not closed */

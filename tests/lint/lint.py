@@ -85,7 +85,7 @@ UPWARD = {
 SESSION = [
     ['hub'],
     ['position', 'selection', 'problems', 'compare', 'display', 'places', 'frame', 'timeline'],
-    ['sizes', 'kept'],
+    ['sizes', 'kept', 'notes'],
     ['inputs'],
     ['request'],
     ['originals', 'bodies', 'records', 'runs', 'run-text'],
@@ -96,6 +96,7 @@ SESSION = [
     ['what-if', 'draw', 'replace'],
     ['undo'],
     ['file', 'pipeline', 'edit', 'act', 'kernels'],
+    ['saved'],
     ['session'],
 ]
 

@@ -79,6 +79,25 @@ upgrades (IrSession *self, const char *const *words)
   return TRUE;
 }
 
+/* As a shell would read them again. (transfer full) */
+static char *
+quote_words (const char *const *words)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; words[i] != NULL; i++)
+    {
+      const gboolean plain = words[i][0] != '\0' &&
+                             strspn (words[i], G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS
+                                     "_-./:,=[]+@#%") == strlen (words[i]) &&
+                             words[i][0] != '#';
+      g_autofree char *quoted = plain ? g_strdup (words[i]) : g_shell_quote (words[i]);
+
+      g_string_append_printf (text, "%s%s", i > 0 ? " " : "", quoted);
+    }
+  return g_string_free (text, FALSE);
+}
+
 /**
  * ir_session_act:
  * @words: (array zero-terminated=1): an act of core/act and its words; copied
@@ -89,6 +108,7 @@ void
 ir_session_act (IrSession *self, const char *const *words)
 {
   const IrAct *act = words[0] != NULL ? ir_act_find (words[0]) : NULL;
+  g_autofree char *text = NULL;
   ActRequest *request;
 
   g_return_if_fail (act != NULL);
@@ -96,7 +116,9 @@ ir_session_act (IrSession *self, const char *const *words)
     return;
   request = g_new0 (ActRequest, 1);
   request->words = g_strdupv ((char **) words);
-  ir_session_edit_then (self, act->title, do_act, on_acted, request, act_free);
+  text = quote_words (words);
+  ir_session_edit_then (self, act->title, ir_done_new (IR_DONE_ACT, text, NULL, 0), do_act,
+                        on_acted, request, act_free);
 }
 
 /**

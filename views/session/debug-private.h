@@ -25,3 +25,5 @@ void ir_session_keep_original (IrSession *self, GStrv skips, IrWhatIf *what_if);
 void ir_session_forget_what_if (IrSession *self);
 /* (transfer none) (nullable): the result with nothing skipped; the one on screen, or kept */
 IrTimeline *ir_session_get_unskipped (IrSession *self);
+/* (nullable): what the what-if left out that was forgotten last */
+const char *const *ir_session_get_ended_skips (IrSession *self);

@@ -6,6 +6,7 @@
 typedef void (*IrSessionEdited) (IrSession *self, gpointer data);
 void ir_session_edit_then (IrSession *self,
                            const char *title,
+                           IrDone *said,
                            IrSessionEditFunc func,
                            IrSessionEdited edited,
                            gpointer data,

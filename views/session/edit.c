@@ -20,6 +20,7 @@ typedef struct
   IrPictureSettings *settings;
   guint step;
   char *title;
+  IrDone *said; /* how it is done again */
   IrSessionEditFunc func;
   IrPipeline *pipeline;   /* (nullable) makes the steps instead of @func */
   IrSessionEdited edited; /* (nullable) */
@@ -34,6 +35,7 @@ clear_request (gpointer data)
 
   ir_picture_settings_unref (request->settings);
   g_free (request->title);
+  ir_done_free (request->said);
   g_clear_pointer (&request->pipeline, ir_pipeline_free);
   if (request->data_free != NULL)
     request->data_free (request->data);
@@ -96,7 +98,7 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 static void
 on_edited (IrSession *self, gpointer result, gpointer data)
 {
-  const EditRequest *request = data;
+  EditRequest *request = data;
   IrSuccessor *successor = result;
   const gboolean is_current = ir_request_is_current (data, self);
   const guint n_branches = ir_session_get_n_branches (self);
@@ -108,7 +110,8 @@ on_edited (IrSession *self, gpointer result, gpointer data)
       ir_session_forget_what_if (self);
       ir_session_take_successor (self, successor);
       ir_session_check_compare (self);
-      ir_session_record_act (self, &request->base, request->title, request->step, TRUE);
+      ir_session_record_act (self, &request->base, request->title, request->step,
+                             g_steal_pointer (&request->said));
       ir_session_forget_run_after (self);
       ir_session_keep_live_selection (self);
       ir_session_changed (self, IR_CHANGED_ALL &
@@ -140,8 +143,9 @@ static const IrWork edit_work = {
   .result_free = ir_successor_free,
 };
 
+/* Takes @said. */
 static EditRequest *
-new_request (IrSession *self, const char *title)
+new_request (IrSession *self, const char *title, IrDone *said)
 {
   EditRequest *request;
 
@@ -151,12 +155,14 @@ new_request (IrSession *self, const char *title)
                                                    ir_session_found_at (self, 0));
   request->step = request->base.frame->to;
   request->title = g_strdup (title);
+  request->said = said;
   return request;
 }
 
 /**
  * ir_session_edit:
  * @title: what is done, such as "Apply Text", for the progress line and the menu
+ * @said: (transfer full): how a session does it again
  * @func: makes the steps, in a thread
  * @data: (transfer full): freed by @data_free when done
  *
@@ -165,11 +171,12 @@ new_request (IrSession *self, const char *title)
 void
 ir_session_edit (IrSession *self,
                  const char *title,
+                 IrDone *said,
                  IrSessionEditFunc func,
                  gpointer data,
                  GDestroyNotify data_free)
 {
-  ir_session_edit_then (self, title, func, NULL, data, data_free);
+  ir_session_edit_then (self, title, said, func, NULL, data, data_free);
 }
 
 /**
@@ -184,6 +191,7 @@ ir_session_upgrade_opset (IrSession *self, gint64 opset)
 {
   static const char *const names[] = { IR_PASS_UPGRADE_OPSET, NULL };
   g_autofree char *title = g_strdup_printf ("Upgrade to Opset %" G_GINT64_FORMAT, opset);
+  g_autofree char *version = g_strdup_printf ("%" G_GINT64_FORMAT, opset);
   g_autofree char *setting = g_strdup_printf (IR_PASS_UPGRADE_OPSET ".opset=%" G_GINT64_FORMAT,
                                               opset);
   g_autoptr (GError) error = NULL;
@@ -191,7 +199,7 @@ ir_session_upgrade_opset (IrSession *self, gint64 opset)
 
   if (ir_session_is_empty (self))
     return;
-  request = new_request (self, title);
+  request = new_request (self, title, ir_done_new (IR_DONE_OPSET, version, NULL, 0));
   request->pipeline = ir_pipeline_new_from_names (names, &error);
   if (request->pipeline == NULL || !ir_pipeline_set (request->pipeline, setting, &error))
     {
@@ -208,6 +216,7 @@ ir_session_upgrade_opset (IrSession *self, gint64 opset)
 void
 ir_session_edit_then (IrSession *self,
                       const char *title,
+                      IrDone *said,
                       IrSessionEditFunc func,
                       IrSessionEdited edited,
                       gpointer data,
@@ -219,9 +228,10 @@ ir_session_edit_then (IrSession *self,
     {
       if (data_free != NULL)
         data_free (data);
+      ir_done_free (said);
       return;
     }
-  request = new_request (self, title);
+  request = new_request (self, title, said);
   request->func = func;
   request->edited = edited;
   request->data = data;

@@ -5,8 +5,9 @@
 #include "core/io/io.h"
 #include "core/op/verify.h"
 #include "views/session/debug-private.h"
-#include "views/session/file.h"
+#include "views/session/file-private.h"
 #include "views/session/kept.h"
+#include "views/session/notes-private.h"
 #include "views/session/problems-private.h"
 #include "views/session/replace.h"
 #include "views/session/runs-private.h"
@@ -61,7 +62,7 @@ typedef struct
 {
   IrRequest base;
   char *path;
-  char *other; /* (nullable) path of a file to compare with */
+  char *other;      /* (nullable) path of a file to compare with */
   gboolean is_save; /* the file becomes the one that is open */
   IrPictureSettings *settings;
 } FileRequest;
@@ -100,9 +101,10 @@ on_not_opened (IrSession *self, const GError *error, gpointer request)
   say_failure (self, request, "opened", error);
 }
 
-/* Of a graph that is too large to be taken in at once, scopes are closed. */
-static void
-fold_large (IrSuccessor *opened, const IrPictureSettings *settings, GCancellable *cancellable)
+void
+ir_successor_fold_large (IrSuccessor *opened,
+                         const IrPictureSettings *settings,
+                         GCancellable *cancellable)
 {
   IrFrame *frame = opened->frame;
   g_autoptr (IrPictureSettings) folded = NULL;
@@ -146,14 +148,14 @@ run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   ir_job_report (job, -1, "Laying out the graph");
   settings = ir_picture_settings_with_problems (request->settings, problems);
   opened = ir_successor_new (model, other, 0, 0, NULL, settings, cancellable);
-  fold_large (opened, settings, cancellable);
+  ir_successor_fold_large (opened, settings, cancellable);
   opened->problems = g_steal_pointer (&problems);
   opened->other = g_steal_pointer (&other);
   return opened;
 }
 
-static void
-take_opened (
+void
+ir_session_take_opened (
     IrSession *self, IrSuccessor *opened, const char *path, const char *title, const char *other)
 {
   File *file = own (self);
@@ -169,6 +171,7 @@ take_opened (
   ir_session_forget_selection (self);
   ir_session_forget_places (self);
   ir_session_forget_kept (self);
+  ir_session_forget_notes (self);
   ir_session_place_pin (self, 0);
   ir_session_forget_what_if (self);
   ir_session_forget_other (self);
@@ -188,7 +191,7 @@ on_opened (IrSession *self, gpointer result, gpointer data)
   const FileRequest *request = data;
   g_autofree char *base = g_path_get_basename (request->path);
 
-  take_opened (self, result, request->path, base, request->other);
+  ir_session_take_opened (self, result, request->path, base, request->other);
   ir_successor_free (result);
 }
 
@@ -255,7 +258,7 @@ ir_session_new_model (IrSession *self)
   settings = settings_to_open (self);
   opened = ir_successor_new (ir_act_new_model (), NULL, 0, 0, NULL, settings, NULL);
   opened->problems = g_steal_pointer (&problems);
-  take_opened (self, opened, NULL, "New graph", NULL);
+  ir_session_take_opened (self, opened, NULL, "New graph", NULL);
   ir_successor_free (opened);
 }
 

@@ -77,6 +77,7 @@ ir_session_ask_for_kernel (IrSession *self, IrNodeId node, const char *kernel)
 {
   const IrFrame *frame = ir_session_get_frame (self);
   const IrNode *found = frame != NULL ? ir_model_live_node (frame->model, node) : NULL;
+  g_autofree char *text = NULL;
   Wish *wish;
 
   if (found == NULL || g_strcmp0 (ir_node_wanted_kernel (found), kernel) == 0)
@@ -84,5 +85,9 @@ ir_session_ask_for_kernel (IrSession *self, IrNodeId node, const char *kernel)
   wish = g_new0 (Wish, 1);
   wish->node = node;
   wish->kernel = g_strdup (kernel);
-  ir_session_edit (self, "Choose Kernel", grant, wish, wish_free);
+  text = found->name[0] != '\0'
+             ? g_strdup_printf ("%s=%s", found->name, kernel != NULL ? kernel : "")
+             : g_strdup_printf ("#%u=%s", node, kernel != NULL ? kernel : "");
+  ir_session_edit (self, "Choose Kernel", ir_done_new (IR_DONE_KERNEL, text, NULL, 0), grant, wish,
+                   wish_free);
 }

@@ -364,7 +364,8 @@ record_run (IrSession *self, const PipelineRequest *request)
                                     : g_strdup_printf ("Run %u Passes", n);
 
   ir_session_record_act (self, &request->base, title,
-                         ir_timeline_last_edit (request->base.timeline), FALSE);
+                         ir_timeline_last_edit (request->base.timeline),
+                         ir_done_new (IR_DONE_PIPELINE, request->pipeline, NULL, 0));
 }
 
 static void

@@ -3,6 +3,7 @@
 
 #include "core/ir/history.h"
 #include "core/ir/problem.h"
+#include "passes/session/session-file.h"
 #include "views/session/session.h"
 
 /* -- reading -- */
@@ -52,8 +53,10 @@ void ir_session_prove_all (IrSession *self);
 typedef gboolean (*IrSessionEditFunc) (
     IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error);
 void ir_session_upgrade_opset (IrSession *self, gint64 opset);
+/* How an edit is done again by a session: what kind it is, and its text; (transfer full) */
 void ir_session_edit (IrSession *self,
                       const char *title,
+                      IrDone *said,
                       IrSessionEditFunc func,
                       gpointer data,
                       GDestroyNotify data_free);

@@ -19,6 +19,7 @@ typedef struct
   guint cursor;  /* where one was when it was left */
   guint edits;   /* another number after every edit by hand */
   char *title;   /* (nullable) what was done: nothing yet */
+  IrDone *said;  /* (nullable) how it is done again */
   GArray *found; /* problems, step by step */
 } State;
 
@@ -40,6 +41,7 @@ state_clear (gpointer data)
 
   ir_job_free_later (state->timeline, (GDestroyNotify) ir_timeline_unref);
   g_free (state->title);
+  ir_done_free (state->said);
   g_array_unref (state->found);
 }
 
@@ -158,11 +160,19 @@ add_state (Acts *acts, State *state, gboolean is_edit)
   share_timeline (acts);
 }
 
+/* Takes @said. */
 static State *
-state_new (IrTimeline *timeline, const char *title, guint base, guint edits, GArray *found)
+state_new (
+    IrTimeline *timeline, const char *title, guint base, guint edits, IrDone *said, GArray *found)
 {
   State *state = g_rc_box_new0 (State);
 
+  state->said = said;
+  if (said != NULL)
+    {
+      said->at = base;
+      ir_done_expect (said, ir_timeline_model (timeline), ir_timeline_n_steps (timeline));
+    }
   state->timeline = ir_timeline_ref (timeline);
   state->n_steps = state->cursor = ir_timeline_n_steps (timeline);
   state->base = base;
@@ -184,36 +194,41 @@ ir_session_begin_acts (IrSession *self)
   init (acts);
   acts->line = g_ptr_array_new_with_free_func (state_unref);
   acts->at = 0;
-  g_ptr_array_add (acts->line,
-                   state_new (timeline, NULL, 0, ++acts->n_edits, ir_session_dup_found (self)));
+  g_ptr_array_add (acts->line, state_new (timeline, NULL, 0, ++acts->n_edits, NULL,
+                                          ir_session_dup_found (self)));
   show (acts, timeline);
 }
 
 /* Who goes on with the result of a what-if can go back to it. */
 static void
-record_what_if (Acts *acts, IrTimeline *timeline)
+record_what_if (Acts *acts, IrTimeline *timeline, const char *const *skips)
 {
   const State *here = current (acts);
+  const IrModel *model = ir_timeline_model (timeline);
+  const guint n = ir_history_n_pass_runs (model);
+  const char *name = n > 0 ? ir_history_pass_run (model, n - 1)->pipeline : NULL;
 
   add_state (acts,
              state_new (timeline, "What If", ir_timeline_last_edit (timeline), here->edits,
+                        ir_done_new (IR_DONE_PIPELINE, name != NULL ? name : "default", skips, 0),
                         g_array_ref (here->found)),
              FALSE);
 }
 
 void
 ir_session_record_act (
-    IrSession *self, const IrRequest *request, const char *title, guint base, gboolean is_edit)
+    IrSession *self, const IrRequest *request, const char *title, guint base, IrDone *said)
 {
+  const gboolean is_edit = ir_done_is_edit (said);
   Acts *acts = own (self);
   IrTimeline *timeline = ir_session_get_timeline (self);
 
   if (request->timeline != acts->shown)
-    record_what_if (acts, request->timeline);
+    record_what_if (acts, request->timeline, ir_session_get_ended_skips (self));
   current (acts)->cursor = request->frame->to;
   add_state (acts,
              state_new (timeline, title, base, is_edit ? ++acts->n_edits : current (acts)->edits,
-                        ir_session_dup_found (self)),
+                        said, ir_session_dup_found (self)),
              is_edit);
   show (acts, timeline);
 }
@@ -471,4 +486,89 @@ ir_session_go_to_branch (IrSession *self, guint index)
   if (line != NULL)
     go (self, line, line->len - 1, last_of (line)->n_steps,
         g_strdup_printf ("Went to the branch %s", ir_session_get_branch (self, index).title));
+}
+
+/* -- as a session has it -- */
+
+static void
+list_line (GPtrArray *done, const GPtrArray *line, guint from)
+{
+  for (guint i = MAX (from, 1); i < line->len; i++)
+    g_ptr_array_add (done, ir_done_copy (((const State *) line->pdata[i])->said));
+}
+
+void
+ir_session_list_done (IrSession *self, IrSessionFile *file)
+{
+  const Acts *acts = own (self);
+
+  if (acts->line == NULL)
+    return;
+  list_line (file->done, acts->line, 1);
+  file->n_done = acts->at;
+  for (guint i = 0; i < acts->branches->len; i++)
+    {
+      const GPtrArray *line = acts->branches->pdata[i];
+      IrDoneBranch *branch = g_new0 (IrDoneBranch, 1);
+      guint n = 0;
+
+      while (n < line->len && n < acts->line->len && line->pdata[n] == acts->line->pdata[n])
+        n++;
+      branch->n_shared = MAX (n, 1) - 1;
+      branch->done = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_done_free);
+      list_line (branch->done, line, n);
+      g_ptr_array_add (file->branches, branch);
+    }
+}
+
+/* States of a replay are shared by its lines, and so are those that are made of them. */
+static GPtrArray *
+restore_line (Acts *acts, const GPtrArray *line, GHashTable *timelines, GHashTable *made)
+{
+  GPtrArray *states = g_ptr_array_new_with_free_func (state_unref);
+  const State *first = acts->line->pdata[0];
+
+  for (guint i = 0; i < line->len; i++)
+    {
+      const IrReplayed *replayed = line->pdata[i];
+      State *state = g_hash_table_lookup (made, replayed),
+            *before = i > 0 ? states->pdata[i - 1] : NULL;
+      g_autofree char *title = replayed->done != NULL ? ir_done_title (replayed->done) : NULL;
+
+      if (state == NULL)
+        {
+          state = state_new (g_hash_table_lookup (timelines, replayed->model), title,
+                             replayed->base, first->edits, NULL, g_array_ref (first->found));
+          state->n_steps = state->cursor = replayed->n_steps;
+          state->said = replayed->done != NULL ? ir_done_copy (replayed->done) : NULL;
+          if (before != NULL)
+            state->edits = ir_done_is_edit (state->said) ? ++acts->n_edits : before->edits;
+          if (state->said != NULL)
+            {
+              state->said->at = replayed->base;
+              ir_done_expect (state->said, replayed->model, replayed->n_steps);
+            }
+          g_hash_table_insert (made, (gpointer) replayed, state);
+        }
+      else
+        state = state_ref (state, NULL);
+      g_ptr_array_add (states, state);
+    }
+  return states;
+}
+
+void
+ir_session_restore_acts (IrSession *self, const IrReplay *replay, GHashTable *timelines)
+{
+  Acts *acts = own (self);
+  g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL);
+  GPtrArray *line = restore_line (acts, replay->line, timelines, made);
+
+  for (guint i = 0; i < replay->branches->len; i++)
+    g_ptr_array_add (acts->branches,
+                     restore_line (acts, replay->branches->pdata[i], timelines, made));
+  g_ptr_array_unref (acts->line);
+  acts->line = line;
+  acts->at = replay->at;
+  current (acts)->cursor = ir_session_get_cursor (self);
 }

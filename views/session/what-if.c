@@ -14,6 +14,7 @@ typedef struct
   IrFrame *frame;    /* (nullable) its */
   gboolean is_shown; /* that without @skips is on screen */
   IrWhatIf *what_if; /* (nullable) */
+  GStrv ended;       /* (nullable) what the last one left out, that was gone on with or ended */
 } WhatIf;
 
 static void
@@ -24,6 +25,7 @@ clear (gpointer state)
   ir_job_free_later (self->kept, (GDestroyNotify) ir_timeline_unref);
   ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
   g_strfreev (self->skips);
+  g_strfreev (self->ended);
   g_clear_pointer (&self->what_if, ir_what_if_free);
   *self = (WhatIf){ 0 };
 }
@@ -33,7 +35,10 @@ IR_SESSION_NOUN (WhatIf, NULL, clear)
 void
 ir_session_forget_what_if (IrSession *self)
 {
+  GStrv ended = g_steal_pointer (&own (self)->skips);
+
   clear (own (self));
+  own (self)->ended = ended;
   ir_session_set_other_result (self, NULL);
 }
 
@@ -140,4 +145,10 @@ const char *const *
 ir_session_get_skips (IrSession *self)
 {
   return (const char *const *) own (self)->skips;
+}
+
+const char *const *
+ir_session_get_ended_skips (IrSession *self)
+{
+  return (const char *const *) own (self)->ended;
 }

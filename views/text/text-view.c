@@ -509,7 +509,8 @@ on_parsed (gpointer owner, gpointer result, const GError *error, gpointer data)
     {
       set_status (self, "", FALSE);
       self->applied = TRUE;
-      ir_session_edit (ir_view_get_session (IR_VIEW (self)), "Apply Text", graft_text,
+      ir_session_edit (ir_view_get_session (IR_VIEW (self)), "Apply Text",
+                       ir_done_new (IR_DONE_TEXT, request->text, NULL, 0), graft_text,
                        g_steal_pointer (&parsed->target), (GDestroyNotify) ir_model_unref);
     }
   update_actions (self);

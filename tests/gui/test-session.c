@@ -668,7 +668,8 @@ test_edit (Fixture *fixture, gconstpointer data)
 {
   const IrFrame *frame;
 
-  ir_session_edit (fixture->session, "Rename", rename_first, NULL, NULL);
+  ir_session_edit (fixture->session, "Rename", ir_done_new (IR_DONE_ACT, "rename", NULL, 0),
+                   rename_first, NULL, NULL);
   wait_for ("the edit", is_idle, fixture->session);
   frame = ir_session_get_frame (fixture->session);
   g_assert_cmpuint (ir_session_get_n_steps (fixture->session), ==, 1);
@@ -730,7 +731,8 @@ test_edit_problems (Fixture *fixture, gconstpointer data)
   wanted = ir_session_get_problems (opened);
   g_assert_cmpuint (wanted->len, ==, 2);
   ir_session_new_model (fixture->session);
-  ir_session_edit (fixture->session, "Apply", apply_text, text, NULL);
+  ir_session_edit (fixture->session, "Apply", ir_done_new (IR_DONE_ACT, "rename", NULL, 0),
+                   apply_text, text, NULL);
   wait_for ("the edit", is_open_and_idle, fixture->session);
   found = ir_session_get_problems (fixture->session);
   assert_same_problems (found, wanted);
@@ -743,7 +745,8 @@ test_edit_problems (Fixture *fixture, gconstpointer data)
     g_assert_cmpstr (ir_model_node (frame->model, add)->op_type, ==, "Add");
     g_assert_cmpuint (ir_scene_boxes (frame->scene, &n)[at].problem, ==, 1 + IR_SEVERITY_ERROR);
   }
-  ir_session_edit (fixture->session, "Rename", rename_first, NULL, NULL);
+  ir_session_edit (fixture->session, "Rename", ir_done_new (IR_DONE_ACT, "rename", NULL, 0),
+                   rename_first, NULL, NULL);
   wait_for ("the edit", is_open_and_idle, fixture->session);
   found = ir_session_get_problems (fixture->session);
   g_assert_cmpuint (found->len, ==, 1);

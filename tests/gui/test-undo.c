@@ -58,7 +58,8 @@ rename_first (
 static void
 rename_to (Fixture *fixture, const char *name)
 {
-  ir_session_edit (fixture->session, "Rename Node", rename_first, g_strdup (name), g_free);
+  ir_session_edit (fixture->session, "Rename Node", ir_done_new (IR_DONE_ACT, "rename", NULL, 0),
+                   rename_first, g_strdup (name), g_free);
   wait_for ("the edit", is_open_and_idle, fixture->session);
 }
 
@@ -280,7 +281,8 @@ test_problems (Fixture *fixture, gconstpointer data)
   ir_session_new_model (fixture->session);
   wait_for ("the new graph", is_open_and_idle, fixture->session);
   g_assert_cmpuint (ir_session_get_problems (fixture->session)->len, ==, 0);
-  ir_session_edit (fixture->session, "Apply Text", apply_text, g_strdup (text), g_free);
+  ir_session_edit (fixture->session, "Apply Text", ir_done_new (IR_DONE_ACT, "rename", NULL, 0),
+                   apply_text, g_strdup (text), g_free);
   wait_for ("the edit", is_open_and_idle, fixture->session);
   n = ir_session_get_problems (fixture->session)->len;
   g_assert_cmpuint (n, >, 0);

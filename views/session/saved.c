@@ -254,6 +254,7 @@ run_restore (IrJob *job, gpointer data, GCancellable *cancellable, GError **erro
       return NULL;
     }
   ir_verify_model (restored->opened->frame->model, problems);
+  ir_picture_settings_set_problems (request->settings, problems);
   ir_successor_fold_large (restored->opened, request->settings, cancellable);
   restored->opened->problems = g_steal_pointer (&problems);
   restored->opened->other = g_steal_pointer (&other);
@@ -423,8 +424,9 @@ void
 ir_session_restore (IrSession *self, IrSessionFile *file)
 {
   RestoreRequest *request = ir_session_new_request (self, &restore_work, sizeof *request);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
 
   request->file = file;
-  request->settings = ir_session_picture_settings (self, NULL, NULL);
+  request->settings = ir_session_picture_settings (self, NULL, problems);
   ir_session_start (self, "Restoring the session", request);
 }

@@ -23,7 +23,7 @@ static const CliOption grad_options[] = {
   { "stop", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, stop),
     "Values that count as constant", "V" },
   { "mode", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, mode),
-    "The way: reverse (default), forward, numeric", "MODE" },
+    "The way: reverse (default), forward, numeric, symbolic", "MODE" },
   { "tangent", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, tangents),
     "With forward or --sweep: what moves and how, by a file or numbers (default: what --wrt says, by "
     "ones)",
@@ -36,6 +36,8 @@ static const CliOption grad_options[] = {
     "With numeric: errors of all differences for steps from 1 to 1e-16, and the slopes of both "
     "branches",
     NULL },
+  { "simplify", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliGradOptions, simplify),
+    "With symbolic: make expressions simpler while they are built", NULL },
   { "cotangent", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, cotangent),
     "A value of the same type that the elements of what is derived are weighed by", "V" },
   { "explain", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, explain),
@@ -462,6 +464,7 @@ static const struct
   { "forward", cli_grad_forward, (const char *const[]){ "tangent", "output", "out", NULL } },
   { "numeric", cli_grad_numeric,
     (const char *const[]){ "tangent", "out", "method", "step", "sweep", NULL } },
+  { "symbolic", cli_grad_symbolic, (const char *const[]){ "simplify", NULL } },
 };
 
 static CliGradMode
@@ -481,6 +484,7 @@ find_mode (const CliGradOptions *options, GError **error)
     { "method", options->method != NULL },
     { "step", options->step != 0 },
     { "sweep", options->sweep },
+    { "simplify", options->simplify },
   };
   g_autoptr (GString) names = g_string_new (NULL);
 

@@ -13,6 +13,7 @@ typedef struct
   char *method;    /* of differences */
   double step;     /* of them; 0: what is good */
   gboolean sweep;
+  gboolean simplify; /* expressions */
 } CliGradOptions;
 
 typedef gboolean (*CliGradMode) (Cli *cli,
@@ -21,6 +22,10 @@ typedef gboolean (*CliGradMode) (Cli *cli,
                                  GError **error);
 gboolean cli_grad_forward (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
 gboolean cli_grad_numeric (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
+gboolean cli_grad_symbolic (Cli *cli,
+                            const CliGradOptions *options,
+                            IrModel *model,
+                            GError **error);
 
 /* -- what they share (grad-common.c) -- */
 char *cli_grad_names (char *const *names, const char *fallback); /* with commas between */

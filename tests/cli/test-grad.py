@@ -136,7 +136,7 @@ def _():
 
 @test('forward: what makes no sense is refused, and said')
 def _():
-    for arguments, said in [(('--mode', 'sideways'), 'needs one of reverse, forward, numeric'),
+    for arguments, said in [(('--mode', 'sideways'), 'needs one of reverse, forward, numeric, symbolic'),
                             (('--mode', 'forward', '--cotangent', 'w'), '--cotangent says nothing to --mode forward'),
                             (('--tangent', 'x=1'), '--tangent says nothing to --mode reverse'),
                             (('--mode', 'forward', '--tangent', 'x=1,2'), 'do not fit'),
@@ -172,6 +172,25 @@ def _():
                             ((EXAMPLE, '--sweep'), '--sweep says nothing to --mode reverse')]:
         code, _, err = irscope('grad', *arguments)
         assert code == 2 and said in err, (arguments, code, err)
+
+
+def logistic_map(n):
+    rounds = ' '.join(f'p{k} = Mul (four, l{k}) q{k} = Sub (one, l{k}) l{k + 1} = Mul (p{k}, q{k})' for k in range(1, n))
+    return model(f'map-{n}', f'g (float[] l1) => (float[] l{n}) <float four = {{4}}, float one = {{1}}> {{ {rounds} }}')
+
+
+@test('symbolic: expressions, and how they swell')
+def _():
+    got = json_of('grad', logistic_map(8), '--mode', 'symbolic')
+    assert got['swell'] == {'tree': 8065, 'dag': 73, 'tree_folded': 5503, 'dag_folded': 58}, got
+    got = json_of('grad', EXAMPLE, '--mode', 'symbolic', '--simplify')
+    assert [e['text'] for e in got['expressions']] == ['1 / x1 + x2', 'x1 - cos(x2)'], got
+    code, out, _ = irscope('grad', logistic_map(4), '--mode', 'symbolic')
+    assert code == 0 and ', where\n  t1 = 4 * l1\n' in out, out
+    code, _, err = irscope('grad', os.path.join(ROOT, 'data/examples/digits.onnx'), '--mode', 'symbolic')
+    assert code != 0 and '/conv1/Conv (Conv) stops it first' in err and 'use reverse or forward mode' in err, err
+    code, _, err = irscope('grad', os.path.join(ROOT, 'data/examples/while-newton.onnxtxt'), '--mode', 'symbolic')
+    assert code != 0 and '(Loop) stops it first: control flow' in err, err
 
 
 @test('gradcheck agrees on small networks, and knows kinks')

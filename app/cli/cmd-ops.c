@@ -5,6 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/table.h"
 #include "core/exec/exec.h"
+#include "core/exec/gpu/program.h"
 #include "core/grad/grad.h"
 #include "core/op/op.h"
 
@@ -39,6 +40,10 @@ op_json (const IrOp *op)
   for (const IrAttrSpec *attr = op->attrs; attr != NULL && attr->name != NULL; attr++)
     cJSON_AddItemToArray (attrs, cJSON_CreateString (attr->name));
   cJSON_AddStringToObject (object, "gradient", ir_grad_kind (op));
+  if (ir_gpu_kernel_name (op) != NULL)
+    cJSON_AddStringToObject (object, "gpu_kernel", ir_gpu_kernel_name (op));
+  else
+    cJSON_AddNullToObject (object, "gpu_kernel");
   cJSON_AddStringToObject (object, "doc", op->doc);
   return object;
 }

@@ -544,3 +544,85 @@ trial_to_string (const Trial *trial)
       }
   return g_string_free (out, FALSE);
 }
+
+/* -- comparison -- */
+
+static double
+largest (const IrTensor *tensor)
+{
+  double most = 1;
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    {
+      double value = fabs (ir_tensor_get_double (tensor, i));
+      if (isfinite (value) && value > most)
+        most = value;
+    }
+  return most;
+}
+
+/* What rounding errors are measured by: sums may cancel, products of inputs do not. */
+static double
+scale_of (const Trial *trial, const IrTensor *wanted)
+{
+  double product = 1;
+  for (guint i = 0; i < trial->n; i++)
+    if (trial->tensors[i] != NULL && !ir_tensor_is_container (trial->tensors[i]) &&
+        ir_dtype_is_float (ir_tensor_dtype (trial->tensors[i])))
+      product *= largest (trial->tensors[i]);
+  /* Queries, keys and values of one input are multiplied with each other. */
+  if (g_str_has_suffix (trial->node->op_type, "PackedAttention"))
+    product *= product * product;
+  return MAX (product, largest (wanted));
+}
+
+/* Scores as large as these round by more than what softmax tells apart: a weight may be 0 by one
+ * order of sums and a half by another, and times infinity that is NaN or infinite. */
+static gboolean
+weights_may_vanish (const Trial *trial, double scale)
+{
+  return g_str_has_suffix (trial->node->op_type, "Attention") && scale > 1e6;
+}
+
+static IrTolerance
+tolerance_of (const IrOp *op, IrDtype dtype)
+{
+  IrTolerance tol = op->tol;
+  double epsilon = dtype == IR_DTYPE_FLOAT16 ? 0x1p-10 : dtype == IR_DTYPE_BFLOAT16 ? 0x1p-7 : 0;
+  if (tol.rtol > 0)
+    tol.rtol = MAX (tol.rtol, epsilon);
+  return tol;
+}
+
+char *
+trial_difference (const Trial *trial, guint slot, const IrTensor *found, const IrTensor *wanted)
+{
+  IrContext *context = trial->model->context;
+  const IrType *found_type = ir_tensor_type (found, context);
+  const IrType *wanted_type = ir_tensor_type (wanted, context);
+  IrTolerance tol = tolerance_of (trial->node->op, ir_tensor_dtype (wanted));
+
+  if (found_type != wanted_type)
+    {
+      g_autofree char *is = ir_type_to_string (context, found_type);
+      g_autofree char *should = ir_type_to_string (context, wanted_type);
+      return g_strdup_printf ("output %u is %s, and %s by the reference", slot, is, should);
+    }
+  if (ir_tensor_is_container (wanted) || (trial->extreme && tol.rtol > 0))
+    return NULL;
+  if (ir_dtype_kind (ir_tensor_dtype (wanted)) == IR_DTYPE_KIND_STRING ||
+      ir_dtype_kind (ir_tensor_dtype (wanted)) == IR_DTYPE_KIND_COMPLEX)
+    return ir_tensor_equal (found, wanted) ? NULL : g_strdup ("the outputs differ");
+  double scale = tol.atol > 0 ? scale_of (trial, wanted) : 1;
+  for (guint64 i = 0; i < ir_tensor_n_elements (wanted); i++)
+    {
+      double a = ir_tensor_get_double (found, i), b = ir_tensor_get_double (wanted, i);
+      if (isnan (b) ? isnan (a) : a == b || fabs (a - b) <= tol.atol * scale + tol.rtol * fabs (b))
+        continue;
+      if ((!isfinite (a) || !isfinite (b)) && weights_may_vanish (trial, scale))
+        continue;
+      return g_strdup_printf ("output %u: element %" G_GUINT64_FORMAT
+                              " is %.9g, and %.9g by the reference",
+                              slot, i, a, b);
+    }
+  return NULL;
+}

@@ -23,3 +23,10 @@ void trial_clear (Trial *trial);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Trial, trial_clear)
 
 char *trial_to_string (const Trial *trial);
+
+/* How what a kernel gave for output @slot differs from what the reference gave, by the tolerance of the
+ * row; NULL: it does not. (transfer full) */
+char *trial_difference (const Trial *trial,
+                        guint slot,
+                        const IrTensor *found,
+                        const IrTensor *wanted);

@@ -179,8 +179,8 @@ def private_headers_stay_in_their_folder(root):
 
 def sources_begin_with_config(root):
     for path, text in sources(root, *LAYERS, endings=('.c',)):
-        if path == 'core/op/sort-names.c':
-            continue  # a program of the build, made before config.h
+        if path in ('core/op/sort-names.c', 'core/exec/gpu/embed.c'):
+            continue  # programs of the build, made before config.h
         first = next(includes(text), (0, '', ''))
         if first[2] != 'config.h':
             yield f'{path}: first include is {first[2] or "none"}, needs config.h'
@@ -377,6 +377,18 @@ def no_symbol_points_up(libraries):
                 yield f'{source}: {ROOMS[own][0]} calls {symbol} of {where[symbol]}'
 
 
+def kernels_have_one_text(root):
+    """What NVRTC and the C compiler are given is the same: the preludes alone tell them apart."""
+    foreign = re.compile(r'#\s*(if|ifdef|ifndef|include)|__CUDACC|threadIdx|blockIdx|__\w+__|__sync|__shfl|\basm\b')
+    texts = list(sources(root, 'core/exec/gpu/kernels', endings=('.cu',)))
+    # Those that are written by C are its strings.
+    texts += [(path, '\n'.join(part if i % 2 else '' for i, part in enumerate(text.split('"'))))
+              for path, text in sources(root, 'core/exec/gpu', endings=('.c',)) if 'emit.h"' in text]
+    for path, text in texts:
+        for match in foreign.finditer(text):
+            yield f'{path}: {match.group(0)} in the text of a kernel'
+
+
 def functions_are_short(root):
     for path, text in sources(root, *LAYERS, 'tests', endings=('.c',)):
         start = None
@@ -442,6 +454,7 @@ CHECKS = [
     the_project_speaks_of_itself_alone,
     no_include_points_up,
     the_session_has_floors,
+    kernels_have_one_text,
     functions_are_short,
     files_are_short,
     no_key_has_two_commands,

@@ -114,6 +114,7 @@ static const IrCommand commands[] = {
   { "Show Memory", "win.show('memory')" },
   { "Show Scoreboard", "win.show('scoreboard')" },
   { "Show Run", "win.show('run')" },
+  { "Show Play", "win.show('play')" },
   { "Show Breakpoints", "win.show('breakpoints')" },
   { "Export as ONNX Model…", "win.export('onnx')" },
   { "Export as ONNX Text…", "win.export('onnxtxt')" },

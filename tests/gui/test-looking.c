@@ -137,11 +137,70 @@ test_tensor (void)
   close_window (&self);
 }
 
+static GtkWidget *
+find_with_tip (GtkWidget *widget, GType type, const char *tip)
+{
+  if (G_TYPE_CHECK_INSTANCE_TYPE (widget, type) && gtk_widget_get_mapped (widget) &&
+      g_strcmp0 (gtk_widget_get_tooltip_text (widget), tip) == 0)
+    return widget;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_with_tip (child, type, tip);
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static const char *
+selected_name (Opened *self)
+{
+  const IrNodeId node = ir_session_get_selected_node (self->session);
+
+  return node != 0 ? ir_model_node (ir_session_get_frame (self->session)->model, node)->name : "";
+}
+
+/* Events lead to their nodes, one after the other, and can be those of one iteration. */
+static void
+test_play (void)
+{
+  Opened self;
+  g_autofree char *path = g_build_filename (g_getenv ("IRSCOPE_DATADIR"), "examples",
+                                            "while-newton.onnxtxt", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+
+  open_digits (&self);
+  show_view (&self, "play");
+  wait_for_text (&self, "Not Played");
+  ir_window_open (self.window, file);
+  wait_for ("the file", is_open_and_idle, self.session);
+  press (&self, "Play the Graph");
+  wait_for ("the events", is_open_and_idle, self.session);
+  wait_for_text (&self, "All loops");
+  gtk_check_button_set_active (
+      GTK_CHECK_BUTTON (find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_CHECK_BUTTON,
+                                       "Only events of this iteration of the innermost loop")),
+      TRUE);
+  GtkWidget *next = find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_BUTTON, "Next event");
+  g_signal_emit_by_name (next, "clicked");
+  g_assert_cmpstr (selected_name (&self), ==, "loop");
+  g_signal_emit_by_name (next, "clicked");
+  g_assert_cmpstr (selected_name (&self), ==, "divide");
+  g_signal_emit_by_name (next, "clicked");
+  g_assert_cmpstr (selected_name (&self), ==, "add");
+  g_signal_emit_by_name (
+      find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_BUTTON, "Previous event"), "clicked");
+  g_assert_cmpstr (selected_name (&self), ==, "divide");
+  close_window (&self);
+}
+
 int
 main (int argc, char **argv)
 {
   start_window_tests (&argc, &argv);
   g_test_add_func ("/looking/summary", test_summary);
   g_test_add_func ("/looking/tensor", test_tensor);
+  g_test_add_func ("/looking/play", test_play);
   return run_window_tests ();
 }

@@ -90,7 +90,7 @@ SESSION = [
     ['request'],
     ['originals', 'bodies', 'records', 'runs', 'run-text'],
     ['data-set'],
-    ['run-graph', 'run-control', 'execution', 'values', 'kernel-times'],
+    ['run-graph', 'run-control', 'execution', 'values', 'kernel-times', 'play'],
     ['tensors'],
     ['bisect', 'scoreboard', 'breakpoints', 'why', 'prove'],
     ['what-if', 'draw', 'replace'],

@@ -42,7 +42,8 @@ typedef enum
   IR_CHANGED_KEPT = 1 << 23, /* the views that are kept */
   IR_CHANGED_RUN_CONTROL = 1 << 24, /* a run that is driven, its breakpoints and what they found */
   IR_CHANGED_NOTES = 1 << 25,
-  IR_CHANGED_ALL = (1 << 26) - 1
+  IR_CHANGED_PLAY = 1 << 26, /* the events of a run's control flow */
+  IR_CHANGED_ALL = (1 << 27) - 1
 } IrSessionChanges;
 
 /* Signals:

@@ -1,0 +1,472 @@
+/* Play: a run's control flow, event by event. A row selects its node in the picture; the buttons and the
+ * keys step through them, or let them go by. */
+#include "config.h"
+
+#include "views/play/event-list.h"
+
+#include "views/count.h"
+#include "views/session/frame.h"
+#include "views/session/play.h"
+#include "views/session/selection.h"
+#include "views/view.h"
+
+#define PER_SECOND 5 /* events that go by */
+
+struct _IrPlayView
+{
+  IrView parent;
+  IrEventList *events;
+  GtkSingleSelection *selection;
+  GtkWidget *stack, *content, *table, *frames, *one, *iteration, *count, *note, *go;
+  guint ticking;
+  gboolean syncing;
+};
+
+#define IR_TYPE_PLAY_VIEW (ir_play_view_get_type ())
+G_DECLARE_FINAL_TYPE (IrPlayView, ir_play_view, IR, PLAY_VIEW, IrView)
+G_DEFINE_FINAL_TYPE (IrPlayView, ir_play_view, IR_TYPE_VIEW)
+
+typedef enum
+{
+  COLUMN_INDEX,
+  COLUMN_KIND,
+  COLUMN_NODE,
+  COLUMN_PLACE,
+  COLUMN_SLOT,
+  N_COLUMNS
+} Column;
+
+static const struct
+{
+  const char *title;
+  int width; /* -1: what is left */
+} columns[N_COLUMNS] = {
+  { "Event", 80 }, { "What", 90 }, { "Node", -1 }, { "Where", -1 }, { "Slot", 70 }
+};
+
+static IrSession *
+session_of (IrPlayView *self)
+{
+  return ir_view_get_session (IR_VIEW (self));
+}
+
+/* -- what a row says -- */
+
+static char *
+place_text (const IrFlowEvent *event)
+{
+  return *event->frame == '\0'
+             ? g_strdup ("")
+             : g_strdup_printf ("%s, iteration %" G_GINT64_FORMAT, event->frame, event->iteration);
+}
+
+static char *
+cell_text (IrPlayView *self, const IrFlowEvent *event, Column column)
+{
+  const IrFlowLog *log = ir_session_get_events (session_of (self));
+
+  switch (column)
+    {
+    case COLUMN_INDEX:
+      return g_strdup_printf ("%" G_GUINT64_FORMAT, event->index);
+    case COLUMN_KIND:
+      return g_strdup (ir_flow_kind_name (event->kind));
+    case COLUMN_NODE:
+      return log != NULL ? ir_node_label (ir_model_node (ir_flow_log_model (log), event->node))
+                         : g_strdup ("");
+    case COLUMN_PLACE:
+      return place_text (event);
+    case COLUMN_SLOT:
+    case N_COLUMNS:
+    default:
+      return event->slot < 0 ? g_strdup ("") : g_strdup_printf ("%d", event->slot);
+    }
+}
+
+/* -- what is shown -- */
+
+static const char *
+chosen_frame (IrPlayView *self)
+{
+  const guint position = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->frames));
+  const IrFlowLog *log = ir_session_get_events (session_of (self));
+  const GArray *frames = log != NULL ? ir_flow_log_frames (log) : NULL;
+
+  return frames != NULL && position > 0 && position <= frames->len
+             ? g_array_index (frames, IrFlowFrame, position - 1).name
+             : NULL;
+}
+
+static void
+show_count (IrPlayView *self, const IrFlowLog *log)
+{
+  g_autofree char *shown = ir_count_text (g_list_model_get_n_items (G_LIST_MODEL (self->events)));
+  g_autofree char *all = ir_count_text ((guint) MIN (ir_flow_log_n_events (log), G_MAXUINT));
+  g_autofree char *text = g_strdup_printf ("%s of %s events", shown, all);
+
+  gtk_label_set_text (GTK_LABEL (self->count), text);
+}
+
+static void
+filter (IrPlayView *self)
+{
+  const IrFlowLog *log = ir_session_get_events (session_of (self));
+
+  if (self->syncing || log == NULL)
+    return;
+  ir_event_list_set (self->events, log, chosen_frame (self),
+                     gtk_check_button_get_active (GTK_CHECK_BUTTON (self->one))
+                         ? gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->iteration))
+                         : -1);
+  show_count (self, log);
+}
+
+static void
+show_frames (IrPlayView *self, const IrFlowLog *log)
+{
+  const GArray *frames = ir_flow_log_frames (log);
+  g_autoptr (GtkStringList) names = gtk_string_list_new (NULL);
+  guint64 most = 0;
+
+  gtk_string_list_append (names, "All loops");
+  for (guint i = 0; i < frames->len; i++)
+    {
+      const IrFlowFrame *frame = &g_array_index (frames, IrFlowFrame, i);
+      g_autofree char *text = g_strdup_printf ("%s · %" G_GUINT64_FORMAT " iterations", frame->name,
+                                               frame->n_iterations);
+      gtk_string_list_append (names, text);
+      most = MAX (most, frame->n_iterations);
+    }
+  self->syncing = TRUE;
+  gtk_drop_down_set_model (GTK_DROP_DOWN (self->frames), G_LIST_MODEL (names));
+  gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->iteration), 0, MAX ((double) most - 1, 0));
+  gtk_check_button_set_active (GTK_CHECK_BUTTON (self->one), FALSE);
+  self->syncing = FALSE;
+  gtk_widget_set_sensitive (self->frames, frames->len > 0);
+  gtk_widget_set_sensitive (self->one, frames->len > 0);
+}
+
+static void
+show_note (IrPlayView *self)
+{
+  g_autofree char *stale = ir_session_events_stale_text (session_of (self));
+  const char *error = ir_session_get_play_error (session_of (self)),
+             *text = error != NULL ? error : stale;
+
+  gtk_label_set_text (GTK_LABEL (self->note), text != NULL ? text : "");
+  gtk_widget_set_visible (self->note, text != NULL);
+}
+
+static void
+stop_ticking (IrPlayView *self)
+{
+  g_clear_handle_id (&self->ticking, g_source_remove);
+  gtk_button_set_icon_name (GTK_BUTTON (self->go), "media-playback-start-symbolic");
+}
+
+static void
+load (IrPlayView *self)
+{
+  const IrFlowLog *log = ir_session_get_events (session_of (self));
+  const IrFrame *frame = ir_session_get_frame (session_of (self));
+
+  stop_ticking (self);
+  ir_event_list_set (self->events, NULL, NULL, -1);
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), frame == NULL ? "closed"
+                                                             : log == NULL ? "empty"
+                                                                           : "events");
+  if (log == NULL)
+    return;
+  show_frames (self, log);
+  filter (self);
+}
+
+static void
+ir_play_view_session_changed (IrView *view, IrSessionChanges changes)
+{
+  IrPlayView *self = IR_PLAY_VIEW (view);
+
+  if (changes & (IR_CHANGED_PLAY | IR_CHANGED_FILE))
+    load (self);
+  else if (changes & IR_CHANGED_FRAME && ir_session_get_events (session_of (self)) == NULL)
+    load (self);
+  if (changes & (IR_CHANGED_PLAY | IR_CHANGED_FRAME | IR_CHANGED_INPUTS))
+    show_note (self);
+}
+
+/* -- stepping -- */
+
+static void
+on_selected (IrPlayView *self)
+{
+  g_autoptr (IrEventRow) row = g_list_model_get_item (
+      G_LIST_MODEL (self->selection), gtk_single_selection_get_selected (self->selection));
+  const IrFrame *frame = ir_session_get_frame (session_of (self));
+  const IrNodeId node = row != NULL ? ir_event_row_get_event (row)->node : 0;
+
+  /* What stands in the place of a call has no box of its own. */
+  if (frame != NULL && node != 0 && ir_model_live_node (frame->model, node) != NULL)
+    ir_session_select_node (session_of (self), node);
+}
+
+static gboolean
+move (IrPlayView *self, int by)
+{
+  const guint n = g_list_model_get_n_items (G_LIST_MODEL (self->selection));
+  const guint now = gtk_single_selection_get_selected (self->selection);
+  const guint to = now == GTK_INVALID_LIST_POSITION ? 0 : now + (guint) by;
+  GtkWidget *list = gtk_widget_get_last_child (self->table);
+
+  if (to >= n)
+    return FALSE;
+  gtk_single_selection_set_selected (self->selection, to);
+  if (list != NULL)
+    gtk_widget_activate_action (list, "list.scroll-to-item", "u", to);
+  return TRUE;
+}
+
+static void
+on_previous (IrPlayView *self)
+{
+  move (self, -1);
+}
+
+static void
+on_next (IrPlayView *self)
+{
+  move (self, 1);
+}
+
+static gboolean
+on_tick (gpointer data)
+{
+  IrPlayView *self = data;
+
+  if (move (self, 1))
+    return G_SOURCE_CONTINUE;
+  self->ticking = 0;
+  stop_ticking (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+on_go (IrPlayView *self)
+{
+  if (self->ticking != 0)
+    {
+      stop_ticking (self);
+      return;
+    }
+  self->ticking = g_timeout_add (1000 / PER_SECOND, on_tick, self);
+  gtk_button_set_icon_name (GTK_BUTTON (self->go), "media-playback-pause-symbolic");
+}
+
+static void
+on_play (IrPlayView *self)
+{
+  ir_session_play (session_of (self));
+}
+
+/* -- building -- */
+
+static void
+setup_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer column)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+  const Column which = GPOINTER_TO_UINT (column);
+
+  gtk_label_set_xalign (GTK_LABEL (label), which == COLUMN_INDEX || which == COLUMN_SLOT ? 1 : 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
+  if (which == COLUMN_INDEX || which == COLUMN_SLOT)
+    gtk_widget_add_css_class (label, "numeric");
+  gtk_list_item_set_child (item, label);
+}
+
+static void
+bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer column)
+{
+  GtkWidget *label = gtk_list_item_get_child (item);
+  IrPlayView *self = g_object_get_data (G_OBJECT (factory), "view");
+  const IrFlowEvent *event = ir_event_row_get_event (gtk_list_item_get_item (item));
+  g_autofree char *text = cell_text (self, event, GPOINTER_TO_UINT (column));
+
+  gtk_label_set_text (GTK_LABEL (label), text);
+  if (event->kind == IR_FLOW_DEAD || event->kind == IR_FLOW_DEFERRED)
+    gtk_widget_add_css_class (label, "dim-label");
+  else
+    gtk_widget_remove_css_class (label, "dim-label");
+}
+
+static void
+add_column (IrPlayView *self, Column which)
+{
+  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+  g_autoptr (GtkColumnViewColumn) column = NULL;
+
+  g_object_set_data (G_OBJECT (factory), "view", self);
+  g_signal_connect (factory, "setup", G_CALLBACK (setup_cell), GUINT_TO_POINTER (which));
+  g_signal_connect (factory, "bind", G_CALLBACK (bind_cell), GUINT_TO_POINTER (which));
+  column = gtk_column_view_column_new (columns[which].title, factory);
+  gtk_column_view_column_set_resizable (column, TRUE);
+  if (columns[which].width < 0)
+    gtk_column_view_column_set_expand (column, TRUE);
+  else
+    gtk_column_view_column_set_fixed_width (column, columns[which].width);
+  gtk_column_view_append_column (GTK_COLUMN_VIEW (self->table), column);
+}
+
+static GtkWidget *
+make_table (IrPlayView *self)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+
+  self->table = gtk_column_view_new (NULL);
+  for (Column i = 0; i < N_COLUMNS; i++)
+    add_column (self, i);
+  self->selection = gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->events)));
+  gtk_single_selection_set_autoselect (self->selection, FALSE);
+  gtk_single_selection_set_can_unselect (self->selection, TRUE);
+  gtk_column_view_set_model (GTK_COLUMN_VIEW (self->table), GTK_SELECTION_MODEL (self->selection));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->table), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Events", -1);
+  gtk_widget_add_css_class (self->table, "data-table");
+  g_signal_connect_object (self->selection, "notify::selected", G_CALLBACK (on_selected), self,
+                           G_CONNECT_SWAPPED);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->table);
+  gtk_widget_set_vexpand (scroller, TRUE);
+  return scroller;
+}
+
+static GtkWidget *
+add_button (IrPlayView *self, GtkWidget *bar, const char *icon, const char *tip, GCallback clicked)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+
+  gtk_widget_set_tooltip_text (button, tip);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, tip, -1);
+  g_signal_connect_swapped (button, "clicked", clicked, self);
+  gtk_box_append (GTK_BOX (bar), button);
+  return button;
+}
+
+static GtkWidget *
+make_bar (IrPlayView *self)
+{
+  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *play = gtk_button_new_with_label ("Play Again");
+
+  gtk_widget_set_tooltip_text (play, "Run the graph once more and list what happens");
+  g_signal_connect_swapped (play, "clicked", G_CALLBACK (on_play), self);
+  gtk_box_append (GTK_BOX (bar), play);
+  add_button (self, bar, "go-previous-symbolic", "Previous event", G_CALLBACK (on_previous));
+  self->go = add_button (self, bar, "media-playback-start-symbolic", "Let events go by",
+                         G_CALLBACK (on_go));
+  add_button (self, bar, "go-next-symbolic", "Next event", G_CALLBACK (on_next));
+  self->frames = gtk_drop_down_new (NULL, NULL);
+  gtk_widget_set_tooltip_text (self->frames, "Only events of this loop");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->frames), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Loop", -1);
+  g_signal_connect_swapped (self->frames, "notify::selected", G_CALLBACK (filter), self);
+  self->one = gtk_check_button_new_with_label ("Iteration");
+  g_signal_connect_swapped (self->one, "toggled", G_CALLBACK (filter), self);
+  self->iteration = gtk_spin_button_new_with_range (0, 1, 1);
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->iteration), 5);
+  g_object_bind_property (self->one, "active", self->iteration, "sensitive", G_BINDING_SYNC_CREATE);
+  gtk_widget_set_tooltip_text (self->one, "Only events of this iteration of the innermost loop");
+  gtk_widget_set_tooltip_text (self->iteration, "Which iteration, from 0");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->iteration), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Iteration", -1);
+  g_signal_connect_swapped (self->iteration, "value-changed", G_CALLBACK (filter), self);
+  gtk_box_append (GTK_BOX (bar), self->frames);
+  gtk_box_append (GTK_BOX (bar), self->one);
+  gtk_box_append (GTK_BOX (bar), self->iteration);
+  self->count = gtk_label_new (NULL);
+  gtk_label_set_ellipsize (GTK_LABEL (self->count), PANGO_ELLIPSIZE_END);
+  gtk_label_set_xalign (GTK_LABEL (self->count), 1);
+  gtk_widget_set_hexpand (self->count, TRUE);
+  gtk_widget_add_css_class (self->count, "dim-label");
+  gtk_widget_add_css_class (self->count, "numeric");
+  gtk_box_append (GTK_BOX (bar), self->count);
+  gtk_widget_add_css_class (bar, "view-toolbar");
+  return bar;
+}
+
+static GtkWidget *
+make_empty (IrPlayView *self)
+{
+  GtkWidget *page = ir_view_empty_page (
+      "media-playlist-repeat-symbolic", "Not Played",
+      "A run's control flow, event by event: iterations of loops, branches that were taken, tokens "
+      "that were dead.",
+      NULL, NULL);
+  GtkWidget *button = gtk_button_new_with_label ("Play the Graph");
+
+  gtk_widget_add_css_class (button, "pill");
+  gtk_widget_set_halign (button, GTK_ALIGN_CENTER);
+  g_signal_connect_swapped (button, "clicked", G_CALLBACK (on_play), self);
+  adw_status_page_set_child (ADW_STATUS_PAGE (page), button);
+  return page;
+}
+
+static void
+ir_play_view_focus_content (IrView *view)
+{
+  gtk_widget_child_focus (IR_PLAY_VIEW (view)->stack, GTK_DIR_TAB_FORWARD);
+}
+
+static void
+ir_play_view_dispose (GObject *object)
+{
+  IrPlayView *self = IR_PLAY_VIEW (object);
+
+  g_clear_handle_id (&self->ticking, g_source_remove);
+  g_clear_object (&self->events);
+  G_OBJECT_CLASS (ir_play_view_parent_class)->dispose (object);
+}
+
+static void
+ir_play_view_class_init (IrPlayViewClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = ir_play_view_dispose;
+  IR_VIEW_CLASS (klass)->session_changed = ir_play_view_session_changed;
+  IR_VIEW_CLASS (klass)->focus_content = ir_play_view_focus_content;
+}
+
+static void
+ir_play_view_init (IrPlayView *self)
+{
+  self->content = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  self->events = ir_event_list_new ();
+  self->note = gtk_label_new (NULL);
+  gtk_label_set_wrap (GTK_LABEL (self->note), TRUE);
+  gtk_label_set_xalign (GTK_LABEL (self->note), 0);
+  gtk_widget_set_margin_start (self->note, 12);
+  gtk_widget_set_margin_end (self->note, 12);
+  gtk_widget_add_css_class (self->note, "warning");
+  gtk_box_append (GTK_BOX (self->content), make_bar (self));
+  gtk_box_append (GTK_BOX (self->content), self->note);
+  gtk_box_append (GTK_BOX (self->content), make_table (self));
+  self->stack = gtk_stack_new ();
+  gtk_stack_add_named (
+      GTK_STACK (self->stack),
+      ir_view_empty_page ("media-playlist-repeat-symbolic", "No Graph",
+                          "What happens in the control flow of a run is listed here.", "win.open",
+                          "Open…"),
+      "closed");
+  gtk_stack_add_named (GTK_STACK (self->stack), make_empty (self), "empty");
+  gtk_stack_add_named (GTK_STACK (self->stack), self->content, "events");
+  adw_bin_set_child (ADW_BIN (self), self->stack);
+}
+
+const IrViewInfo ir_view_play = {
+  .id = "play",
+  .title = "Play",
+  .icon_name = "media-playlist-repeat-symbolic",
+  .doc = "A run's control flow, event by event: iterations, branches, tokens that were dead.",
+  .help =
+      "Each row is something that happened, in order; choosing one selects its node. Where it happened "
+      "is the loop with its iteration; a loop in a loop is outer@3/inner. Of a Switch the slot is the "
+      "output that is live, of a Merge the input that was, of a branch 1 for then and 0 for else.",
+  .place = IR_VIEW_BOTTOM,
+  .get_type = ir_play_view_get_type,
+};

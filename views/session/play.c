@@ -1,0 +1,150 @@
+/* Playing: one run of the graph on screen, whose control flow is written down. */
+#include "config.h"
+
+#include "views/session/play.h"
+
+#include "core/exec/kernel/backend.h"
+#include "views/session/request.h"
+
+#define MAX_EVENTS 200000 /* that are kept: about 10 MB */
+
+typedef struct
+{
+  IrFlowLog *log;    /* (nullable) */
+  char *error;       /* (nullable) */
+  IrModel *model;    /* (nullable) of the frame that was played */
+  guint n_changes;   /* of what inputs are given, by then */
+  GHashTable *sizes; /* (nullable) likewise */
+} Play;
+
+static void
+clear (gpointer state)
+{
+  Play *play = state;
+
+  g_clear_pointer (&play->log, ir_flow_log_free);
+  g_clear_pointer (&play->error, g_free);
+  g_clear_pointer (&play->model, ir_model_unref);
+  g_clear_pointer (&play->sizes, g_hash_table_unref);
+}
+
+IR_SESSION_NOUN (Play, NULL, clear)
+
+typedef struct
+{
+  IrFlowLog *log;
+  char *error;
+} Played;
+
+static void
+played_free (gpointer data)
+{
+  Played *played = data;
+
+  ir_flow_log_free (played->log);
+  g_free (played->error);
+  g_free (played);
+}
+
+/* A run that fails has played until then. */
+static gpointer
+run_play (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  const IrRequest *request = data;
+  const IrFlowFilter filter = { .to = MAX_EVENTS, .iteration = -1 };
+  IrModel *model = request->frame->model;
+  g_autoptr (GHashTable)
+      inputs = ir_feed_inputs (&request->feed, ir_timeline_original (request->timeline), error);
+  g_autoptr (GError) failed = NULL;
+
+  if (inputs == NULL)
+    return NULL;
+  g_autoptr (GHashTable) own = ir_inputs_of (model, inputs);
+  const IrRunOptions options = { .backend = ir_backend_find ("cpu"), .seed = request->feed.seed };
+  g_autoptr (IrFlowLog) log = ir_flow_log_new (&filter);
+  g_autoptr (IrRun) run = ir_flow_log_run (log, model, own, &options, cancellable, &failed);
+  if (run == NULL && (g_cancellable_is_cancelled (cancellable) || ir_flow_log_model (log) == NULL))
+    {
+      g_propagate_error (error, g_steal_pointer (&failed));
+      return NULL;
+    }
+  Played *played = g_new0 (Played, 1);
+  played->log = g_steal_pointer (&log);
+  played->error = failed != NULL ? g_strdup (failed->message) : NULL;
+  return played;
+}
+
+static void
+on_played (IrSession *self, gpointer result, gpointer data)
+{
+  const IrRequest *request = data;
+  Played *played = result;
+  Play *play = own (self);
+
+  if (ir_request_is_current (data, self))
+    {
+      clear (play);
+      play->log = g_steal_pointer (&played->log);
+      play->error = g_steal_pointer (&played->error);
+      play->model = ir_model_ref (request->frame->model);
+      play->n_changes = request->feed.n_changes;
+      play->sizes = request->feed.sizes != NULL ? g_hash_table_ref (request->feed.sizes) : NULL;
+      ir_session_changed (self, IR_CHANGED_PLAY);
+    }
+  played_free (played);
+  ir_session_changed (self, IR_CHANGED_BUSY);
+}
+
+static const IrWork play_work = {
+  .run = run_play,
+  .done = on_played,
+  .failure = "The graph could not be played",
+  .result_free = played_free,
+};
+
+/**
+ * ir_session_play:
+ *
+ * Runs the graph on screen once, on one thread, and keeps what happens in its control flow.
+ */
+void
+ir_session_play (IrSession *self)
+{
+  if (!ir_session_is_empty (self) && ir_session_get_frame (self) != NULL)
+    ir_session_start (self, "Playing the graph",
+                      ir_session_new_request (self, &play_work, sizeof (IrRequest)));
+}
+
+void
+ir_session_forget_events (IrSession *self)
+{
+  clear (own (self));
+  ir_session_changed (self, IR_CHANGED_PLAY);
+}
+
+const IrFlowLog *
+ir_session_get_events (IrSession *self)
+{
+  return own (self)->log;
+}
+
+const char *
+ir_session_get_play_error (IrSession *self)
+{
+  return own (self)->error;
+}
+
+char *
+ir_session_events_stale_text (IrSession *self)
+{
+  const Play *play = own (self);
+  const IrFrame *frame = ir_session_get_frame (self);
+
+  if (play->log == NULL || frame == NULL)
+    return NULL;
+  if (play->model != frame->model)
+    return g_strdup ("Of another step than the one on screen: play again");
+  return ir_session_feeds_as (self, play->n_changes, play->sizes)
+             ? NULL
+             : g_strdup ("Inputs have changed since: play again");
+}

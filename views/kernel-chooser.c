@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "views/kernel-chooser.h"
+#include "views/name.h"
 
 #include "core/exec/schedule/kernel-choice.h"
 #include "views/session/kernels.h"
@@ -83,8 +84,7 @@ ir_kernel_chooser_new (IrSession *session)
                                "Which kernel runs this node; a choice is a step that can be "
                                "undone by going back");
   gtk_widget_set_valign (widget, GTK_ALIGN_CENTER);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, "Kernel",
-                                  -1);
+  ir_name (widget, "Kernel");
   g_signal_connect_object (widget, "notify::selected", G_CALLBACK (on_selected), session, 0);
   return widget;
 }

@@ -8,6 +8,7 @@
 #include "core/exec/eval/picture.h"
 #include "core/io/io.h"
 #include "views/entry-row.h"
+#include "views/name.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
@@ -609,8 +610,7 @@ make_kinds (InputRow *self, const char *name)
     gtk_string_list_append (titles, kinds[i].title);
   chooser = gtk_drop_down_new (G_LIST_MODEL (g_steal_pointer (&titles)), NULL);
   gtk_widget_set_valign (chooser, GTK_ALIGN_CENTER);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (chooser), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
-                                  -1);
+  ir_name (chooser, label);
   return chooser;
 }
 
@@ -627,6 +627,7 @@ ir_input_row_new (IrSession *session, GtkWindow *window, const IrValue *input)
   self->input = input->id;
   adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self->row), FALSE);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->row), input->name);
+  ir_name (GTK_WIDGET (self->row), input->name);
   self->kind = GTK_DROP_DOWN (make_kinds (self, input->name));
   adw_expander_row_add_action (self->row, GTK_WIDGET (self->kind));
   g_object_set_data_full (G_OBJECT (self->row), "input", self, input_row_free);

@@ -346,6 +346,8 @@ all_passes (Sheet *self)
                                   "Find a pass", -1);
   g_signal_connect_swapped (self->search, "changed", G_CALLBACK (on_search), self);
   g_signal_connect_swapped (self->search, "activate", G_CALLBACK (on_found), self);
+  g_signal_connect_swapped (self->search, "stop-search", G_CALLBACK (gtk_window_close),
+                            self->window);
   adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (group), "Passes");
   adw_preferences_group_set_header_suffix (ADW_PREFERENCES_GROUP (group), self->search);
   for (guint i = 0; i < n; i++)

@@ -3,6 +3,7 @@
 #include "app/gui/pipelines.h"
 
 #include "passes/pipeline/pipeline.h"
+#include "views/name.h"
 
 #define DOC_CHARS 52
 
@@ -53,6 +54,7 @@ bind_row (GtkSignalListItemFactory *factory, GtkListItem *item, GtkDropDown *wid
   gtk_label_set_text (GTK_LABEL (gtk_widget_get_next_sibling (title)),
                       docs[gtk_list_item_get_position (item)]);
   mark_chosen (widget, NULL, item);
+  ir_name_row (gtk_list_item_get_child (item));
 }
 
 /* -- the widget -- */
@@ -87,6 +89,7 @@ ir_pipelines_fill (GtkDropDown *widget)
   g_autoptr (GStrvBuilder) docs = g_strv_builder_new ();
   GStrv names = ir_pipeline_names ();
 
+  ir_name (GTK_WIDGET (widget), "Pipeline");
   for (guint i = 0; names[i] != NULL; i++)
     {
       g_autoptr (IrPipeline) pipeline = ir_pipeline_load (names[i], NULL);

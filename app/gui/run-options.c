@@ -4,6 +4,7 @@
 
 #include "app/gui/state.h"
 #include "core/exec/kernel/size.h"
+#include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
@@ -351,6 +352,7 @@ choice_widget (const Row *row, const char *text)
     gtk_string_list_append (titles, choice->title);
   widget = gtk_drop_down_new (G_LIST_MODEL (titles), NULL);
   gtk_drop_down_set_selected (GTK_DROP_DOWN (widget), choice_index (row->choices, text));
+  ir_name (widget, row->title);
   return widget;
 }
 

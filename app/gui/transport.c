@@ -4,6 +4,7 @@
 
 #include "app/gui/step-ticks.h"
 #include "views/count.h"
+#include "views/name.h"
 #include "views/session/debug.h"
 #include "views/session/frame.h"
 #include "views/session/timeline.h"
@@ -367,8 +368,7 @@ ir_compare_chooser_new (IrSession *session)
       "What the graph at the cursor is compared with; “Since this step” keeps the step that "
       "is shown now");
   gtk_widget_add_css_class (widget, "compact");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, "Compare",
-                                  -1);
+  ir_name (widget, "Compare");
   update_chooser (GTK_DROP_DOWN (widget), session);
   g_signal_connect_object (widget, "notify::selected", G_CALLBACK (on_compare_selected), session,
                            0);

@@ -34,6 +34,7 @@ struct _IrWindow
   AdwWindowTitle *title;
   GtkWidget *run_controls, *export_button, *search_button, *start_button, *end_button;
   GtkWidget *inputs_button, *options_button;
+  GtkWidget *open_button;
   GtkDropDown *pipelines;
   GtkInfoBar *banner;
   GtkLabel *banner_label;

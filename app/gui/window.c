@@ -14,6 +14,7 @@
 #include "app/gui/welcome.h"
 #include "app/gui/window-private.h"
 #include "views/count.h"
+#include "views/name.h"
 #include "views/session/execution.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -604,6 +605,7 @@ ir_window_class_init (IrWindowClass *klass)
   BIND (run_controls);
   BIND (export_button);
   BIND (search_button);
+  BIND (open_button);
   BIND (pipelines);
   BIND (banner);
   BIND (banner_label);
@@ -665,6 +667,10 @@ ir_window_init (IrWindow *self)
   ir_run_options_load (self->session);
   self->updating = TRUE;
   self->pipeline_names = ir_pipelines_fill (self->pipelines);
+  ir_name (gtk_widget_get_last_child (GTK_WIDGET (self->open_button)), "Recent files");
+  ir_name_buttons (gtk_widget_get_last_child (gtk_widget_get_first_child (
+                       gtk_widget_get_first_child (GTK_WIDGET (self->banner)))),
+                   "Close the message");
   self->updating = FALSE;
   ir_window_build_panes (self);
   ir_edit_menu_attach (self->menu_button, self->edit_menu, self);

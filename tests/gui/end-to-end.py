@@ -8,7 +8,7 @@ other. What the window says is compared with what the command line says with --j
                 a window with wrong rules in it finds one of them; spikes; the proof of one step
     runs        a graph that runs in part, and the check of its execution; a graph with a function; options of runs:
                 all by the keyboard, and kept for the next window; which values are kept
-    memory      plans of memory: under a budget, in another order, cancelled
+    memory      every view and sheet, empty and full; plans of memory: under a budget, in another order, cancelled
 
     end-to-end.py PART IRSCOPE_GTK IRSCOPE IRSCOPE_GTK_PLANTED IRSCOPE_PLANTED DATADIR [FOLDER_FOR_SCREENSHOTS]
 
@@ -180,6 +180,26 @@ class Window:
                     action.do_action(names.index('click'))
                     return
         raise RuntimeError(f'{role} {name} cannot be clicked')
+
+    def nameless(self, root=None):
+        """What can have the focus and says nothing of itself: no name, or that of a class of the toolkit.
+        What scrolls, and lists, hand it on to what is in them; entries of buttons never take it. Sheets have
+        tabs and a search of the toolkit's own, which are never shown."""
+        passed_on = ('scroll pane', 'filler', 'label', 'list', 'page tab')
+        found = []
+        for node in self.walk(root):
+            try:
+                if not node.get_state_set().contains(self.atspi.StateType.FOCUSABLE):
+                    continue
+                role, name = node.get_role_name(), node.get_name()
+                if role not in passed_on and re.match(r'$|(Gtk|Adw|Ir)[A-Z]', name) and name != 'GtkSearchEntry':
+                    around = node.get_parent()
+                    if around.get_name() == 'GtkListView':
+                        continue  # what drop-downs list: its texts say it
+                    found.append(f'{role} {name!r} in {around.get_role_name()} {around.get_name()!r}')
+            except Exception:  # rows of a list come and go while the tree is read
+                continue
+        return found
 
     def boxes(self):
         """Labels of the boxes of the graph that are in sight."""
@@ -477,6 +497,44 @@ def end(window):
 def is_quiet(window):
     complaints = window.complaints()
     check('nothing warns on the console', not complaints, ''.join(complaints))
+
+
+def names_all(window, where, root=None):
+    nameless = window.nameless(root)
+    check(f'all that can have the focus has a name: {where}', not nameless, '\n'.join(nameless))
+
+
+def walks_through_views(window):
+    views = ['alt+2', 'alt+3', 'alt+4', 'alt+5', 'alt+m', 'alt+6', 'alt+7', 'alt+8', 'alt+n', 'alt+9', 'alt+0']
+    for name in views + views[::-1]:  # what is in front before and after matters to the toolkit
+        key(name)
+        time.sleep(0.15)
+
+
+def looks_at_every_view():
+    """With nothing in it, after a run, while a run stands; and the sheets: nothing warns, all has a name."""
+    window = Window()
+    try:
+        opens(window, DIGITS)
+        walks_through_views(window)
+        key('F5')
+        window.expect('label', r'Step (\d+) of \1')
+        key('ctrl+r')
+        window.expect('label', 'Ran in .*')
+        key('alt+1', 'Down', 'Down')
+        walks_through_views(window)
+        for sheet in ('shift+F5', 'ctrl+i', 'ctrl+shift+r', 'ctrl+shift+p', 'ctrl+b'):
+            key(sheet)
+            window.wait(f'the sheet of {sheet}', lambda: window.application.get_child_count() > 1)
+            application = window.application
+            names_all(window, f'the sheet of {sheet}', application.get_child_at_index(application.get_child_count() - 1))
+            key('Escape')
+            window.wait(f'the end of the sheet of {sheet}', lambda: window.application.get_child_count() == 1)
+        key('F7', 'F7')
+        window.expect('label', 'Stands before .*')
+        names_all(window, 'the window, after a run, while another stands')
+    finally:
+        end(window)
 
 
 def tells_why_not(window):
@@ -1274,7 +1332,7 @@ PARTS = {
     'steps': [reads_the_steps, chooses_a_kernel, takes_back_what_was_done],
     'debugging': [debugs_the_steps, finds_a_planted_rule, follows_a_spike, proves_a_step],
     'runs': [runs_in_part, looks_into_a_call, sets_how_graphs_run, keeps_how_graphs_run, chooses_what_is_kept],
-    'memory': [plans_memory, sets_how_plans_are_made, cancels_a_plan],
+    'memory': [looks_at_every_view, plans_memory, sets_how_plans_are_made, cancels_a_plan],
 }
 
 

@@ -4,6 +4,7 @@
 
 #include "views/count.h"
 #include "views/graph/search.h"
+#include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
@@ -259,6 +260,7 @@ on_bind (GtkSignalListItemFactory *factory, GtkListItem *item)
   gtk_label_set_text (GTK_LABEL (shape), found->shape);
   gtk_widget_set_tooltip_text (gtk_list_item_get_child (item),
                                found->scope[0] != '\0' ? found->scope : NULL);
+  ir_name_row (gtk_list_item_get_child (item));
 }
 
 static GtkWidget *

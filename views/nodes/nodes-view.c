@@ -4,6 +4,7 @@
 
 #include "core/query/query.h"
 #include "views/count.h"
+#include "views/name.h"
 #include "views/nodes/node-list.h"
 #include "views/session/frame.h"
 #include "views/session/selection.h"
@@ -198,6 +199,7 @@ bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer column
 
   gtk_label_set_text (GTK_LABEL (label), text);
   gtk_widget_set_tooltip_text (label, text);
+  ir_name_row (label);
 }
 
 static int
@@ -243,8 +245,7 @@ make_table (IrNodesView *self)
   gtk_single_selection_set_autoselect (self->selection, FALSE);
   gtk_single_selection_set_can_unselect (self->selection, TRUE);
   gtk_column_view_set_model (GTK_COLUMN_VIEW (self->table), GTK_SELECTION_MODEL (self->selection));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->table), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Nodes", -1);
+  ir_name (self->table, "Nodes");
   gtk_widget_add_css_class (self->table, "data-table");
   g_signal_connect_object (self->selection, "notify::selected", G_CALLBACK (on_selected), self,
                            G_CONNECT_SWAPPED);

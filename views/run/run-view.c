@@ -293,11 +293,13 @@ make_bar (IrRunView *self)
       g_object_set_data (G_OBJECT (button), "move", (gpointer) &moves[i]);
       g_signal_connect (button, "clicked", G_CALLBACK (on_move), self);
       gtk_flow_box_append (GTK_FLOW_BOX (bar), button);
+      gtk_widget_set_focusable (gtk_widget_get_parent (button), FALSE);
     }
   self->pause = gtk_button_new_with_label ("Pause");
   gtk_widget_set_tooltip_text (self->pause, "Stop before the next node");
   g_signal_connect_swapped (self->pause, "clicked", G_CALLBACK (on_pause), self);
   gtk_flow_box_append (GTK_FLOW_BOX (bar), self->pause);
+  gtk_widget_set_focusable (gtk_widget_get_parent (self->pause), FALSE);
   return bar;
 }
 

@@ -8,6 +8,7 @@
 #include "passes/pipeline/pipeline.h"
 #include "passes/rule/rule.h"
 #include "views/count.h"
+#include "views/name.h"
 #include "views/session/records.h"
 #include "views/session/timeline.h"
 #include "views/steps/step-picture.h"
@@ -271,6 +272,7 @@ add_details (Page *page, guint step)
             *inner = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
 
   gtk_widget_set_margin_top (inner, 6);
+  ir_name (expander, "Details");
   gtk_expander_set_child (GTK_EXPANDER (expander), inner);
   gtk_widget_set_tooltip_text (expander, "The rule, its variables, and the records of the step");
   g_object_set_data (G_OBJECT (expander), "step", GUINT_TO_POINTER (step));

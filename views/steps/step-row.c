@@ -5,6 +5,7 @@
 #include "core/act/act.h"
 #include "passes/pipeline/pipeline.h"
 #include "views/count.h"
+#include "views/name.h"
 #include "views/session/records.h"
 
 #include <string.h>
@@ -372,4 +373,5 @@ ir_step_row_widget_bind (
              ir_step_list_get_summary (list)->idle->pdata[ir_step_row_get_part (row)]));
   else
     bind_step (parts, history, ir_step_row_get_step (row));
+  ir_name_row (widget);
 }

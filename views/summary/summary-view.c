@@ -5,6 +5,7 @@
 #include "core/exec/measure/roofline.h"
 #include "core/exec/measure/summary.h"
 #include "views/chart-area.h"
+#include "views/name.h"
 #include "views/session/execution.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
@@ -164,8 +165,7 @@ make_toolbar (IrSummaryView *self)
     gtk_string_list_append (titles, orders[i].title);
   self->sort = gtk_drop_down_new (G_LIST_MODEL (g_steal_pointer (&titles)), NULL);
   gtk_widget_set_tooltip_text (self->sort, "What bars are as long as, and sorted by");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->sort), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Sort by", -1);
+  ir_name (self->sort, "Sort by");
   self->roofline = gtk_toggle_button_new_with_label ("Roofline");
   gtk_widget_set_tooltip_text (self->roofline,
                                "Measure what the machine can do at most, and draw the operators of "

@@ -1,4 +1,5 @@
 #include "config.h"
+#include "views/name.h"
 
 #include "views/tensor/element-table.h"
 
@@ -34,6 +35,7 @@ bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
   g_autofree char *text = column->text (gtk_list_item_get_item (item));
 
   gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)), text);
+  ir_name_row (gtk_list_item_get_child (item));
 }
 
 static GtkColumnViewColumn *
@@ -94,8 +96,7 @@ ir_element_table_new (IrElementList *elements, GtkColumnViewColumn *columns[IR_N
   gtk_single_selection_set_can_unselect (GTK_SINGLE_SELECTION (selection), TRUE);
   table = gtk_column_view_new (selection);
   gtk_column_view_set_show_row_separators (GTK_COLUMN_VIEW (table), FALSE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (table), GTK_ACCESSIBLE_PROPERTY_LABEL, "Values",
-                                  -1);
+  ir_name (table, "Values");
   gtk_widget_add_css_class (table, "data-table");
   for (guint i = 0; i < G_N_ELEMENTS (infos); i++)
     columns[i] = add_column (table, &infos[i]);

@@ -9,6 +9,7 @@
 #include "views/colours.h"
 #include "views/count.h"
 #include "views/jobs.h"
+#include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
@@ -775,7 +776,7 @@ named_choice (const char *name, const char *const *titles, GCallback changed, gp
 {
   GtkWidget *choice = gtk_drop_down_new_from_strings (titles);
 
-  gtk_accessible_update_property (GTK_ACCESSIBLE (choice), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+  ir_name (choice, name);
   gtk_widget_set_tooltip_text (choice, name);
   gtk_widget_add_css_class (choice, "compact");
   g_signal_connect_swapped (choice, "notify::selected", changed, self);

@@ -408,6 +408,20 @@ test_text_mistakes (void)
     }
 }
 
+/* A list that was not closed is said to be no list, not an input with contents. */
+static void
+test_open_list (void)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = ir_text_read ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                            "g (float[2] x => (float[2] y) { y = Relu (x) }",
+                                            -1, problems, &error);
+
+  g_assert_null (model);
+  g_assert_nonnull (strstr (error->message, "needs \")\" here, found \"=>"));
+}
+
 /* -- external data -- */
 
 static IrModel *
@@ -726,6 +740,7 @@ main (int argc, char **argv)
   g_test_add_func ("/io/damage/cut notes of text do no harm", test_cut_notes);
   g_test_add_func ("/io/damage/faults of a graph are found and it is still shown", test_findings);
   g_test_add_func ("/io/damage/mistakes in text have places", test_text_mistakes);
+  g_test_add_func ("/io/damage/a list of text that is not closed is named", test_open_list);
   g_test_add_func ("/io/damage/external data stay in the folder", test_external);
   g_test_add_func ("/io/damage/a link with a backslash is not followed", test_external_backslash);
   g_test_add_func ("/io/damage/a refused tensor leaves the graph", test_external_onnx);

@@ -13,6 +13,8 @@
 #define PART          0.3  /* of the canvas, at most, in each direction */
 #define COARSE        20.0 /* px: so much more or less room draws the map anew */
 #define CONTROLS_ROOM 74   /* px, as high as the zoom bar with its margins may be */
+#define VEIL          0.55 /* over what is out of sight */
+#define VEIL_DARK     0.25 /* colours on dark have less to lose */
 #define MANY          2000 /* boxes */
 #define MARGINS       36   /* px beside the map, as in style.css */
 #define MOST_PART     0.92 /* of the picture in sight: then there is nothing to be found here */
@@ -137,7 +139,8 @@ ir_minimap_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_rectangle (cr, x + (seen.x - bounds.x) * self->scale, y + (seen.y - bounds.y) * self->scale,
                    MAX (seen.width * self->scale, 3), MAX (seen.height * self->scale, 3));
   cairo_set_fill_rule (cr, CAIRO_FILL_RULE_EVEN_ODD);
-  set_colour (cr, ir_palette (self->colours)->background, 0.55);
+  set_colour (cr, ir_palette (self->colours)->background,
+              self->colours == IR_PALETTE_DARK ? VEIL_DARK : VEIL);
   cairo_fill (cr);
   cairo_rectangle (cr, x + (seen.x - bounds.x) * self->scale, y + (seen.y - bounds.y) * self->scale,
                    MAX (seen.width * self->scale, 3), MAX (seen.height * self->scale, 3));

@@ -63,8 +63,9 @@ update_actions (IrTextView *self)
 static void
 set_status (IrTextView *self, const char *text, gboolean is_error)
 {
-  const char *classes[] = { is_error ? "error" : "dim-label", NULL };
+  const char *classes[] = { is_error ? "error" : "dim-label", "text-status", NULL };
 
+  gtk_widget_set_visible (self->status, text[0] != '\0');
   gtk_widget_set_css_classes (self->status, classes);
   gtk_label_set_text (GTK_LABEL (self->status), text);
   gtk_widget_set_tooltip_text (self->status, text[0] != '\0' ? text : NULL);
@@ -231,7 +232,17 @@ find_text (IrTextView *self, const char *needle, GtkTextIter *from, GtkTextIter 
   return FALSE;
 }
 
-/* With its beginning: text to the left of what is shown would be cut at the line numbers. */
+static gboolean
+to_the_left (gpointer view)
+{
+  GtkAdjustment *across = gtk_scrollable_get_hadjustment (GTK_SCROLLABLE (view));
+
+  gtk_adjustment_set_value (across, gtk_adjustment_get_lower (across));
+  return G_SOURCE_REMOVE;
+}
+
+/* With its beginning: text to the left of what is shown would be cut at the line numbers. The toolkit
+ * scrolls the left margin away, and does so when it has measured the lines. */
 static void
 show_line (IrTextView *self, const GtkTextIter *place)
 {
@@ -239,6 +250,7 @@ show_line (IrTextView *self, const GtkTextIter *place)
 
   gtk_text_iter_set_line_offset (&begin, 0);
   gtk_text_view_scroll_to_iter (GTK_TEXT_VIEW (self->view), &begin, 0.2, FALSE, 0, 0);
+  g_idle_add_full (G_PRIORITY_LOW, to_the_left, g_object_ref (self->view), g_object_unref);
 }
 
 static void
@@ -751,21 +763,26 @@ text_button (const char *label, const char *tooltip, const char *action, const c
 static GtkWidget *
 make_bar (IrTextView *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *revert, *apply;
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
+            *buttons = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *revert, *apply;
 
   self->status = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (self->status), 0);
   gtk_label_set_ellipsize (GTK_LABEL (self->status), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_hexpand (self->status, TRUE);
+  gtk_label_set_wrap (GTK_LABEL (self->status), TRUE);
+  gtk_label_set_lines (GTK_LABEL (self->status), 3);
+  gtk_widget_set_visible (self->status, FALSE);
+  gtk_widget_set_halign (buttons, GTK_ALIGN_END);
   revert = text_button ("Revert", "Show the graph as it is", "text.revert", NULL);
   apply = text_button ("Apply", "Make the graph what the text says, as one step (Ctrl+Enter)",
                        "text.apply", "suggested-action");
   self->fold = ir_text_fold_new (GTK_TEXT_BUFFER (self->buffer));
+  gtk_box_append (GTK_BOX (buttons), self->fold);
+  gtk_box_append (GTK_BOX (buttons), revert);
+  gtk_box_append (GTK_BOX (buttons), apply);
+  gtk_widget_add_css_class (buttons, "view-toolbar");
+  gtk_box_append (GTK_BOX (box), buttons);
   gtk_box_append (GTK_BOX (box), self->status);
-  gtk_box_append (GTK_BOX (box), self->fold);
-  gtk_box_append (GTK_BOX (box), revert);
-  gtk_box_append (GTK_BOX (box), apply);
-  gtk_widget_add_css_class (box, "view-toolbar");
   return box;
 }
 

@@ -26,6 +26,13 @@ read_declaration (IrTextParser *parser, IrDraftValue *value)
   return ir_text_name (lexer, "the name of a value", &value->name);
 }
 
+/* "=>": the list that comes before was not closed. */
+static gboolean
+at_arrow (IrTextLexer *lexer)
+{
+  return ir_text_peek (lexer) == '=' && lexer->next + 1 < lexer->end && lexer->next[1] == '>';
+}
+
 /* Values of one list: with contents they are initializers as well. */
 static gboolean
 read_values (IrTextParser *parser,
@@ -45,7 +52,7 @@ read_values (IrTextParser *parser,
 
       if (!read_declaration (parser, &value))
         return FALSE;
-      if (initializers != NULL && ir_text_match (lexer, '='))
+      if (initializers != NULL && !at_arrow (lexer) && ir_text_match (lexer, '='))
         {
           IrDraftValue initializer = value;
 

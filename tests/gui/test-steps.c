@@ -345,6 +345,30 @@ test_caption (void)
   close_window (&self);
 }
 
+/* A step that changes no box and leaves a smaller graph than the one before: it comes back into sight. */
+static void
+test_follows_graph (void)
+{
+  Fixture self = { 0 };
+  IrLayoutRect bounds, seen;
+
+  open_optimized (&self);
+  ir_session_goto (self.session, 0);
+  drawn (&self);
+  settle (400);
+  bounds = ir_scene_bounds (ir_canvas_get_scene (self.canvas));
+  ir_canvas_centre (self.canvas, bounds.x + bounds.width, bounds.y + bounds.height);
+  ir_session_goto (self.session, self.n);
+  drawn (&self);
+  settle (400);
+  bounds = ir_scene_bounds (ir_canvas_get_scene (self.canvas));
+  seen = ir_canvas_get_sight (self.canvas);
+  g_assert_cmpfloat (seen.x, <, bounds.x + bounds.width / 2);
+  g_assert_cmpfloat (seen.x + seen.width, >, bounds.x + bounds.width / 2);
+  g_assert_cmpfloat (seen.y, <, bounds.y + bounds.height - seen.height / 2);
+  close_window (&self);
+}
+
 /* -- cards -- */
 
 static guint
@@ -452,6 +476,7 @@ main (int argc, char **argv)
   g_test_add_func ("/differences/ticks say what became of a node", test_ticks);
   g_test_add_func ("/differences/both sides stand beside each other, at one place", test_sides);
   g_test_add_func ("/differences/the caption lies on no change", test_caption);
+  g_test_add_func ("/differences/a graph that got smaller is in sight", test_follows_graph);
   g_test_add_func ("/differences/the side before is seen for a moment", test_blink);
   g_test_add_func ("/differences/the change is as large as it fits", test_zoom_to_change);
   return g_test_run ();

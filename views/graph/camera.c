@@ -13,8 +13,10 @@
 #define FLASH_MS      1200
 #define CORNER_WIDTH  270 /* px */
 #define CORNER_HEIGHT 52
-#define CAPTION_GAP   6 /* px, for the ring of what is selected */
-#define SIDE_GAP      8 /* px, at the left of what makes room for the map */
+#define LEAST_PART    0.6 /* of the graph, or of what is in sight, that is filled on each axis */
+#define BESIDE        60  /* px beside a graph that is larger than the window */
+#define CAPTION_GAP   6   /* px, for the ring of what is selected */
+#define SIDE_GAP      8   /* px, at the left of what makes room for the map */
 #define FIT_MARGIN    0.96
 #define WHOLE_ZOOM    0.45 /* a pattern is rather shown whole, so far out */
 #define NAMES_ZOOM    0.25 /* columns are looked at as a whole where their names can be read */
@@ -534,6 +536,34 @@ telling_box (IrCanvas *self)
 }
 
 /* Flies to what the frame's diff changed, unless that is in sight */
+/* Where the camera is on an axis when what lies from @low on, @size px long, fills @room as well as it
+ * can, the nearest to @at. */
+static double
+filled (double at, double low, double size, double room)
+{
+  if (size <= room)
+    return low - (room - size) / 2;
+  return CLAMP (at, low - BESIDE, low + size - room + BESIDE);
+}
+
+/* A graph that got smaller may have left the place that is in sight. */
+static void
+follow_graph (IrCanvas *self)
+{
+  const IrCamera now = resting_camera (self);
+  const IrLayoutRect bounds = ir_scene_bounds (canvas_scene (self));
+  const double height = free_height (self), width = bounds.width * now.zoom,
+               low_x = bounds.x * now.zoom, low_y = bounds.y * now.zoom;
+  const double across = MIN (now.x + now.width, low_x + width) - MAX (now.x, low_x),
+               down = MIN (now.y + height, low_y + bounds.height * now.zoom) - MAX (now.y, low_y);
+
+  if (across >= LEAST_PART * MIN (now.width, width) &&
+      down >= LEAST_PART * MIN (height, bounds.height * now.zoom))
+    return;
+  fly_to (self, now.zoom, filled (now.x, low_x, width, now.width),
+          filled (now.y, low_y, bounds.height * now.zoom, height));
+}
+
 void
 ir_canvas_show_changes (IrCanvas *self)
 {
@@ -541,8 +571,14 @@ ir_canvas_show_changes (IrCanvas *self)
   IrLayoutRect rect;
   double zoom, least = READABLE_ZOOM;
 
-  if (canvas_scene (self) == NULL || !changes_rect (self, &rect) ||
-      canvas_rect_in_sight (self, &rect, 60))
+  if (canvas_scene (self) == NULL)
+    return;
+  if (!changes_rect (self, &rect))
+    {
+      follow_graph (self);
+      return;
+    }
+  if (canvas_rect_in_sight (self, &rect, 60))
     return;
   zoom = MIN (now.zoom, MIN (0.8 * now.width / MAX (rect.width, 1),
                              clear_height (self) / MAX (rect.height, 1)));

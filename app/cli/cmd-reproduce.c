@@ -162,11 +162,11 @@ const CliCommand cli_command_reproduce = {
   .doc =
       "Bisects as irscope bisect does, cuts the smallest failing part out of the graph before the\n"
       "step found, and writes into DIR: model.onnx, its inputs, pipeline.json with the pass, the\n"
-      "expected and the actual outputs, diff.svg, and README.md with the one command that finds the\n"
-      "failure again. EXPR is explained by irscope bisect --help. The part fails if its outputs\n"
-      "differ by at least half of what the step changed; conditions on the whole graph (nodes, flops,\n"
-      "peak_memory, cmd) keep it whole. Exit status 1: there is nothing to reproduce, or the files,\n"
-      "read back, do not fail.",
+      "expected and the actual outputs, diff.svg, session.json for 'irscope view --session', and\n"
+      "README.md with the one command that finds the failure again. EXPR is explained by irscope\n"
+      "bisect --help. The part fails if its outputs differ by at least half of what the step changed;\n"
+      "conditions on the whole graph (nodes, flops, peak_memory, cmd) keep it whole. Exit status 1:\n"
+      "there is nothing to reproduce, or the files, read back, do not fail.",
   .min_args = 1,
   .max_args = 1,
   .options = reproduce_options,

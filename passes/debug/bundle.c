@@ -10,6 +10,7 @@
 #include "core/diff/diff.h"
 #include "core/layout/scene.h"
 #include "core/render/render.h"
+#include "passes/session/session-file.h"
 
 #include <cjson/cJSON.h>
 #include <glib/gstdio.h>
@@ -22,10 +23,11 @@ typedef struct
 {
   const IrBundleOptions *options;
   const char *folder; /* where files are written */
-  IrTrial *trial; /* of the part */
+  IrTrial *trial;     /* of the part */
   const IrReproduceOptions *how;
   const IrReproducer *part;
   GString *command, *readme;
+  GPtrArray *inputs; /* of char *: a name, its file, and so on */
 } Bundle;
 
 static void G_GNUC_PRINTF (3, 4)
@@ -87,6 +89,8 @@ write_inputs (Bundle *bundle, GError **error)
         return FALSE;
       add_option (bundle, "--input", "%s=%s", input->name, name);
       g_string_append_printf (bundle->readme, "- `%s`: %s\n", name, input->name);
+      g_ptr_array_add (bundle->inputs, g_strdup (input->name));
+      g_ptr_array_add (bundle->inputs, g_steal_pointer (&name));
     }
   return TRUE;
 }
@@ -177,6 +181,33 @@ write_picture (const Bundle *bundle, GError **error)
   return done;
 }
 
+/* The part with its inputs and the pass that fails, at the step that fails: what irscope view --session opens. */
+static gboolean
+write_session (const Bundle *bundle, GError **error)
+{
+  const IrReproducer *part = bundle->part;
+  g_autoptr (IrSessionFile) file = ir_session_file_new ();
+  g_autofree char *path = g_build_filename (bundle->folder, "session.json", NULL),
+                  *pipeline = g_build_filename (bundle->folder, "pipeline.json", NULL);
+  IrDone *done = ir_done_new (IR_DONE_PIPELINE, pipeline, NULL, 0);
+
+  file->model = g_build_filename (bundle->folder, "model.onnx", NULL);
+  file->sha256 = ir_session_hash (file->model, error);
+  file->pipeline = g_strdup (pipeline);
+  file->step_class = g_strdup (bundle->options->step_class);
+  file->step = part->step;
+  ir_done_expect (done, part->model, ir_history_n_steps (part->model));
+  g_ptr_array_add (file->done, done);
+  file->n_done = 1;
+  for (guint i = 0; i < bundle->inputs->len; i += 2)
+    {
+      g_autofree char *full = g_build_filename (bundle->folder, bundle->inputs->pdata[i + 1], NULL);
+
+      ir_session_file_add_input (file, bundle->inputs->pdata[i], "file", full);
+    }
+  return file->sha256 != NULL && ir_session_file_write (file, path, error);
+}
+
 static void
 begin_command (Bundle *bundle)
 {
@@ -211,7 +242,8 @@ write_bundle (Bundle *bundle, GError **error)
   begin_command (bundle);
   begin_readme (bundle);
   if (!write_model (bundle, error) || !write_pipeline (bundle, error) ||
-      !write_picture (bundle, error) || !write_inputs (bundle, error))
+      !write_picture (bundle, error) || !write_inputs (bundle, error) ||
+      !write_session (bundle, error))
     return FALSE;
   add_option (bundle, "--fail", "%s", bundle->part->predicate);
   g_string_append (bundle->readme, "\nOutputs, before and after the step:\n\n");
@@ -219,7 +251,9 @@ write_bundle (Bundle *bundle, GError **error)
       !write_outputs (bundle, "actual", bundle->part->step, error))
     return FALSE;
   g_string_append_printf (bundle->readme,
-                          "\nIn this folder, this finds the step again:\n\n    %s\n",
+                          "\nIn this folder, this finds the step again:\n\n    %s\n\n"
+                          "and this opens it in the window:\n\n"
+                          "    irscope view --session session.json\n",
                           bundle->command->str);
   return write_text (bundle, README, bundle->readme->str, error);
 }
@@ -276,12 +310,14 @@ ir_bundle_write (IrTrial *trial,
                  GError **error)
 {
   g_autoptr (GString) command = g_string_new (NULL), readme = g_string_new (NULL);
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (IrTrial) part_trial = NULL;
   g_autoptr (IrStaging) stage = ir_staging_new (options->folder, error);
 
   if (stage == NULL)
     return FALSE;
-  Bundle bundle = { options, ir_staging_folder (stage), NULL, how, &result->part, command, readme };
+  Bundle bundle = { options, ir_staging_folder (stage), NULL, how, &result->part, command, readme,
+                    inputs };
   memset (result, 0, sizeof *result);
   if (!ir_reproduce (trial, found, predicate, how, &result->part, error))
     return FALSE;

@@ -15,13 +15,14 @@
 #include "views/session/kernels.h"
 #include "views/session/records.h"
 #include "views/session/runs.h"
+#include "views/session/saved.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
 #include "views/view.h"
 
 #include <string.h>
 
-#define MAX_PASSING 12 /* values that come into a group, or go out */
+#define MAX_PASSING  12 /* values that come into a group, or go out */
 #define MAX_LIST     64 /* rows of one group */
 #define MAX_ELEMENTS 16 /* of an attribute's value */
 
@@ -598,6 +599,19 @@ add_name (IrPropertiesView *self, const IrNode *node)
                       (const char *const[]){ "rename", word, NULL }, 2, NULL));
 }
 
+/* What somebody has pinned to the node. */
+static void
+add_note (IrPropertiesView *self, const IrNode *node)
+{
+  g_autofree char *id = g_strdup_printf ("#%u", node->id);
+  const char *note = ir_session_get_note (ir_view_get_session (IR_VIEW (self)),
+                                          node->name[0] != '\0' ? node->name : id);
+
+  if (note != NULL)
+    adw_action_row_set_subtitle_lines (
+        ADW_ACTION_ROW (add_row (add_group (self, "Note"), note, "")), 0);
+}
+
 static void
 show_node (IrPropertiesView *self, const IrNode *node)
 {
@@ -610,6 +624,7 @@ show_node (IrPropertiesView *self, const IrNode *node)
 
   add_heading (self, title, subtitle, doc_of (node));
   add_problems (self, node->id);
+  add_note (self, node);
   if (is_live (self, node))
     add_name (self, node);
   add_attrs (self, node);
@@ -886,9 +901,8 @@ show_group (IrPropertiesView *self, const IrFrame *frame, const IrSceneBox *box)
   const char *blank = strchr (title, ' ');
   add_heading (self, blank != NULL ? blank + 1 : title, open ? "Open group" : "Closed group", NULL);
   button = gtk_button_new_with_label (open ? "Close Group" : "Open Group");
-  gtk_actionable_set_detailed_action_name (GTK_ACTIONABLE (button),
-                                           open ? "win.view('close-group')"
-                                                : "win.view('open-group')");
+  gtk_actionable_set_detailed_action_name (
+      GTK_ACTIONABLE (button), open ? "win.view('close-group')" : "win.view('open-group')");
   gtk_widget_set_halign (button, GTK_ALIGN_START);
   gtk_box_append (GTK_BOX (self->box), button);
   group = add_group (self, "Contents");
@@ -949,7 +963,7 @@ static void
 ir_properties_view_session_changed (IrView *view, IrSessionChanges changes)
 {
   if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
-                 IR_CHANGED_PROBLEMS | IR_CHANGED_RUNS | IR_CHANGED_KERNELS))
+                 IR_CHANGED_PROBLEMS | IR_CHANGED_RUNS | IR_CHANGED_KERNELS | IR_CHANGED_NOTES))
     rebuild (IR_PROPERTIES_VIEW (view));
 }
 

@@ -167,6 +167,15 @@ def _():
     assert sorted(os.listdir(path('two'))) == before, 'a session writes beside the model'
 
 
+@test('a reproducer bundle has a session, which can be moved with it')
+def _():
+    irscope('reproduce', DIGITS, '--fail', 'max_abs(probabilities) > 0', '-o', path('bundle'))
+    os.rename(path('bundle'), path('moved'))
+    held = session('--session', path('moved/session.json'))
+    assert held['differs'] == [] and held['step'] > 0 and held['model']['path'] == path('moved/model.onnx'), held
+    irscope('run', '--session', path('moved/session.json'))
+
+
 @test('a graph that was begun empty is built again')
 def _():
     file = {'irscope_session': 1, 'program': '0.1.0', 'step': 3, 'done': [

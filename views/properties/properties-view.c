@@ -603,13 +603,9 @@ add_name (IrPropertiesView *self, const IrNode *node)
 static void
 add_note (IrPropertiesView *self, const IrNode *node)
 {
-  g_autofree char *id = g_strdup_printf ("#%u", node->id);
-  const char *note = ir_session_get_note (ir_view_get_session (IR_VIEW (self)),
-                                          node->name[0] != '\0' ? node->name : id);
-
-  if (note != NULL)
-    adw_action_row_set_subtitle_lines (
-        ADW_ACTION_ROW (add_row (add_group (self, "Note"), note, "")), 0);
+  const char *text = ir_session_get_node_note (ir_view_get_session (IR_VIEW (self)), node);
+  if (text != NULL)
+    add_row (add_group (self, "Note"), text, "");
 }
 
 static void

@@ -37,6 +37,14 @@ ir_session_get_note (IrSession *self, const char *node)
   return g_hash_table_lookup (own (self)->texts, node);
 }
 
+const char *
+ir_session_get_node_note (IrSession *self, const IrNode *node)
+{
+  g_autofree char *id = g_strdup_printf ("#%u", node->id);
+
+  return ir_session_get_note (self, node->name[0] != '\0' ? node->name : id);
+}
+
 /**
  * ir_session_set_note:
  * @node: name of a node, or # and its id

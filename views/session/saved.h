@@ -12,6 +12,7 @@ void ir_session_restore (IrSession *self, IrSessionFile *file);
 
 /* -- notes that are pinned to nodes: %IR_CHANGED_NOTES -- */
 const char *ir_session_get_note (IrSession *self, const char *node); /* (nullable) */
+const char *ir_session_get_node_note (IrSession *self, const IrNode *node); /* (nullable) */
 void ir_session_set_note (IrSession *self,
                           const char *node,
                           const char *text); /* (nullable): none */

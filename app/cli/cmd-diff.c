@@ -5,6 +5,7 @@
 #include "app/cli/diff-values.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
+#include "app/cli/value-table.h"
 #include "core/diff/diff.h"
 
 #include <string.h>
@@ -13,6 +14,7 @@ typedef struct
 {
   CliModelOptions model;
   gboolean all, values;
+  CliValueTable table;
 } Options;
 
 static const CliOption diff_options[] = {
@@ -20,6 +22,11 @@ static const CliOption diff_options[] = {
     "List every difference, also where many places say the same", NULL },
   { "values", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, values),
     "Run both on the same inputs and compare what nodes give", NULL },
+  { "table", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, table.path),
+    "With --values: write all values of both, those that have no partner too, with their differences",
+    "F.csv,F.json" },
+  { "sort", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, table.sort),
+    "With --table: order (the default), a, b, abs, rel or ulp; the largest first", "COLUMN" },
   { 0 },
 };
 
@@ -303,6 +310,8 @@ run (Cli *cli)
   CliStatus status;
   cJSON *json = NULL;
 
+  if (!cli_value_table_check (&options->table, options->values, &error))
+    return cli_fail (CLI_BAD, error);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &a, &status) ||
       !cli_model_open (cli, &options->model, cli->args[1], FALSE, &b, &status))
     return status;
@@ -323,7 +332,8 @@ run (Cli *cli)
     json = diff_json (cli, diff);
   else
     print_text (cli, diff, options);
-  if (options->values && !cli_diff_values (cli, &options->model, diff, json, &equal, &error))
+  if (options->values &&
+      !cli_diff_values (cli, &options->model, diff, &options->table, json, &equal, &error))
     {
       cJSON_Delete (json);
       return cli_fail (cli_status_of (error), error);
@@ -340,7 +350,8 @@ const CliCommand cli_command_diff = {
   .summary = "What differs between two files, or between two steps of one file",
   .doc =
       "What is the same change in four places or more is named once, and what differs in names alone\n"
-      "is counted, unless --all is given. With --values inputs go by name, or by place.\n"
+      "is counted, unless --all is given. With --values inputs go by name, or by place, and values are\n"
+      "paired by what computes them, else by what they hold; what has no partner is said in --table.\n"
       "A file without @N next to one of the same name with @M is taken at step 0.\n"
       "Exit status 0: the same; 1: they differ.",
   .min_args = 2,

@@ -119,6 +119,7 @@ gboolean
 cli_diff_values (Cli *cli,
                  const CliModelOptions *options,
                  const IrDiff *diff,
+                 const CliValueTable *table,
                  cJSON *json,
                  gboolean *equal,
                  GError **error)
@@ -144,6 +145,8 @@ cli_diff_values (Cli *cli,
     return FALSE;
   values = ir_compare_values (diff, inputs_a, inputs_b, &run, cli->cancellable, error);
   if (values == NULL)
+    return FALSE;
+  if (table->path != NULL && !cli_value_table_write (table, values, error))
     return FALSE;
   for (guint i = 0; i < values->items->len; i++)
     {

@@ -2,13 +2,15 @@
 #pragma once
 
 #include "app/cli/model.h"
+#include "app/cli/value-table.h"
 #include "core/diff/diff.h"
 
 /* Runs both sides of @diff on inputs as the options say, compares what is the same value in both, and
- * prints that, or, with --json, adds it to @json. @equal: whether all outputs agree bit for bit. */
+ * prints that, or, with --json, adds it to @json; and writes @table. @equal: whether all outputs agree bit for bit. */
 gboolean cli_diff_values (Cli *cli,
                           const CliModelOptions *options,
                           const IrDiff *diff,
+                          const CliValueTable *table,
                           cJSON *json,
                           gboolean *equal,
                           GError **error);

@@ -26,6 +26,38 @@ pair_by_likeness (IrPairing *p)
   ir_pair_by_order (p, FALSE);
 }
 
+static guint64
+outline (const IrModel *model)
+{
+  guint n;
+  IrNode *const *order = ir_graph_order (model->main, &n);
+  guint64 hash = n;
+
+  for (guint i = 0; i < n; i++)
+    hash = ir_diff_mix (hash, ir_diff_hash_text (order[i]->op_type));
+  return hash;
+}
+
+/**
+ * ir_diff_is_turned:
+ * @a: a model
+ * @b: another one
+ *
+ * Pairs are sought from the smaller graph in the larger one, so that they do not depend on which of the
+ * two is called the first.
+ *
+ * Returns: whether @b is the smaller one
+ */
+gboolean
+ir_diff_is_turned (const IrModel *a, const IrModel *b)
+{
+  guint n_a, n_b;
+
+  ir_graph_order (a->main, &n_a);
+  ir_graph_order (b->main, &n_b);
+  return n_a != n_b ? n_a > n_b : outline (a) > outline (b);
+}
+
 /* Whichever side says what it was made of is the later one while pairs are sought, so that the
  * difference is the same seen from either side. */
 static void
@@ -42,7 +74,8 @@ pair_either_way (IrPairing *p)
   p->origins = ir_origins_read (p->b);
   of_a = p->origins == NULL ? ir_origins_read (p->a) : NULL;
   turned.origins = of_a;
-  pair_by_likeness (of_a != NULL ? &turned : p);
+  pair_by_likeness (of_a != NULL || (p->origins == NULL && ir_diff_is_turned (p->a, p->b)) ? &turned
+                                                                                           : p);
 }
 
 static void

@@ -57,6 +57,7 @@ typedef struct
 GPtrArray *ir_diff_groups (const IrDiff *diff);
 
 IrDiff *ir_diff_new (IrModel *a, IrModel *b, gboolean same_history);
+gboolean ir_diff_is_turned (const IrModel *a, const IrModel *b);
 void ir_diff_free (IrDiff *diff);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrDiff, ir_diff_free)
 void ir_diff_add_descent (IrDiff *diff, const IrModel *history, guint from, guint to);

@@ -11,7 +11,7 @@
 
 #include "passes/proof/compare-values.h"
 
-#include "passes/proof/pair-values.h"
+#include "passes/proof/match-values.h"
 #include "passes/proof/proof-private.h"
 
 /* -- inputs -- */
@@ -117,7 +117,8 @@ typedef struct
 {
   IrComparedValues *self;
   IrValuePairing *pairing;
-  IrProver prover; /* what judging needs of one */
+  GHashTable *matched; /* id of b -> IrMatchedValue */
+  IrProver prover;     /* what judging needs of one */
   IrModel *flat_a, *flat_b;
   GHashTable *inputs_a, *inputs_b;
   IrScope scope_a, scope_b;
@@ -309,42 +310,31 @@ judge (Judging *judging,
 
 /* -- comparing -- */
 
-/* Whether its graph runs once at most: of what runs again and again the last round is kept. */
-static gboolean
-runs_once (const IrValue *value)
-{
-  const IrGraph *graph = value->graph;
-
-  for (; graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH; graph = ir_graph_outer (graph))
-    if (ir_graph_n_inputs (graph) > 0)
-      return FALSE;
-  return graph != NULL && graph->kind == IR_GRAPH_MAIN;
-}
-
 static void
 compare (Judging *judging, const IrValue *b)
 {
   IrComparedValues *self = judging->self;
   IrComparedValue item = { .comparable = FALSE };
+  const IrMatchedValue *matched = b != NULL ? g_hash_table_lookup (judging->matched,
+                                                                   GUINT_TO_POINTER (b->id))
+                                            : NULL;
+  const IrValue *a = matched != NULL ? ir_model_value (self->a, matched->a) : NULL;
   const IrTensor *x, *y;
-  const IrValue *a;
-  IrPaired how;
 
-  if (b == NULL || !runs_once (b) || (y = ir_run_value (self->run_b, b->id)) == NULL)
+  if (matched == NULL)
     return;
-  a = ir_value_pairing_find (judging->pairing, b, &how);
-  x = a != NULL && runs_once (a) ? ir_run_value (self->run_a, a->id) : NULL;
-  if (x == NULL)
-    return;
+  x = ir_run_value (self->run_a, a->id);
+  y = ir_run_value (self->run_b, b->id);
   item.a = a->id;
   item.b = b->id;
+  item.how = matched->how;
   item.is_output = ir_value_is_graph_output (a) && a->graph->kind == IR_GRAPH_MAIN;
   item.comparable = ir_tensors_compare (x, y, &item.result);
   item.differs = !item.comparable || !item.result.same;
   if (!item.comparable)
     say (judging, &item, "the shapes or types differ");
   else if (item.differs)
-    judge (judging, &item, a, b, how, x);
+    judge (judging, &item, a, b, matched->how, x);
   self->n_differ += item.differs;
   self->n_diverge += item.diverges;
   ir_value_pairing_add (judging->pairing, a, b);
@@ -356,23 +346,20 @@ compare (Judging *judging, const IrValue *b)
   g_hash_table_insert (self->by_b, GUINT_TO_POINTER (b->id), GUINT_TO_POINTER (self->items->len));
 }
 
-/* Inputs that hold the same are the same values. */
+/* What inputs hold is the same on both sides, so that values can be computed from it. */
 static void
 pair_inputs (Judging *judging)
 {
-  const IrGraph *a = judging->self->a->main, *b = judging->self->b->main;
+  const IrGraph *b = judging->self->b->main;
 
   for (guint i = 0; i < ir_graph_n_inputs (b); i++)
     {
-      const IrValue *y = ir_graph_input (b, i), *x = ir_graph_find_value (a, y->name);
-      const IrTensor *held, *other;
+      const IrValue *y = ir_graph_input (b, i);
+      const IrMatchedValue *matched = g_hash_table_lookup (judging->matched,
+                                                           GUINT_TO_POINTER (y->id));
 
-      if (x == NULL || !ir_value_is_graph_input (x))
-        x = i < ir_graph_n_inputs (a) ? ir_graph_input (a, i) : NULL;
-      held = x != NULL ? g_hash_table_lookup (judging->inputs_a, GUINT_TO_POINTER (x->id)) : NULL;
-      other = g_hash_table_lookup (judging->inputs_b, GUINT_TO_POINTER (y->id));
-      if (held != NULL && other != NULL && (held == other || ir_tensor_equal (held, other)))
-        ir_value_pairing_add (judging->pairing, x, y);
+      if (matched != NULL)
+        ir_value_pairing_add (judging->pairing, ir_model_value (judging->self->a, matched->a), y);
     }
 }
 
@@ -426,12 +413,15 @@ compare_all (IrComparedValues *self,
   ir_evaluator_start (judging.prover.evaluator);
   ir_scope_init (&judging.scope_a, judging.prover.evaluator, flat_a, known_a, &judging);
   ir_scope_init (&judging.scope_b, judging.prover.evaluator, flat_b, known_b, &judging);
+  judging.matched = ir_match_values (
+      &(IrMatchSides){ diff, self->run_a, self->run_b, inputs_a, inputs_b }, cancellable);
   pair_inputs (&judging);
   compare_graph (&judging, self->b->main, cancellable);
   ir_scope_clear (&judging.scope_a);
   ir_scope_clear (&judging.scope_b);
   ir_evaluator_free (judging.prover.evaluator);
   ir_value_pairing_free (judging.pairing);
+  g_hash_table_unref (judging.matched);
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 

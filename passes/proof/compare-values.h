@@ -5,6 +5,7 @@
 #include "core/exec/exec.h"
 #include "core/diff/diff.h"
 #include "core/exec/check/difference.h"
+#include "passes/proof/pair-values.h"
 
 /* What a difference was held against. */
 typedef enum
@@ -27,6 +28,7 @@ typedef struct
   double bound;        /* with rows and float64: largest distance allowed, of the same inputs */
   double alone;        /* with these: how far the two lie apart when computed of the same inputs */
   const char *why;     /* (nullable) interned: why no bound explains it */
+  IrPaired how;        /* why they are the same value */
   IrComparison result; /* where comparable */
 } IrComparedValue;
 

@@ -9,6 +9,9 @@
  *   form            paired nodes that differ in the contents of constants alone make it, and no
  *                   node behind it says otherwise
  *
+ * Names, roles and forms are where one looks, and no evidence: what both runs hold decides against them where
+ * another value holds the same (alike.c), and for a pair where nothing else does.
+ *
  * A node that lost or gained a bias, or into which another was fused, thus never vouches for what it
  * gives. */
 #include "config.h"
@@ -352,6 +355,19 @@ find_by_form (const IrValuePairing *self, const IrValue *b)
 
 /* -- finding -- */
 
+/* How a pair was found, as it is written down: "computation" */
+const char *
+ir_paired_name (IrPaired how)
+{
+  static const char *const names[IR_N_PAIRED] = {
+    [IR_PAIRED_NOT] = "nothing",         [IR_PAIRED_BY_COMPUTATION] = "computation",
+    [IR_PAIRED_BY_MEANING] = "lineage",  [IR_PAIRED_BY_NAME] = "name",
+    [IR_PAIRED_BY_PLACE] = "neighbours", [IR_PAIRED_BY_CONTENTS] = "contents",
+  };
+
+  return names[how];
+}
+
 /* Pairs nothing: ir_value_pairing_add() does, once it is seen that they can be compared. Returns
  * the value of the first model. */
 const IrValue *
@@ -377,15 +393,12 @@ ir_value_pairing_find (IrValuePairing *self, const IrValue *b, IrPaired *how)
       *how = IR_PAIRED_BY_COMPUTATION;
       return a;
     }
-  if (b->graph->kind == IR_GRAPH_MAIN)
-    {
-      a = find_by_name (self, b);
-      a = a != NULL ? a : find_by_role (self, b);
-    }
-  else
-    a = NULL;
+  a = b->graph->kind == IR_GRAPH_MAIN ? find_by_name (self, b) : NULL;
+  *how = a != NULL ? IR_PAIRED_BY_NAME : IR_PAIRED_NOT;
+  if (a == NULL && b->graph->kind == IR_GRAPH_MAIN)
+    a = find_by_role (self, b);
   a = a != NULL ? a : find_by_form (self, b);
-  if (a != NULL)
-    *how = IR_PAIRED_BY_MEANING;
+  if (a != NULL && *how == IR_PAIRED_NOT)
+    *how = are_outputs (a, b) ? IR_PAIRED_BY_NAME : IR_PAIRED_BY_PLACE;
   return a;
 }

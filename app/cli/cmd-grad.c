@@ -23,7 +23,7 @@ static const CliOption grad_options[] = {
   { "stop", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, stop),
     "Values that count as constant", "V" },
   { "mode", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, mode),
-    "The way: reverse (default), forward, numeric, symbolic", "MODE" },
+    "The way: reverse (default), forward, numeric, symbolic, tape", "MODE" },
   { "tangent", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, tangents),
     "With forward or --sweep: what moves and how, by a file or numbers (default: what --wrt says, by "
     "ones)",
@@ -465,6 +465,7 @@ static const struct
   { "numeric", cli_grad_numeric,
     (const char *const[]){ "tangent", "out", "method", "step", "sweep", NULL } },
   { "symbolic", cli_grad_symbolic, (const char *const[]){ "simplify", NULL } },
+  { "tape", cli_grad_tape, (const char *const[]){ "out", NULL } },
 };
 
 static CliGradMode

@@ -26,6 +26,7 @@ gboolean cli_grad_symbolic (Cli *cli,
                             const CliGradOptions *options,
                             IrModel *model,
                             GError **error);
+gboolean cli_grad_tape (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
 
 /* -- what they share (grad-common.c) -- */
 char *cli_grad_names (char *const *names, const char *fallback); /* with commas between */

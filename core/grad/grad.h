@@ -37,6 +37,7 @@ void ir_reverse_free (IrReverse *reverse);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrReverse, ir_reverse_free)
 void ir_reverse_by (IrReverse *reverse, IrValue *value);
 void ir_reverse_hold (IrReverse *reverse, IrValue *value);
+GHashTable *ir_reverse_sources (const IrReverse *reverse, const IrValue *of);
 GPtrArray *ir_reverse_path (const IrReverse *reverse, IrValue *of);
 gboolean ir_reverse_run (
     IrReverse *reverse, IrValue *of, IrValue *seed, IrNode *const *path, guint n, GError **error);

@@ -193,14 +193,21 @@ activate (IrReverse *reverse, const IrNode *node)
       g_hash_table_add (reverse->active, node->outputs[i]);
 }
 
-/* Nodes that lead to @of, not beyond what is held. */
-static GHashTable *
-find_sources (const IrReverse *reverse, IrValue *of)
+/**
+ * ir_reverse_sources:
+ * @reverse: a derivation
+ * @of: a value
+ *
+ * Returns: (transfer full) (element-type IrNode): the nodes that lead to @of, also by what subgraphs
+ *   read, not beyond what is held
+ */
+GHashTable *
+ir_reverse_sources (const IrReverse *reverse, const IrValue *of)
 {
   GHashTable *needed = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
 
-  g_ptr_array_add (waiting, of);
+  g_ptr_array_add (waiting, (gpointer) of);
   while (waiting->len > 0)
     {
       const IrValue *value = g_ptr_array_steal_index_fast (waiting, waiting->len - 1);
@@ -225,7 +232,7 @@ find_sources (const IrReverse *reverse, IrValue *of)
 GPtrArray *
 ir_reverse_path (const IrReverse *reverse, IrValue *of)
 {
-  g_autoptr (GHashTable) needed = find_sources (reverse, of);
+  g_autoptr (GHashTable) needed = ir_reverse_sources (reverse, of);
   IrReverse *mutable = (IrReverse *) reverse;
   GPtrArray *path = g_ptr_array_new ();
   guint n;

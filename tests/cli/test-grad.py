@@ -136,7 +136,7 @@ def _():
 
 @test('forward: what makes no sense is refused, and said')
 def _():
-    for arguments, said in [(('--mode', 'sideways'), 'needs one of reverse, forward, numeric, symbolic'),
+    for arguments, said in [(('--mode', 'sideways'), 'needs one of reverse, forward, numeric, symbolic, tape'),
                             (('--mode', 'forward', '--cotangent', 'w'), '--cotangent says nothing to --mode forward'),
                             (('--tangent', 'x=1'), '--tangent says nothing to --mode reverse'),
                             (('--mode', 'forward', '--tangent', 'x=1,2'), 'do not fit'),
@@ -191,6 +191,32 @@ def _():
     assert code != 0 and '/conv1/Conv (Conv) stops it first' in err and 'use reverse or forward mode' in err, err
     code, _, err = irscope('grad', os.path.join(ROOT, 'data/examples/while-newton.onnxtxt'), '--mode', 'symbolic')
     assert code != 0 and '(Loop) stops it first: control flow' in err, err
+
+
+@test('tape: the worked example as it is taught, and its paths')
+def _():
+    got = json_of('grad', *AT, '--mode', 'tape')
+    trace = {row['name']: row for row in got['trace']}
+    assert near([trace[v]['value'] for v in ('v1', 'v2', 'v3', 'v4', 'f')], [0.6931472, 10, -0.9589243, 10.6931472, 11.6520715]), got
+    assert near(trace['f']['tangent'], [5.5, 1.7163378]) and near(trace['x2']['adjoint'], [-0.2836622, 1.7163378]), trace
+    assert near(trace['x1']['adjoint'], [5, 5.5]) and got['directions'] == 2
+    assert near([p['contribution'] for p in got['paths'] if p['name'] == 'x1'], [5, 0.5]), got['paths']
+    assert [e['event'] for e in got['tape']] == ['push'] * 5 + ['seed'] + ['pop'] * 4 + ['accumulate', 'pop', 'accumulate']
+    assert got['tape'][4]['bytes_held'] == 8 and got['tape'][-1]['bytes_held'] == 0
+
+
+@test('tape: real networks, and what stops it')
+def _():
+    out = os.path.join(WORK, 'tape')
+    digits = os.path.join(ROOT, 'data/examples/digits.onnx')
+    by = {g['name']: g for g in json_of('grad', digits, '--mode', 'tape', '--out', out, '--of', '/fc/Add_output_0')['gradients']}
+    for gradient in json_of('grad', digits, '--of', '/fc/Add_output_0')['gradients']:
+        assert abs(by[gradient['name']]['norm'] - gradient['norm']) <= 1e-4 * max(gradient['norm'], 1e-3), gradient
+    for name, said in (('while-newton.onnxtxt', 'loop (Loop): cannot be derived'), ('if-branch.onnx', 'its subgraphs read hidden')):
+        code, _, err = irscope('grad', os.path.join(ROOT, 'data/examples', name), '--mode', 'tape', '--wrt', 'inputs')
+        assert code != 0 and said in err, err
+    code, _, err = irscope('grad', EXAMPLE, '--mode', 'tape', '--wrt', 'v1')
+    assert code == 2 and 'v1 is computed; the tape derives by inputs and parameters' in err, err
 
 
 @test('gradcheck agrees on small networks, and knows kinks')

@@ -56,6 +56,7 @@ ROOMS = [
     ('core/exec/replay', ['core/exec/replay/']),
     ('core/exec/eval', ['core/exec/eval/']),
     ('core/exec/measure', ['core/exec/measure/']),
+    ('core/exec/tape', ['core/exec/tape/']),
     ('core/exec/check', ['core/exec/check/']),
     ('core/exec/train', ['core/exec/train/']),
     ('core/exec, faces', ['core/exec/exec.h']),

@@ -437,7 +437,7 @@ real_to_integer (const Elementwise *e)
 }
 
 static const char *
-emit_cast (IrCall *call, IrGpuProgram *program)
+emit_cast (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
 {
   Elementwise e;
   guint n_inputs = call->n_inputs;

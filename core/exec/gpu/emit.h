@@ -3,16 +3,18 @@
 
 #include "core/exec/gpu/program.h"
 
-/* Writes the launches of @call, whose types are known, into @program. Returns NULL, or, having
- * written nothing, why there is no kernel for it. */
-typedef const char *(*GpuEmit) (IrCall *call, IrGpuProgram *program);
+typedef struct _IrGpuKernel IrGpuKernel;
+typedef struct _GpuReduction GpuReduction; /* reduce.c */
 
 /* The column GPU of the op table. */
-typedef struct
+struct _IrGpuKernel
 {
   const char *name; /* for schedules and traces */
-  GpuEmit emit;
-} IrGpuKernel;
+  /* Writes the launches of @call, whose types are known, into @program. Returns NULL, or why there is
+   * no kernel for it. */
+  const char *(*emit) (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program);
+  const GpuReduction *reduction; /* (nullable) */
+};
 
 /* The column SCALAR of the op table: an operator element by element, as an expression in C of its inputs
  * a, b, c, in the type that its elements are computed with: @real in float, or double where they are

@@ -78,7 +78,7 @@ ir_gpu_program_add (IrGpuProgram *program, IrCall *call)
 {
   const IrGpuKernel *kernel = gpu_kernel (call->op);
   guint before = program->launches->len;
-  const char *why = kernel != NULL                   ? kernel->emit (call, program)
+  const char *why = kernel != NULL                   ? kernel->emit (kernel, call, program)
                     : gpu_scalars (call->op) != NULL ? gpu_emit_scalar (call, program)
                                                      : "the operator has no GPU kernel";
 

@@ -1,0 +1,19 @@
+/* Takes element k along an axis of $size places, where k is read from the indices. */
+IR_KERNEL ($name) (const $word *x, const $integer *indices, $word *y, unsigned int *fault)
+{
+  $index i = ($index) K_BLOCK * $threads + K_THREAD;
+  k_i64 k;
+
+  if (i >= $n)
+    return;
+$offsets
+  k = (k_i64) K_LOAD (indices, o1);
+  if (k < 0)
+    k += $size;
+  if (k < 0 || k >= $size)
+    {
+      K_FAULT (fault, 2u);
+      return;
+    }
+  K_STORE (y, i, K_LOAD (x, o0 + ($index) k * $stride));
+}

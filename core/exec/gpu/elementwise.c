@@ -25,88 +25,12 @@ typedef struct
   const char *compute; /* of the kind of number that counts */
 } Elementwise;
 
-static gboolean
-is_real (const char *compute)
-{
-  return compute[0] == 'f' || compute[0] == 'd';
-}
-
-/* -- expressions -- */
-
-static const char *
-lowest_of (const char *compute)
-{
-  return is_real (compute)                ? "(-K_INFINITY)"
-         : g_str_equal (compute, "k_i64") ? "(-0x7fffffffffffffffll - 1)"
-                                          : "0ull";
-}
-
-static const char *
-highest_of (const char *compute)
-{
-  return is_real (compute)                ? "K_INFINITY"
-         : g_str_equal (compute, "k_i64") ? "0x7fffffffffffffffll"
-                                          : "0xffffffffffffffffull";
-}
-
-/* The number of an attribute, which has a default in its row. */
-static double
-attribute (const Elementwise *e, const char *name)
-{
-  const IrAttrSpec *spec = ir_op_attr (e->call->op, name);
-  double fallback = spec != NULL && spec->fallback != NULL
-                        ? (float) g_ascii_strtod (spec->fallback, NULL)
-                        : 0;
-
-  if (spec != NULL && spec->kind == IR_ATTR_INT)
-    return (double) ir_call_int (e->call, name, (gint64) fallback);
-  return ir_call_float (e->call, name, fallback);
-}
-
-/* What a word of an expression stands for; NULL: itself. */
-static char *
-word_value (const Elementwise *e, const char *word, gsize length)
-{
-  gboolean is_double = g_str_equal (e->compute, "double");
-  g_autofree char *text = g_strndup (word, length);
-
-  if (text[0] == '@')
-    return gpu_number (attribute (e, text + 1), is_double);
-  if (g_str_equal (text, "lowest"))
-    return g_strdup (lowest_of (e->compute));
-  if (g_str_equal (text, "highest"))
-    return g_strdup (highest_of (e->compute));
-  if (g_str_equal (text, "N"))
-    return g_strdup_printf ("%u", e->n);
-  if (length > 1 && text[length - 1] == 'F')
-    {
-      text[length - 1] = is_double ? '\0' : 'f';
-      return g_steal_pointer (&text);
-    }
-  return NULL;
-}
-
-static gboolean
-is_of_word (char c)
-{
-  return g_ascii_isalnum (c) || c == '_' || c == '@' || c == '.';
-}
-
 static void
 print_expression (const Elementwise *e, const char *expression, GString *text)
 {
-  for (const char *at = expression; *at != '\0';)
-    {
-      gsize length = 0;
-      while (is_of_word (at[length]))
-        length++;
-      g_autofree char *value = length > 0 ? word_value (e, at, length) : NULL;
-      if (value != NULL)
-        g_string_append (text, value);
-      else
-        g_string_append_len (text, at, (gssize) MAX (length, 1));
-      at += MAX (length, 1);
-    }
+  g_autofree char *printed = gpu_expression (e->call, e->compute, e->n, expression);
+
+  g_string_append (text, printed);
 }
 
 /* -- text -- */
@@ -122,10 +46,10 @@ print_function (const Elementwise *e,
   for (guint i = 0; i < e->n; i++)
     g_string_append_printf (text, "%s%s %c", i > 0 ? ", " : "", e->operands[i].element->compute,
                             'a' + i);
-  if (scalar != NULL && scalar->fails != NULL && !is_real (e->compute))
+  if (scalar != NULL && scalar->fails != NULL && !gpu_is_real (e->compute))
     g_string_append (text, ", unsigned int *fault");
   g_string_append (text, ")\n{\n");
-  if (scalar != NULL && scalar->fails != NULL && !is_real (e->compute))
+  if (scalar != NULL && scalar->fails != NULL && !gpu_is_real (e->compute))
     {
       g_string_append (text, "  if (");
       print_expression (e, scalar->fails, text);
@@ -337,7 +261,7 @@ choose (const IrCall *call)
 static const char *
 expression_of (const GpuScalar *scalar, const char *compute)
 {
-  return is_real (compute)                ? scalar->real
+  return gpu_is_real (compute)            ? scalar->real
          : g_str_equal (compute, "k_i64") ? scalar->sint
                                           : scalar->uint;
 }
@@ -392,7 +316,7 @@ gpu_emit_scalar (IrCall *call, IrGpuProgram *program)
     if (!g_str_equal (e.operands[i].element->compute, e.compute) &&
         !(i == 0 && e.n == 3 && e.operands[0].element->dtype == IR_DTYPE_BOOL))
       return "its inputs are of different types";
-  fault = scalar->fails != NULL && !is_real (e.compute);
+  fault = scalar->fails != NULL && !gpu_is_real (e.compute);
   text = g_string_new (NULL);
   if (scalar->fold)
     print_fold (&e, scalar, expression, text);
@@ -451,7 +375,7 @@ emit_cast (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   if (why != NULL)
     return why;
   e.compute = e.operands[0].element->compute;
-  if (is_real (e.compute) && !is_real (e.out->compute))
+  if (gpu_is_real (e.compute) && !gpu_is_real (e.out->compute))
     expression = real_to_integer (&e);
   else
     expression = g_strdup_printf ("(%s) a", e.out->compute);

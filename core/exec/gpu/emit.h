@@ -96,6 +96,10 @@ void gpu_contiguous_strides (const GpuShape *shape, gint64 *strides);
 char *gpu_fill (const char *template_name, ...) G_GNUC_NULL_TERMINATED;
 char *gpu_number (double value, gboolean is_double);
 
+gboolean gpu_is_real (const char *compute);
+/* @expression in the type @compute, of @n inputs or elements. (transfer full) */
+char *gpu_expression (const IrCall *call, const char *compute, guint64 n, const char *expression);
+
 /* Adds a launch; @text: (transfer full) has $name where the kernel's name goes. */
 IrGpuLaunch *gpu_launch (
     IrGpuProgram *program, const char *family, char *text, guint64 blocks, guint threads);

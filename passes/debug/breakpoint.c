@@ -3,7 +3,7 @@
  *     breakpoint  kind "=" pattern | score comparison number
  *     kind        rule | pass | op | node | verdict
  *     score       nodes | flops | bytes | memory      comparison  > >= < <=
- *     number      50, 1e6, 64KiB, 1.5MiB, 2GiB
+ *     number      50, 1e6, 64KiB, 1.5MiB, 2G: of bytes k, M and G are powers of 1024
  *
  * A pattern is a name in which * stands for any text and ? for any character; a node may be given
  * by #id too. op= and node= stop at steps that are anchored at such a node, make or remove one, or
@@ -14,6 +14,7 @@
 #include "passes/debug/breakpoint.h"
 
 #include "core/op/op.h"
+#include "core/query/condition.h"
 #include "passes/pass.h"
 #include "passes/rule/rule.h"
 
@@ -30,14 +31,6 @@ typedef enum
   KIND_SCORE
 } Kind;
 
-typedef enum
-{
-  COMPARE_GREATER,
-  COMPARE_GREATER_EQUAL,
-  COMPARE_LESS,
-  COMPARE_LESS_EQUAL
-} Compare;
-
 struct _IrBreakpoint
 {
   char *text;
@@ -45,7 +38,7 @@ struct _IrBreakpoint
   GPatternSpec *pattern; /* (nullable) of kinds with a pattern */
   IrNodeId node;         /* NODE: of #id, or 0 */
   IrScore score;
-  Compare compare;
+  IrRelation relation;
   double number;
 };
 
@@ -62,23 +55,12 @@ static const struct
 {
   const char *name;
   IrScore score;
+  double kilo; /* what k, M and G count in */
 } measures[] = {
-  { "nodes", IR_SCORE_NODES },
-  { "flops", IR_SCORE_FLOPS },
-  { "bytes", IR_SCORE_BYTES },
-  { "memory", IR_SCORE_PEAK },
-};
-
-static const struct
-{
-  const char *text;
-  Compare compare;
-} comparisons[] = {
-  /* longer ones first */
-  { ">=", COMPARE_GREATER_EQUAL },
-  { "<=", COMPARE_LESS_EQUAL },
-  { ">", COMPARE_GREATER },
-  { "<", COMPARE_LESS },
+  { "nodes", IR_SCORE_NODES, 1000 },
+  { "flops", IR_SCORE_FLOPS, 1000 },
+  { "bytes", IR_SCORE_BYTES, 1024 },
+  { "memory", IR_SCORE_PEAK, 1024 },
 };
 
 /**
@@ -168,50 +150,18 @@ read_pattern (IrBreakpoint *self, const char *text, GError **error)
 }
 
 static gboolean
-read_number (const char *text, double *number)
-{
-  static const struct
-  {
-    const char *name;
-    double factor;
-  } units[] = {
-    { "", 1 },         { "B", 1 },        { "k", 1e3 },      { "K", 1e3 },  { "M", 1e6 },
-    { "G", 1e9 },      { "kB", 1e3 },     { "KB", 1e3 },     { "MB", 1e6 }, { "GB", 1e9 },
-    { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 },
-  };
-  g_autofree char *rest = NULL;
-  char *end;
-
-  *number = g_ascii_strtod (text, &end);
-  if (end == text || !isfinite (*number))
-    return FALSE;
-  rest = g_strstrip (g_strdup (end));
-  for (guint i = 0; i < G_N_ELEMENTS (units); i++)
-    if (strcmp (units[i].name, rest) == 0)
-      {
-        *number *= units[i].factor;
-        return TRUE;
-      }
-  return FALSE;
-}
-
-static gboolean
 read_score (IrBreakpoint *self, const char *name, const char *text, GError **error)
 {
   self->kind = KIND_SCORE;
   for (guint i = 0; i < G_N_ELEMENTS (measures); i++)
     if (strcmp (name, measures[i].name) == 0)
       {
+        const char *number = ir_relation_read (text, &self->relation);
+
         self->score = measures[i].score;
-        for (guint k = 0; k < G_N_ELEMENTS (comparisons); k++)
-          if (g_str_has_prefix (text, comparisons[k].text))
-            {
-              self->compare = comparisons[k].compare;
-              text += strlen (comparisons[k].text);
-              return read_number (text, &self->number) ||
-                     refuse (error, "a number such as 50 or 64MiB must follow “%s”",
-                             comparisons[k].text);
-            }
+        return ir_amount_read (number, measures[i].kilo, FALSE, &self->number) ||
+               refuse (error, "a number such as 50 or 64MiB must follow “%s”",
+                       ir_relation_text (self->relation));
       }
   return refuse (error, "“%s” is not nodes, flops, bytes or memory", name);
 }
@@ -273,9 +223,9 @@ is_rule_or_pass (const IrBreakpoint *self)
 
   for (guint i = 0; i < n; i++)
     {
-      if (self->kind == KIND_PASS ? g_pattern_spec_match_string (self->pattern, passes[i]->name)
-                                  : has_rule (self, passes[i]->rules) ||
-                                        has_rule (self, passes[i]->documented_rules))
+      if (self->kind == KIND_PASS
+              ? g_pattern_spec_match_string (self->pattern, passes[i]->name)
+              : has_rule (self, passes[i]->rules) || has_rule (self, passes[i]->documented_rules))
         return TRUE;
     }
   return FALSE;
@@ -434,23 +384,6 @@ touches (const IrBreakpoint *self, const IrModel *model, const IrStep *step)
 }
 
 static gboolean
-holds (const IrBreakpoint *self, double value)
-{
-  switch (self->compare)
-    {
-    case COMPARE_GREATER:
-      return value > self->number;
-    case COMPARE_GREATER_EQUAL:
-      return value >= self->number;
-    case COMPARE_LESS:
-      return value < self->number;
-    case COMPARE_LESS_EQUAL:
-    default:
-      return value <= self->number;
-    }
-}
-
-static gboolean
 becomes_true (const IrBreakpoint *self, const IrScoreboard *board, guint step)
 {
   double before, after;
@@ -459,7 +392,8 @@ becomes_true (const IrBreakpoint *self, const IrScoreboard *board, guint step)
     return FALSE;
   before = ir_scoreboard_value (board, self->score, step - 1);
   after = ir_scoreboard_value (board, self->score, step);
-  return holds (self, after) && !holds (self, before);
+  return ir_relation_holds (self->relation, after, self->number) &&
+         !ir_relation_holds (self->relation, before, self->number);
 }
 
 /**

@@ -6,21 +6,13 @@
 
 #include "core/exec/run/breakpoint.h"
 
-#include "core/exec/kernel/size.h"
 #include "core/ir/model.h"
+#include "core/query/condition.h"
 
 #include <math.h>
 #include <string.h>
 
 #define END_PART 1e-3 /* of the range: what lies so near to an end counts as lying at it */
-
-typedef enum
-{
-  COMPARE_GREATER,
-  COMPARE_GREATER_EQUAL,
-  COMPARE_LESS,
-  COMPARE_LESS_EQUAL
-} Compare;
 
 /* How a measure is told. */
 typedef enum
@@ -38,8 +30,8 @@ typedef struct
   const char *name;
   MeasureFunc measure;
   IrRunBreakNeeds needs;
-  Compare compare; /* of the word alone */
-  double number;   /* likewise; NaN: it needs a comparison */
+  IrRelation relation; /* of the word alone */
+  double number;       /* likewise; NaN: it needs a comparison */
   Told told;
   const char *what; /* "elements are NaN" */
   const char *advice;
@@ -48,7 +40,7 @@ typedef struct
 typedef struct
 {
   const Test *test;
-  Compare compare;
+  IrRelation relation;
   double number;
 } Term;
 
@@ -57,8 +49,8 @@ struct _IrRunBreak
   gatomicrefcount ref_count;
   char *text;
   GArray *terms; /* of Term */
-  Compare memory_compare;
-  guint64 memory_bytes;
+  IrRelation memory_relation;
+  double memory_bytes;
   IrRunBreakNeeds needs;
   IrQuery *query; /* (nullable): any node */
 };
@@ -209,37 +201,26 @@ share_at_ends (const IrTensor *tensor, const IrTensorStats *stats)
 
 /* clang-format off */
 static const Test tests[] = {
-  { "nan", count_nan, BY_STATS, COMPARE_GREATER, 0, TOLD_COUNT, "elements are NaN",
+  { "nan", count_nan, BY_STATS, IR_RELATION_GREATER, 0, TOLD_COUNT, "elements are NaN",
     "A NaN comes of 0 / 0, of Inf - Inf or 0 * Inf, of the root or logarithm of what is negative, or of an input that has one." },
-  { "inf", count_inf, BY_STATS, COMPARE_GREATER, 0, TOLD_COUNT, "elements are infinite",
+  { "inf", count_inf, BY_STATS, IR_RELATION_GREATER, 0, TOLD_COUNT, "elements are infinite",
     "An infinity comes of a division by 0, of Exp or a power of what is large, or of a sum beyond what the type holds (65504 in float16)." },
-  { "zeros", share_of_zeros, BY_STATS, COMPARE_GREATER_EQUAL, 1, TOLD_SHARE, "of the elements are zero",
+  { "zeros", share_of_zeros, BY_STATS, IR_RELATION_GREATER_EQUAL, 1, TOLD_SHARE, "of the elements are zero",
     "All zero: a ReLU that no input opens, a mask or scale of 0, a weight that was not loaded, or numbers too small for the type." },
-  { "constant", is_constant, BY_STATS, COMPARE_GREATER, 0, TOLD_NUMBER, "constant",
+  { "constant", is_constant, BY_STATS, IR_RELATION_GREATER, 0, TOLD_NUMBER, "constant",
     "Every element is the same: what is upstream does not depend on the input, or a Clip or a quantization has taken all of it." },
-  { "dead", share_of_dead, BY_CONTENTS, COMPARE_GREATER, 0, TOLD_SHARE, "of the units are zero throughout",
+  { "dead", share_of_dead, BY_CONTENTS, IR_RELATION_GREATER, 0, TOLD_SHARE, "of the units are zero throughout",
     "A unit that is zero for all of its elements gives nothing and learns nothing: its bias is far below zero, its weights are zero, or the rate of learning was too high." },
-  { "saturated", share_at_ends, BY_CONTENTS, COMPARE_GREATER, 0.5, TOLD_SHARE, "of the elements lie at the ends of the range",
+  { "saturated", share_at_ends, BY_CONTENTS, IR_RELATION_GREATER, 0.5, TOLD_SHARE, "of the elements lie at the ends of the range",
     "What lies at the ends is cut off: scale or zero point of a quantization do not fit, inputs are not normalized, or a Sigmoid or Tanh is driven too far." },
-  { "max", largest, BY_STATS, COMPARE_GREATER, NAN, TOLD_NUMBER, "max", NULL },
-  { "min", least, BY_STATS, COMPARE_LESS, NAN, TOLD_NUMBER, "min", NULL },
-  { "abs", magnitude, BY_STATS, COMPARE_GREATER, NAN, TOLD_NUMBER, "the largest magnitude",
+  { "max", largest, BY_STATS, IR_RELATION_GREATER, NAN, TOLD_NUMBER, "max", NULL },
+  { "min", least, BY_STATS, IR_RELATION_LESS, NAN, TOLD_NUMBER, "min", NULL },
+  { "abs", magnitude, BY_STATS, IR_RELATION_GREATER, NAN, TOLD_NUMBER, "the largest magnitude",
     "What grows from node to node: inputs that are not normalized, a normalization whose statistics are missing, a scale that is used twice." },
-  { "mean", mean, BY_STATS, COMPARE_GREATER, NAN, TOLD_NUMBER, "mean", NULL },
-  { "std", deviation, BY_STATS, COMPARE_GREATER, NAN, TOLD_NUMBER, "std", NULL },
+  { "mean", mean, BY_STATS, IR_RELATION_GREATER, NAN, TOLD_NUMBER, "mean", NULL },
+  { "std", deviation, BY_STATS, IR_RELATION_GREATER, NAN, TOLD_NUMBER, "std", NULL },
 };
 /* clang-format on */
-
-static const struct
-{
-  const char *text;
-  Compare compare;
-} comparisons[] = {
-  { ">=", COMPARE_GREATER_EQUAL },
-  { ">", COMPARE_GREATER },
-  { "<=", COMPARE_LESS_EQUAL },
-  { "<", COMPARE_LESS },
-};
 
 /**
  * ir_run_break_examples:
@@ -314,46 +295,23 @@ behind_name (const char *word, const char *name)
              : NULL;
 }
 
-static const char *
-read_compare (const char *text, Compare *compare)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (comparisons); i++)
-    if (g_str_has_prefix (text, comparisons[i].text))
-      {
-        *compare = comparisons[i].compare;
-        return text + strlen (comparisons[i].text);
-      }
-  return text;
-}
-
 static gboolean
 read_memory (IrRunBreak *self, const char *word, const char *rest, GError **error)
 {
-  rest = read_compare (rest, &self->memory_compare);
+  rest = ir_relation_read (rest, &self->memory_relation);
   self->needs |= IR_RUN_BREAK_MEMORY;
-  return ir_size_parse (rest, 0, &self->memory_bytes) ||
+  return (ir_amount_read (rest, 1024, FALSE, &self->memory_bytes) && self->memory_bytes >= 1) ||
          refuse (error, "“%s”: needs a size, such as memory>100M", word);
 }
 
 static gboolean
 read_test (IrRunBreak *self, const Test *test, const char *word, const char *rest, GError **error)
 {
-  Term term = { test, test->compare, test->number };
-  char *end;
+  Term term = { test, test->relation, test->number };
 
-  if (*rest != '\0')
-    {
-      const char *number = read_compare (rest, &term.compare);
-
-      term.number = g_ascii_strtod (number, &end);
-      if (end != number && *end == '%')
-        {
-          term.number /= 100;
-          end++;
-        }
-      if (end == number || *end != '\0' || !isfinite (term.number))
-        return refuse (error, "“%s”: needs a number, such as %s>0.5", word, test->name);
-    }
+  if (*rest != '\0' &&
+      !ir_amount_read (ir_relation_read (rest, &term.relation), 1000, TRUE, &term.number))
+    return refuse (error, "“%s”: needs a number, such as %s>0.5", word, test->name);
   if (isnan (term.number))
     return refuse (error, "“%s”: needs a comparison, such as %s>6", word, test->name);
   g_array_append_val (self->terms, term);
@@ -549,15 +507,6 @@ ir_run_break_check (const IrRunBreak *self, const IrModel *model, GError **error
   return FALSE;
 }
 
-static gboolean
-compares (Compare compare, double a, double b)
-{
-  return compare == COMPARE_GREATER         ? a > b
-         : compare == COMPARE_GREATER_EQUAL ? a >= b
-         : compare == COMPARE_LESS          ? a < b
-                                            : a <= b;
-}
-
 static char *
 tell (const Test *test, double measured, guint64 n)
 {
@@ -604,7 +553,7 @@ ir_run_break_holds (const IrRunBreak *self,
       const Term *term = &g_array_index (self->terms, Term, i);
       const double measured = term->test->measure (tensor, stats);
 
-      if (isnan (measured) || !compares (term->compare, measured, term->number))
+      if (isnan (measured) || !ir_relation_holds (term->relation, measured, term->number))
         return FALSE;
       g_autofree char *told = tell (term->test, measured, stats->n);
       g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", told);
@@ -628,7 +577,7 @@ ir_run_break_exceeded (const IrRunBreak *self, guint64 bytes, IrRunFinding *find
 {
   *finding = (IrRunFinding){ 0 };
   if (!(self->needs & IR_RUN_BREAK_MEMORY) ||
-      !compares (self->memory_compare, (double) bytes, (double) self->memory_bytes))
+      !ir_relation_holds (self->memory_relation, (double) bytes, self->memory_bytes))
     return FALSE;
   g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
   finding->text = g_strdup_printf ("values hold %s", size);

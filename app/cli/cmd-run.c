@@ -52,7 +52,7 @@ static const CliOption run_options[] = {
     "NODE[,ALL]" },
   { "break", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliRun, breaks),
     "Stop where this holds of a node or of what it gives, and show it: nan, inf, 'max>6', zeros, 'dead>25%', "
-    "saturated, diverges (from ref), 'memory>100M', op:conv, 'nan op:softmax'; exit status 1: it was so. The run "
+    "saturated, diverges (from ref), diverges:original (from the graph before the passes), 'memory>100M', op:conv, 'nan op:softmax'; exit status 1: it was so. The run "
     "goes node by node, without chains and spans",
     "COND" },
   { "until", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, until),
@@ -582,10 +582,10 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
   if (options->roofline &&
       !ir_roofline_measure (settings.backend, settings.n_threads, &options->peaks, &error))
     return cli_fail (cli_status_of (error), error);
-  const CliRunControlOptions wanted = { options->breaks, options->until, options->debug,
-                                        "irscope run", &options->budget };
+  const CliRunControlOptions wanted = { options->breaks, options->until,   options->debug,
+                                        "irscope run",   &options->budget, TRUE };
   control = cli_run_control_new (cli, &wanted, model, &settings, &error);
-  if (error != NULL)
+  if (error != NULL || !cli_run_control_compare (control, model, inputs, &settings, &error))
     return cli_fail (cli_status_of (error), error);
   result = run_often (cli, options, model, inputs, &settings, ms, &partial, &error);
   if (result == NULL && partial == NULL)

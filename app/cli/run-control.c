@@ -5,6 +5,8 @@
 #include "app/cli/output.h"
 #include "app/cli/prompt.h"
 #include "core/exec/check/check.h"
+#include "core/ir/history.h"
+#include "passes/proof/compare-values.h"
 
 #define SHOWN 10 /* elements of a value */
 
@@ -244,6 +246,15 @@ where (gpointer data, const char *argument, GError **error)
 }
 
 static gboolean
+any_needs (const GPtrArray *breaks, IrRunBreakNeeds what)
+{
+  for (guint i = 0; i < breaks->len; i++)
+    if (ir_run_break_needs (breaks->pdata[i]) & what)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
 add_break (gpointer data, const char *argument, GError **error)
 {
   CliRunControl *self = data;
@@ -255,6 +266,14 @@ add_break (gpointer data, const char *argument, GError **error)
 
       if (one == NULL)
         return FALSE;
+      if ((ir_run_break_needs (one->pdata[0]) & IR_RUN_BREAK_ORIGINAL) &&
+          !any_needs (self->breaks, IR_RUN_BREAK_ORIGINAL))
+        {
+          g_set_error_literal (error, CLI_ERROR, 0,
+                               "diverges:original: the run began without it; begin with --break "
+                               "diverges:original");
+          return FALSE;
+        }
       if ((ir_run_break_needs (one->pdata[0]) & IR_RUN_BREAK_REF) && !self->checks)
         {
           g_set_error_literal (error, CLI_ERROR, 0,
@@ -387,13 +406,29 @@ on_stopped (IrRunControl *control, const IrRunStop *stop, gpointer data)
   ir_run_control_go (control, self->command);
 }
 
-static gboolean
-needs_ref (const GPtrArray *breaks)
+gboolean
+cli_run_control_compare (CliRunControl *self,
+                         IrModel *model,
+                         GHashTable *inputs,
+                         const IrRunOptions *settings,
+                         GError **error)
 {
-  for (guint i = 0; i < breaks->len; i++)
-    if (ir_run_break_needs (breaks->pdata[i]) & IR_RUN_BREAK_REF)
-      return TRUE;
-  return FALSE;
+  g_autoptr (GHashTable) divergences = NULL;
+
+  if (self == NULL || !any_needs (self->breaks, IR_RUN_BREAK_ORIGINAL))
+    return TRUE;
+  if (ir_history_n_steps (model) == 0)
+    {
+      g_set_error_literal (error, CLI_ERROR, 0,
+                           "--break diverges:original: the graph is the original one; add "
+                           "--pipeline or --pass");
+      return FALSE;
+    }
+  divergences = ir_history_divergences (model, ir_history_cursor (model), inputs, settings,
+                                        self->cli->cancellable, error);
+  if (divergences != NULL)
+    ir_run_control_set_divergences (self->control, divergences);
+  return divergences != NULL;
 }
 
 CliRunControl *
@@ -427,13 +462,19 @@ cli_run_control_new (Cli *cli,
   self->breaks = cli_run_breaks (options->breaks, "--break", model, error);
   if (self->breaks == NULL)
     return NULL;
+  if (!options->compares && any_needs (self->breaks, IR_RUN_BREAK_ORIGINAL))
+    {
+      g_set_error (error, CLI_ERROR, 0, "--break diverges:original: %s has no original graph",
+                   options->program);
+      return NULL;
+    }
   self->prompt = (CliPrompt){
     .program = options->program, .commands = commands, .n = G_N_ELEMENTS (commands), .state = self
   };
   self->stops = cli->json ? cJSON_CreateArray () : NULL;
   self->control = ir_run_control_new (&(IrRunControlSetup){ on_stopped, NULL, self, first });
   ir_run_control_set_breaks (self->control, self->breaks);
-  self->checks = needs_ref (self->breaks);
+  self->checks = any_needs (self->breaks, IR_RUN_BREAK_REF);
   if (self->checks)
     ir_run_control_check (self->control, options->budget);
   settings->control = self->control;

@@ -15,6 +15,7 @@ typedef struct
   gboolean debug;
   const char *program;         /* "irscope run" */
   const IrCheckBudget *budget; /* (nullable) of diverges */
+  gboolean compares; /* cli_run_control_compare() is called, for diverges:original */
 } CliRunControlOptions;
 
 /* (nullable): with @error unset: nothing of the kind was asked for. @settings: gets the control */
@@ -23,6 +24,12 @@ CliRunControl *cli_run_control_new (Cli *cli,
                                     const IrModel *model,
                                     IrRunOptions *settings,
                                     GError **error);
+/* What breakpoints need that compare with the original graph. @self: (nullable) */
+gboolean cli_run_control_compare (CliRunControl *self,
+                                  IrModel *model,
+                                  GHashTable *inputs,
+                                  const IrRunOptions *settings,
+                                  GError **error);
 gboolean cli_run_control_is_over (
     const CliRunControl *self); /* (nullable): told to go no further */
 gboolean cli_run_control_was_hit (const CliRunControl *self); /* (nullable): by a breakpoint */

@@ -80,3 +80,11 @@ const IrComparedValue *ir_compared_values_first (const IrComparedValues *values,
                                                  gboolean diverging);
 /* The n_differ that differ, largest difference first. (transfer container) */
 GPtrArray *ir_compared_values_worst (const IrComparedValues *values);
+
+/* Values at @step of @history that are not what the original graph holds there, by more than rounding. */
+GHashTable *ir_history_divergences (IrModel *history,
+                                    guint step,
+                                    GHashTable *inputs,
+                                    const IrRunOptions *options,
+                                    GCancellable *cancellable,
+                                    GError **error);

@@ -61,6 +61,10 @@ def check(model, name):
     assert found['checks'] <= (len(steps) - 1).bit_length() + 2, found
     assert found['step'] in broken and [b['step'] for b in found['broken']] == broken, (found, broken)
     assert found['diverges']['name'], found
+    stopped = answer('run', model, *plan, '--break', 'diverges:original', status=(1,))['stops']
+    assert len(stopped) == 1 and stopped[0]['value'] and 'original graph' in stopped[0]['found'], stopped
+    # Before the wrong pass there is nothing to stop at.
+    assert answer('run', model, '--pass', 'eliminate-identity', '--break', 'diverges:original')['stops'] == []
     folder = os.path.join(WORK, 'bundle')
     made = answer('reproduce', model, *plan, '--fail', fail, '-o', folder)
     assert made['reproduced'] and made['nodes'] < made['nodes_whole'], made

@@ -186,12 +186,12 @@ def _():
                         (('--break', 'memory>lots'), 'memory>100M'), (('--break', 'op:frob'), 'no such node'),
                         (('--until', 'nowhere'), 'nowhere'), (('--watch', 'op:relu'), '--break'),
                         (('--break', 'nan', '--runs', '3'), '--runs'), (('--debug', '--until', 'root'), 'to NODE'),
-                        (('--break', 'cost>'), 'cost')):
+                        (('--break', 'cost>'), 'cost'), (('--break', 'diverges:original'), 'add --pipeline')):
         done = subprocess.run([PROGRAM, 'run', CHAIN, *VALUES, *args], capture_output=True, text=True, input='')
         assert done.returncode == 2 and words in done.stderr, (args, done.returncode, done.stderr)
-    wrong = 'frob\ns many\nv nothing\nbreak op:frob\ndelete 7\nto nowhere\n'
+    wrong = 'frob\ns many\nv nothing\nbreak op:frob\ndelete 7\nto nowhere\nbreak diverges:original\n'
     done = subprocess.run([PROGRAM, 'run', CHAIN, *VALUES, '--debug'], capture_output=True, text=True, input=wrong)
-    assert done.returncode == 2 and done.stderr.count('irscope run:') == 6, done.stderr
+    assert done.returncode == 2 and done.stderr.count('irscope run:') == 7, done.stderr
 
 
 run_tests()

@@ -6,6 +6,8 @@
 
 #include "core/exec/check/check.h"
 #include "core/exec/run/capture.h"
+#include "core/ir/history.h"
+#include "passes/proof/compare-values.h"
 #include "views/session/request.h"
 #include "views/session/runs-private.h"
 #include "views/session/selection.h"
@@ -186,7 +188,39 @@ typedef struct
   IrRunSettings settings;
   IrWorker *worker;
   Link *link;
+  gboolean compares; /* with the original graph, before it begins */
 } DriveRequest;
+
+static gboolean
+any_needs (const GPtrArray *breaks, IrRunBreakNeeds what)
+{
+  for (guint i = 0; i < breaks->len; i++)
+    if (ir_run_break_needs (breaks->pdata[i]) & what)
+      return TRUE;
+  return FALSE;
+}
+
+/* What breakpoints need that compare with the original graph. */
+static gboolean
+compare_with_original (const DriveRequest *request,
+                       GHashTable *inputs,
+                       const IrRunOptions *options,
+                       GCancellable *cancellable,
+                       GError **error)
+{
+  g_autoptr (IrModel) history = NULL;
+  g_autoptr (GHashTable) divergences = NULL;
+
+  if (!request->compares)
+    return TRUE;
+  ir_job_report (request->base.job, -1, "Comparing with the original graph");
+  history = ir_timeline_copy (request->base.timeline);
+  divergences = ir_history_divergences (history, request->link->step, inputs, options, cancellable,
+                                        error);
+  if (divergences != NULL)
+    ir_run_control_set_divergences (request->link->control, divergences);
+  return divergences != NULL;
+}
 
 static void
 clear_request (gpointer data)
@@ -218,9 +252,11 @@ run_driven (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
     return NULL;
   if (options.capture == IR_CAPTURE_CHOSEN)
     options.capture = IR_CAPTURE_ALL;
-  options.control = request->link->control;
   options.partial = TRUE;
   options.seed = request->base.feed.seed;
+  if (!compare_with_original (request, inputs, &options, cancellable, error))
+    return NULL;
+  options.control = request->link->control;
   options.progress = on_node_progress;
   options.progress_data = request;
   options.worker = request->worker;
@@ -284,15 +320,6 @@ static const IrWork drive_work = {
   .result_free = (GDestroyNotify) ir_run_unref,
 };
 
-static gboolean
-needs_ref (const GPtrArray *breaks)
-{
-  for (guint i = 0; i < breaks->len; i++)
-    if (ir_run_break_needs (breaks->pdata[i]) & IR_RUN_BREAK_REF)
-      return TRUE;
-  return FALSE;
-}
-
 static Link *
 link_new (IrSession *self, IrRunCommand first)
 {
@@ -303,7 +330,7 @@ link_new (IrSession *self, IrRunCommand first)
   link->step = ir_session_get_frame (self)->to;
   link->control = ir_run_control_new (&(IrRunControlSetup){ on_stopped, NULL, link, first });
   ir_run_control_set_breaks (link->control, own (self)->breaks);
-  if (needs_ref (own (self)->breaks))
+  if (any_needs (own (self)->breaks, IR_RUN_BREAK_REF))
     ir_run_control_check (link->control, NULL);
   return link;
 }
@@ -319,6 +346,8 @@ begin (IrSession *self, IrRunCommand first)
   request->worker = ir_worker_ref (ir_session_get_worker (self));
   own (self)->link = link_new (self, first);
   request->link = link_ref (own (self)->link);
+  request->compares = any_needs (own (self)->breaks, IR_RUN_BREAK_ORIGINAL) &&
+                      request->link->step > 0;
   request->link->n_changes = request->base.feed.n_changes;
   request->link->sizes = g_hash_table_ref (request->base.feed.sizes);
   ir_session_start (self, "Running the graph", request);

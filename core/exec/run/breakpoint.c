@@ -245,6 +245,8 @@ ir_run_break_examples (void)
     "more than half of the elements lie at the ends of the range; saturated>0.9",
     "diverges",
     "a node gives something else than the reference kernel makes of its inputs",
+    "diverges:original",
+    "a node gives something else than the original graph has there, by more than rounding",
     "memory>100M",
     "values hold more than 100 MiB",
     "op:softmax",
@@ -330,6 +332,11 @@ read_word (IrRunBreak *self, const char *word, GString *asked, GError **error)
   if (g_ascii_strcasecmp (word, "diverges") == 0)
     {
       self->needs |= IR_RUN_BREAK_REF;
+      return TRUE;
+    }
+  if (g_ascii_strcasecmp (word, "diverges:original") == 0)
+    {
+      self->needs |= IR_RUN_BREAK_ORIGINAL;
       return TRUE;
     }
   for (guint i = 0; i < G_N_ELEMENTS (tests); i++)

@@ -2,6 +2,7 @@
  *
  *     nan                    max>6 op:relu          saturated>0.9       memory>1G
  *     abs>=65504 -op:cast    zeros name:block.3     diverges            op:conv cost>1M
+ *     diverges:original
  *
  * Words of the table below are tests; all others are a question about the node as
  * core/query/query.h has it. All hold together. Without a test it is about the node alone, and a run
@@ -25,7 +26,8 @@ typedef enum
   IR_RUN_BREAK_STATS = 1 << 0,    /* statistics of a value */
   IR_RUN_BREAK_CONTENTS = 1 << 1, /* its elements, too */
   IR_RUN_BREAK_MEMORY = 1 << 2,   /* bytes that values hold */
-  IR_RUN_BREAK_REF = 1 << 3       /* what the reference kernel makes of the node's inputs */
+  IR_RUN_BREAK_REF = 1 << 3,      /* what the reference kernel makes of the node's inputs */
+  IR_RUN_BREAK_ORIGINAL = 1 << 4  /* what the original graph holds in the same run */
 } IrRunBreakNeeds;
 
 typedef struct _IrRunBreak IrRunBreak;

@@ -30,7 +30,8 @@ struct _IrRunControl
   GCond told;
   gboolean is_told;
   IrRunCommand next;
-  GPtrArray *breaks; /* of IrRunBreak; another in its place, never changed */
+  GPtrArray *breaks;       /* of IrRunBreak; another in its place, never changed */
+  GHashTable *divergences; /* (nullable) value id -> char *: set before it runs */
 };
 
 /* -- where it stands -- */
@@ -243,6 +244,17 @@ holds_of (IrRunControl *self, const IrRunBreak *by, Given *given, IrRunFinding *
   return ir_run_break_holds (by, given->tensor, &given->stats, finding);
 }
 
+/* (nullable): none of them differs from the original graph */
+static const Given *
+find_divergence (const IrRunControl *self, const Given *given, guint n)
+{
+  for (guint i = 0; self->divergences != NULL && i < n; i++)
+    if (given[i].value != NULL &&
+        g_hash_table_contains (self->divergences, GUINT_TO_POINTER (given[i].value->id)))
+      return &given[i];
+  return NULL;
+}
+
 /* @node: (nullable): @given are inputs of the graph */
 static gboolean
 hits (IrRunControl *self,
@@ -255,7 +267,8 @@ hits (IrRunControl *self,
 {
   const IrRunBreakNeeds needs = ir_run_break_needs (by);
 
-  if ((needs & IR_RUN_BREAK_REF) && diverges == NULL)
+  if (((needs & IR_RUN_BREAK_REF) && diverges == NULL) ||
+      ((needs & IR_RUN_BREAK_ORIGINAL) && find_divergence (self, given, n) == NULL))
     return FALSE;
   if ((needs & IR_RUN_BREAK_MEMORY) &&
       !ir_run_break_exceeded (by, live_bytes (self->state), &stop->finding))
@@ -277,6 +290,17 @@ hits (IrRunControl *self,
     {
       ir_run_finding_clear (&stop->finding);
       stop->finding.text = g_strdup (diverges);
+    }
+  else if (needs & IR_RUN_BREAK_ORIGINAL)
+    {
+      const Given *at = find_divergence (self, given, n);
+
+      ir_run_finding_clear (&stop->finding);
+      stop->value = at->value;
+      stop->finding.text = g_strdup (
+          g_hash_table_lookup (self->divergences, GUINT_TO_POINTER (at->value->id)));
+      stop->finding.advice = "The values before it agree: the step that made this node, or its "
+                             "kernel, is the first to look at; irscope bisect finds which.";
     }
   stop->kind = IR_RUN_STOPPED_BY_BREAK;
   stop->hit = ir_run_break_ref (by);
@@ -491,6 +515,7 @@ ir_run_control_free (IrRunControl *self)
   g_mutex_clear (&self->lock);
   g_cond_clear (&self->told);
   g_ptr_array_unref (self->breaks);
+  g_clear_pointer (&self->divergences, g_hash_table_unref);
   g_free (self->rounds);
   g_free (self);
 }
@@ -514,6 +539,21 @@ ir_run_control_set_breaks (IrRunControl *self, GPtrArray *breaks)
   self->breaks = copy;
   g_mutex_unlock (&self->lock);
   g_ptr_array_unref (old);
+}
+
+/**
+ * ir_run_control_set_divergences:
+ * @self: a control of a run that has not begun
+ * @divergences: value id -> text: values of the graph that runs which are not what the original graph
+ *   has there; referenced
+ *
+ * What breakpoints with %IR_RUN_BREAK_ORIGINAL stop at.
+ */
+void
+ir_run_control_set_divergences (IrRunControl *self, GHashTable *divergences)
+{
+  g_clear_pointer (&self->divergences, g_hash_table_unref);
+  self->divergences = g_hash_table_ref (divergences);
 }
 
 /**

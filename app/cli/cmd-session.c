@@ -147,13 +147,13 @@ take_options (Cli *cli, IrSessionFile *file, const Options *options, GError **er
 
 /* What was done as it is now: with the steps that it makes, without what cannot be done. */
 static GPtrArray *
-done_now (const IrReplay *replay)
+done_now (const IrSessionReplay *replay)
 {
   GPtrArray *done = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_done_free);
 
   for (guint i = 1; i < replay->line->len; i++)
     {
-      const IrReplayed *state = replay->line->pdata[i];
+      const IrSessionReplayed *state = replay->line->pdata[i];
       IrDone *now = ir_done_copy (state->done);
 
       now->at = state->base;
@@ -255,9 +255,12 @@ print_json (const IrSessionFile *file, const GPtrArray *said)
 
 /* What is written holds what could be done, as it is now. */
 static gboolean
-take_replay (IrSessionFile *file, const Options *options, const IrReplay *replay, GError **error)
+take_replay (IrSessionFile *file,
+             const Options *options,
+             const IrSessionReplay *replay,
+             GError **error)
 {
-  const IrReplayed *now = replay->line->pdata[replay->at];
+  const IrSessionReplayed *now = replay->line->pdata[replay->at];
   GPtrArray *done;
 
   done = done_now (replay); /* copies those of the file */
@@ -328,8 +331,8 @@ run (Cli *cli)
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autoptr (GPtrArray) said = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) error = NULL;
-  g_auto (IrReplay) replay = { 0 };
-  const IrReplayOptions how = { .backend = ir_backend_find ("cpu"), .expect = !is_new };
+  g_auto (IrSessionReplay) replay = { 0 };
+  const IrSessionReplayOptions how = { .backend = ir_backend_find ("cpu"), .expect = !is_new };
   IrSessionFile *file = begin_session (cli, &error);
   g_autoptr (IrModel) model = NULL;
   CliStatus status = CLI_BAD;
@@ -349,7 +352,7 @@ run (Cli *cli)
     g_ptr_array_add (said, g_strdup (replay.said->pdata[i]));
   if (take_replay (file, options, &replay, &error))
     {
-      const IrModel *shown = ((IrReplayed *) replay.line->pdata[replay.at])->model;
+      const IrModel *shown = ((IrSessionReplayed *) replay.line->pdata[replay.at])->model;
 
       ir_session_file_check_notes (file, shown, said);
       check_views (file, shown, said);

@@ -218,10 +218,10 @@ cli_session_open (
   g_autoptr (GPtrArray) said = g_ptr_array_new_with_free_func (g_free);
   const gboolean own = with_passes || (options->pipeline != NULL && !cli->session_pipeline) ||
                        options->passes != NULL || options->opset != 0;
-  g_auto (IrReplay) replay = { 0 };
-  IrReplayOptions how = { .backend = ir_backend_find (options->device != NULL ? options->device
-                                                                              : "cpu"),
-                          .edits_only = own };
+  g_auto (IrSessionReplay) replay = { 0 };
+  IrSessionReplayOptions how = { .backend = ir_backend_find (
+                                     options->device != NULL ? options->device : "cpu"),
+                                 .edits_only = own };
   IrPipelineResult result;
 
   model->path = g_strdup (cli->args[0]);

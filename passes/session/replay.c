@@ -23,7 +23,7 @@
 typedef struct
 {
   const IrSessionFile *file;
-  const IrReplayOptions *options;
+  const IrSessionReplayOptions *options;
   GCancellable *cancellable;
   GPtrArray *said;
   guint n_began, n_all;
@@ -44,7 +44,7 @@ static void G_GNUC_PRINTF (2, 3) say (GPtrArray *said, const char *format, ...)
 static void
 replayed_clear (gpointer data)
 {
-  ir_model_unref (((IrReplayed *) data)->model);
+  ir_model_unref (((IrSessionReplayed *) data)->model);
 }
 
 static void
@@ -60,16 +60,16 @@ replayed_ref (gconstpointer data, gpointer unused)
 }
 
 /* Takes @model. */
-static IrReplayed *
+static IrSessionReplayed *
 replayed_new (const IrDone *done, IrModel *model, guint base)
 {
-  IrReplayed *state = g_rc_box_new0 (IrReplayed);
+  IrSessionReplayed *state = g_rc_box_new0 (IrSessionReplayed);
 
-  *state = (IrReplayed){ done, model, ir_history_n_steps (model), base };
+  *state = (IrSessionReplayed){ done, model, ir_history_n_steps (model), base };
   return state;
 }
 
-static const IrReplayed *
+static const IrSessionReplayed *
 last_of (const GPtrArray *line)
 {
   return line->pdata[line->len - 1];
@@ -81,7 +81,7 @@ step_now (const GPtrArray *line, guint n_states, guint step)
 {
   for (guint i = n_states; i-- > 0;)
     {
-      const IrReplayed *state = line->pdata[i];
+      const IrSessionReplayed *state = line->pdata[i];
 
       if (state->done == NULL || step >= state->done->n_steps)
         return state->done == NULL ? MIN (step, state->n_steps) : state->n_steps;
@@ -93,7 +93,7 @@ step_now (const GPtrArray *line, guint n_states, guint step)
 
 /* A model that is at @base, with nothing behind it, to go on from. (transfer full) */
 static IrModel *
-begin_at (Replaying *replaying, const IrReplayed *before, guint base)
+begin_at (Replaying *replaying, const IrSessionReplayed *before, guint base)
 {
   IrModel *model = before->model;
   const gboolean cuts = base < ir_history_n_steps (model);
@@ -290,7 +290,7 @@ compare_rules (GPtrArray *said, const char *title, const IrDone *then, const IrD
 }
 
 static void
-compare_made (const Replaying *replaying, const char *title, const IrReplayed *state)
+compare_made (const Replaying *replaying, const char *title, const IrSessionReplayed *state)
 {
   const IrDone *then = state->done;
   g_autoptr (GPtrArray) own = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_done_free);
@@ -365,7 +365,7 @@ do_all (Replaying *replaying,
 }
 
 static gboolean
-do_branches (Replaying *replaying, IrReplay *replay, const guint *n_states, GError **error)
+do_branches (Replaying *replaying, IrSessionReplay *replay, const guint *n_states, GError **error)
 {
   const IrSessionFile *file = replaying->file;
 
@@ -385,7 +385,7 @@ do_branches (Replaying *replaying, IrReplay *replay, const guint *n_states, GErr
 }
 
 static guint
-n_to_do (const IrSessionFile *file, const IrReplayOptions *options)
+n_to_do (const IrSessionFile *file, const IrSessionReplayOptions *options)
 {
   guint n = options->keep_states ? file->done->len : file->n_done;
 
@@ -399,7 +399,7 @@ n_to_do (const IrSessionFile *file, const IrReplayOptions *options)
  * @self: a session
  * @model: the model that it is of, to which nothing was done; referenced, and edited
  * @options: what is to be done
- * @replay: (out caller-allocates): clear with ir_replay_clear(), also on failure
+ * @replay: (out caller-allocates): clear with ir_session_replay_clear(), also on failure
  * @cancellable: (nullable): ends it
  * @error: return location for an error, or %NULL
  *
@@ -413,8 +413,8 @@ n_to_do (const IrSessionFile *file, const IrReplayOptions *options)
 gboolean
 ir_session_file_replay (const IrSessionFile *self,
                         IrModel *model,
-                        const IrReplayOptions *options,
-                        IrReplay *replay,
+                        const IrSessionReplayOptions *options,
+                        IrSessionReplay *replay,
                         GCancellable *cancellable,
                         GError **error)
 {
@@ -422,10 +422,10 @@ ir_session_file_replay (const IrSessionFile *self,
   Replaying replaying = { self, options, cancellable, NULL, 0, n };
   g_autofree guint *n_states = g_new0 (guint, n + 1);
 
-  *replay = (IrReplay){ .line = g_ptr_array_new_with_free_func (replayed_unref),
-                        .branches = g_ptr_array_new_with_free_func (
-                            (GDestroyNotify) g_ptr_array_unref),
-                        .said = g_ptr_array_new_with_free_func (g_free) };
+  *replay = (IrSessionReplay){ .line = g_ptr_array_new_with_free_func (replayed_unref),
+                               .branches = g_ptr_array_new_with_free_func (
+                                   (GDestroyNotify) g_ptr_array_unref),
+                               .said = g_ptr_array_new_with_free_func (g_free) };
   replaying.said = replay->said;
   g_ptr_array_add (replay->line, replayed_new (NULL, ir_model_ref (model), 0));
   n_states[0] = 1;
@@ -438,11 +438,11 @@ ir_session_file_replay (const IrSessionFile *self,
 }
 
 /**
- * ir_replay_clear:
+ * ir_session_replay_clear:
  * @replay: what ir_session_file_replay() filled, or zeros
  */
 void
-ir_replay_clear (IrReplay *replay)
+ir_session_replay_clear (IrSessionReplay *replay)
 {
   g_clear_pointer (&replay->line, g_ptr_array_unref);
   g_clear_pointer (&replay->branches, g_ptr_array_unref);

@@ -143,7 +143,7 @@ typedef struct
   gboolean expect;      /* says where what is made differs from what was */
   void (*progress) (guint done, guint total, const char *title, gpointer data); /* (nullable) */
   gpointer progress_data;
-} IrReplayOptions;
+} IrSessionReplayOptions;
 
 /* The graph after one thing was done. */
 typedef struct
@@ -152,25 +152,25 @@ typedef struct
   IrModel
       *model; /* (owned) with its history; states may share one, of which they are the beginning */
   guint n_steps, base; /* its first @base steps are those of the state before it, too */
-} IrReplayed;
+} IrSessionReplayed;
 
 typedef struct
 {
-  GPtrArray *line;     /* of IrReplayed; the first one is the model as it was opened */
+  GPtrArray *line;     /* of IrSessionReplayed; the first one is the model as it was opened */
   guint at;            /* the one on screen */
-  GPtrArray *branches; /* of GPtrArray of IrReplayed: each from the first state on */
+  GPtrArray *branches; /* of GPtrArray of IrSessionReplayed: each from the first state on */
   guint step;          /* where the session was */
   GPtrArray *said;     /* of char *: a line for each thing that could not be restored, or differs */
-} IrReplay;
+} IrSessionReplay;
 
 gboolean ir_session_file_replay (const IrSessionFile *self,
                                  IrModel *model,
-                                 const IrReplayOptions *options,
-                                 IrReplay *replay,
+                                 const IrSessionReplayOptions *options,
+                                 IrSessionReplay *replay,
                                  GCancellable *cancellable,
                                  GError **error);
-void ir_replay_clear (IrReplay *replay);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrReplay, ir_replay_clear)
+void ir_session_replay_clear (IrSessionReplay *replay);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrSessionReplay, ir_session_replay_clear)
 void ir_session_file_check_model (const IrSessionFile *self, GPtrArray *said);
 void ir_session_file_check_names (const IrSessionFile *self, const IrModel *model, GPtrArray *said);
 void ir_session_file_check_notes (const IrSessionFile *self, const IrModel *model, GPtrArray *said);

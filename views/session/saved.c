@@ -124,7 +124,7 @@ typedef struct
 typedef struct
 {
   IrSuccessor *opened;
-  IrReplay replay;
+  IrSessionReplay replay;
   GHashTable *timelines; /* IrModel -> IrTimeline */
   GPtrArray *said;
 } Restored;
@@ -144,7 +144,7 @@ restored_free (gpointer data)
   Restored *restored = data;
 
   g_clear_pointer (&restored->opened, ir_successor_free);
-  ir_replay_clear (&restored->replay);
+  ir_session_replay_clear (&restored->replay);
   g_hash_table_unref (restored->timelines);
   g_ptr_array_unref (restored->said);
   g_free (restored);
@@ -161,7 +161,7 @@ add_timelines (GHashTable *timelines, const GPtrArray *line)
 {
   for (guint i = 0; i < line->len; i++)
     {
-      IrModel *model = ((IrReplayed *) line->pdata[i])->model;
+      IrModel *model = ((IrSessionReplayed *) line->pdata[i])->model;
 
       if (!g_hash_table_contains (timelines, model))
         g_hash_table_insert (timelines, model, ir_timeline_new (ir_model_ref (model)));
@@ -193,8 +193,8 @@ show_state (Restored *restored,
             IrModel *other,
             GCancellable *cancellable)
 {
-  const IrReplay *replay = &restored->replay;
-  const IrReplayed *state = replay->line->pdata[replay->at];
+  const IrSessionReplay *replay = &restored->replay;
+  const IrSessionReplayed *state = replay->line->pdata[replay->at];
   IrTimeline *timeline = ir_timeline_until (g_hash_table_lookup (restored->timelines, state->model),
                                             state->n_steps);
   guint pin;
@@ -212,11 +212,11 @@ run_restore (IrJob *job, gpointer data, GCancellable *cancellable, GError **erro
   RestoreRequest *request = data;
   const IrSessionFile *file = request->file;
   g_autoptr (GPtrArray) problems = ir_problems_new (), others = ir_problems_new ();
-  const IrReplayOptions how = { .backend = ir_backend_find ("cpu"),
-                                .keep_states = TRUE,
-                                .expect = TRUE,
-                                .progress = on_replayed,
-                                .progress_data = job };
+  const IrSessionReplayOptions how = { .backend = ir_backend_find ("cpu"),
+                                       .keep_states = TRUE,
+                                       .expect = TRUE,
+                                       .progress = on_replayed,
+                                       .progress_data = job };
   Restored *restored = g_new0 (Restored, 1);
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrModel) other = NULL;

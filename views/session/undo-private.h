@@ -15,5 +15,7 @@ void ir_session_record_act (
 void ir_session_list_done (IrSession *self, IrSessionFile *file);
 /* In the place of what was done to the file that was opened: of a replay, whose models are taken by
  * @timelines (model -> IrTimeline). */
-void ir_session_restore_acts (IrSession *self, const IrReplay *replay, GHashTable *timelines);
+void ir_session_restore_acts (IrSession *self,
+                              const IrSessionReplay *replay,
+                              GHashTable *timelines);
 guint ir_session_get_edits (IrSession *self); /* the same number: the same edits */

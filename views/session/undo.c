@@ -530,7 +530,7 @@ restore_line (Acts *acts, const GPtrArray *line, GHashTable *timelines, GHashTab
 
   for (guint i = 0; i < line->len; i++)
     {
-      const IrReplayed *replayed = line->pdata[i];
+      const IrSessionReplayed *replayed = line->pdata[i];
       State *state = g_hash_table_lookup (made, replayed),
             *before = i > 0 ? states->pdata[i - 1] : NULL;
       g_autofree char *title = replayed->done != NULL ? ir_done_title (replayed->done) : NULL;
@@ -558,7 +558,7 @@ restore_line (Acts *acts, const GPtrArray *line, GHashTable *timelines, GHashTab
 }
 
 void
-ir_session_restore_acts (IrSession *self, const IrReplay *replay, GHashTable *timelines)
+ir_session_restore_acts (IrSession *self, const IrSessionReplay *replay, GHashTable *timelines)
 {
   Acts *acts = own (self);
   g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL);

@@ -147,13 +147,13 @@ take_options (Cli *cli, IrSessionFile *file, const Options *options, GError **er
 
 /* What was done as it is now: with the steps that it makes, without what cannot be done. */
 static GPtrArray *
-done_now (const IrSessionReplay *replay)
+done_now (const GPtrArray *line, guint from)
 {
   GPtrArray *done = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_done_free);
 
-  for (guint i = 1; i < replay->line->len; i++)
+  for (guint i = from; i < line->len; i++)
     {
-      const IrSessionReplayed *state = replay->line->pdata[i];
+      const IrSessionReplayed *state = line->pdata[i];
       IrDone *now = ir_done_copy (state->done);
 
       now->at = state->base;
@@ -161,6 +161,27 @@ done_now (const IrSessionReplay *replay)
       g_ptr_array_add (done, now);
     }
   return done;
+}
+
+/* The like of those that were left. */
+static GPtrArray *
+branches_now (const IrSessionReplay *replay)
+{
+  GPtrArray *branches = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_done_branch_free);
+
+  for (guint i = 0; i < replay->branches->len; i++)
+    {
+      const GPtrArray *line = replay->branches->pdata[i];
+      IrDoneBranch *branch = g_new0 (IrDoneBranch, 1);
+      guint n = 0;
+
+      while (n < line->len && n < replay->line->len && line->pdata[n] == replay->line->pdata[n])
+        n++;
+      branch->n_shared = n - 1; /* the first state is the model as it was opened */
+      branch->done = done_now (line, n);
+      g_ptr_array_add (branches, branch);
+    }
+  return branches;
 }
 
 static void
@@ -261,11 +282,12 @@ take_replay (IrSessionFile *file,
              GError **error)
 {
   const IrSessionReplayed *now = replay->line->pdata[replay->at];
-  GPtrArray *done;
+  GPtrArray *done = done_now (replay->line, 1), *branches = branches_now (replay);
 
-  done = done_now (replay); /* copies those of the file */
-  g_ptr_array_unref (file->done);
+  g_ptr_array_unref (file->done); /* of which these were copies */
+  g_ptr_array_unref (file->branches);
   file->done = done;
+  file->branches = branches;
   file->n_done = replay->at;
   file->step = options->at > 0                                            ? (guint) options->at
                : options->acts != NULL || options->model.pipeline != NULL ? now->n_steps
@@ -332,7 +354,9 @@ run (Cli *cli)
   g_autoptr (GPtrArray) said = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) error = NULL;
   g_auto (IrSessionReplay) replay = { 0 };
-  const IrSessionReplayOptions how = { .backend = ir_backend_find ("cpu"), .expect = !is_new };
+  const IrSessionReplayOptions how = { .backend = ir_backend_find ("cpu"),
+                                       .expect = !is_new,
+                                       .keep_states = TRUE };
   IrSessionFile *file = begin_session (cli, &error);
   g_autoptr (IrModel) model = NULL;
   CliStatus status = CLI_BAD;

@@ -220,11 +220,15 @@ ir_done_title (const IrDone *done)
 
 /* -- the session -- */
 
-static void
-branch_free (gpointer data)
+/**
+ * ir_done_branch_free:
+ * @branch: (transfer full): a history that was left
+ */
+void
+ir_done_branch_free (IrDoneBranch *branch)
 {
-  g_ptr_array_unref (((IrDoneBranch *) data)->done);
-  g_free (data);
+  g_ptr_array_unref (branch->done);
+  g_free (branch);
 }
 
 static void
@@ -267,7 +271,7 @@ ir_session_file_new (void)
   self->prove = TRUE;
   self->set = g_ptr_array_new_with_free_func (g_free);
   self->done = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_done_free);
-  self->branches = g_ptr_array_new_with_free_func (branch_free);
+  self->branches = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_done_branch_free);
   self->sizes = g_ptr_array_new_with_free_func (g_free);
   self->inputs = g_ptr_array_new_with_free_func (input_free);
   self->breakpoints = g_ptr_array_new_with_free_func (breakpoint_free);

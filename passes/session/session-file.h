@@ -111,6 +111,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSessionFile, ir_session_file_free)
 IrDone *ir_done_new (IrDoneKind kind, const char *text, const char *const *skips, guint at);
 IrDone *ir_done_copy (const IrDone *done);
 void ir_done_free (IrDone *done);
+void ir_done_branch_free (IrDoneBranch *branch);
 void ir_done_expect_nothing (IrDone *done);
 void ir_done_expect_rule (IrDone *done, const char *rule, guint n);
 void ir_done_expect (IrDone *done, const IrModel *model, guint n_steps);

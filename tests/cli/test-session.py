@@ -142,8 +142,15 @@ def _():
         {'text': text, 'at': 0, 'steps': 1}, {'kernel': '#1=ref', 'at': 1, 'steps': 2}, {'act': 'rename a z', 'at': 2, 'steps': 3}],
         'now': 2, 'branches': [{'shared': 1, 'done': [{'act': 'rename b q', 'at': 1, 'steps': 2}]}]}
     found = session('--session', write('g.json', file))
-    assert found['step'] == 2 and [d['at'] for d in found['done']] == [0, 1], found
+    assert found['step'] == 2 and found['now'] == 2 and [d['at'] for d in found['done']] == [0, 1, 2], found
     assert nodes('--session', path('g.json')) == {'Relu': 1, 'Identity': 1, 'Exp': 1}
+    # What is left of one is a session, too: branches that begin behind what could not be done begin before it.
+    file = {'irscope_session': 1, 'program': '0.1.0', 'model': {'path': NET}, 'done': [
+        {'act': 'frob x', 'at': 0, 'steps': 1}, {'pipeline': 'nonesuch', 'at': 1, 'steps': 4}, {'act': 'insert Abs a', 'at': 700, 'steps': 701}],
+        'branches': [{'shared': 3, 'done': [{'act': 'rename #1 z', 'at': 9, 'steps': 10}]}], 'step': 99999}
+    irscope('session', '--session', write('j.json', file), '-o', path('k.json'), status=1)
+    found = session('--session', path('k.json'))
+    assert found['differs'] == [] and found['branches'][0]['shared'] == 1 and found['step'] == 1, found
     irscope('session', NET, '--pipeline', 'default', '--skip', 'eliminate-identity', '-o', path('h.json'))
     assert nodes('--session', path('h.json'))['Identity'] == 1
     old = graph('old.onnxtxt', ' y = ReduceSum <axes = [1]> (x)', head='float[2,3] x) => (float[2,1] y').replace('17', '11')

@@ -378,7 +378,7 @@ say_what_differs (IrSession *self, const GPtrArray *said)
       return;
     }
   for (guint i = 0; i < MIN (said->len, MOST_SAID); i++)
-    g_string_append_printf (text, "%s%s", i > 0 ? "\n" : "", (char *) said->pdata[i]);
+    g_string_append_printf (text, "%s• %s", i > 0 ? "\n" : "", (char *) said->pdata[i]);
   if (said->len > MOST_SAID)
     g_string_append_printf (text, "\nand %u more", said->len - MOST_SAID);
   error = g_error_new_literal (IR_SESSION_ERROR, IR_SESSION_ERROR_FORMAT, text->str);

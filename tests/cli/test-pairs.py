@@ -83,6 +83,10 @@ def _():
     found = table(model('script'), model('runtime'), '--sort', 'rel')
     alone = [v for v in found['values'] if v['verdict'] == 'no partner']
     assert alone and all(('a' in v) != ('b' in v) for v in alone) and 'first_diverging' not in found, alone[:2]
+    schema = json.load(open(os.path.join(ROOT, 'data/schema/values.schema.json'), encoding='utf-8'))
+    known = schema['properties']['values']['items']['properties']
+    for v in found['values']:
+        assert set(v) <= set(known) and all(v[k] in known[k]['enum'] for k in ('verdict', 'paired_by') if k in v), v
     of_a = {v['a'] for v in found['values'] if 'a' in v}
     assert len(of_a) == sum('a' in v for v in found['values']), 'one value stands twice'
     old = table(model('script'), model('old'), '--sort', 'abs')['values']

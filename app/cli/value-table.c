@@ -271,7 +271,10 @@ to_csv (const GArray *rows, const IrComparedValues *values)
       append_number (text, row, result->max_abs);
       append_number (text, row, result->max_rel);
       append_number (text, row, (double) result->max_ulp);
-      append_number (text, row, result->scale);
+      if (row->item != NULL && row->item->differs) /* else nobody has looked */
+        append_number (text, row, result->scale);
+      else
+        append_field (text, "");
       g_string_append_c (text, '\n');
     }
   return g_string_free (text, FALSE);
@@ -314,7 +317,8 @@ to_json (const GArray *rows, const IrComparedValues *values)
           cli_json_add_double (object, "max_abs", row->item->result.max_abs);
           cli_json_add_double (object, "max_rel", row->item->result.max_rel);
           cli_json_add_uint (object, "max_ulp", row->item->result.max_ulp);
-          cli_json_add_double (object, "largest", row->item->result.scale);
+          if (row->item->differs) /* else nobody has looked */
+            cli_json_add_double (object, "largest", row->item->result.scale);
         }
       cJSON_AddItemToArray (array, object);
     }

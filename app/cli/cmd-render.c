@@ -52,7 +52,7 @@ static const CliOption render_options[] = {
     "Why RULE did not fire at NODE: what fits its pattern, what does not, what is missing",
     "RULE:NODE" },
   { "view", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, view),
-    "graph (default), summary, schedule, trace, memory or tensor", "VIEW" },
+    "graph (default), summary, schedule, trace, memory, tensor or derivation", "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, tensor),
     "With --view tensor: which value", "NAME" },
   { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.budget),

@@ -5,6 +5,7 @@
 #include "app/cli/recompute.h"
 #include "app/cli/render-charts.h"
 #include "core/ir/pages.h"
+#include "passes/debug/derivation.h"
 
 #include <string.h>
 
@@ -135,6 +136,27 @@ summary_scene (Cli *cli,
   return summary != NULL ? ir_chart_summary (summary, IR_SUMMARY_FLOPS, NULL, chart) : NULL;
 }
 
+/* The only floating-point output by the inputs */
+static IrScene *
+derivation_scene (Cli *cli,
+                  const CliChartSource *source,
+                  IrModel *model,
+                  const IrChartOptions *chart,
+                  GError **error)
+{
+  IrRunLimits limits;
+  g_autoptr (GHashTable) inputs = NULL;
+
+  if (!cli_limits (source->model, &limits, error))
+    return NULL;
+  inputs = cli_inputs_within (cli, source->model, model, limits.memory_limit, error);
+  g_autoptr (IrDerivation)
+      derivation = inputs != NULL ? ir_derivation_new (model, inputs, "", "inputs", &limits,
+                                                       cli->cancellable, error)
+                                  : NULL;
+  return derivation != NULL ? ir_derivation_chart (derivation, chart) : NULL;
+}
+
 static const struct
 {
   const char *name;
@@ -146,6 +168,7 @@ static const struct
 } charts[] = {
   { "summary", summary_scene }, { "schedule", schedule_scene }, { "trace", trace_scene },
   { "memory", memory_scene },   { "tensor", tensor_scene },
+  { "derivation", derivation_scene },
 };
 
 IrScene *
@@ -160,6 +183,6 @@ cli_chart (Cli *cli,
     if (strcmp (view, charts[i].name) == 0)
       return charts[i].make (cli, source, model, chart, error);
   g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-               "--view %s: needs graph, summary, schedule, trace, memory or tensor", view);
+               "--view %s: needs graph, summary, schedule, trace, memory, tensor or derivation", view);
   return NULL;
 }

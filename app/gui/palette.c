@@ -112,6 +112,7 @@ static const IrCommand commands[] = {
   { "Show Tensor", "win.show('tensor')" },
   { "Show Schedule", "win.show('schedule')" },
   { "Show Memory", "win.show('memory')" },
+  { "Show Derivation", "win.show('derivation')" },
   { "Show Scoreboard", "win.show('scoreboard')" },
   { "Show Run", "win.show('run')" },
   { "Show Play", "win.show('play')" },

@@ -388,8 +388,11 @@ find_path (IrSymbolic *symbolic, const GPtrArray *by, const IrNode **stop, GErro
     return TRUE;
   if (stop != NULL)
     *stop = node;
-  g_set_error (error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE,
-               "%s stops it first: %s; use reverse or forward mode, or the tape", label, why);
+  g_set_error (error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE, "%s stops it first: %s; use %s", label,
+               why,
+               node->op != NULL && (node->op->flags & IR_OP_SUBGRAPHS)
+                   ? "differences"
+                   : "reverse or forward mode, or the tape");
   return FALSE;
 }
 

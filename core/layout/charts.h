@@ -8,6 +8,7 @@
 #include "core/exec/measure/summary.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/exec/recompute/recompute.h"
+#include "core/exec/tape/tape.h"
 #include "core/layout/scene.h"
 
 typedef struct
@@ -36,6 +37,21 @@ IrScene *ir_chart_summary (const IrSummary *summary,
                            IrSummaryKey key,
                            const IrRoofline *peaks, /* (nullable) */
                            const IrChartOptions *options);
+/* A way to derive beside those of the tape: what it says of values, or why it cannot be taken. */
+typedef struct
+{
+  char *title;       /* "Numeric" */
+  char *note;        /* (nullable) a line below the title */
+  char *why;         /* (nullable) which node stops it first, and what to use instead */
+  IrNodeId stop;     /* that node; 0: none */
+  GHashTable *texts; /* value id -> text */
+} IrChartWay;
+IrScene *ir_chart_derivation (const IrTape *tape, /* (nullable) */
+                              const IrModel *model,
+                              const char *title,
+                              const IrChartWay *ways,
+                              guint n_ways,
+                              const IrChartOptions *options);
 IrScene *ir_chart_histogram (const IrTensorStats *stats,
                              const char *title,
                              const IrChartOptions *options);

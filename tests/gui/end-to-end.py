@@ -1224,6 +1224,36 @@ def sets_how_plans_are_made():
         end(window)
 
 
+def derives_in_all_ways():
+    """The worked example, where all ways can be taken, and a loop, which only differences get through."""
+    def says(*texts):
+        return lambda: next((label for label in window.labels() if all(text in label for text in texts)), None)
+
+    window = Window()
+    try:
+        opens(window, os.path.join(DATA, 'examples', 'worked-example.onnx'))
+        find_node(window, 'product')
+        key('alt+d')
+        label = window.wait('what is said of the product', says('v2: moves', 'adjoint 1', 'slope by x1'))
+        check('of a value its tangents, adjoint and slopes are said', bool(label), label)
+        key('Home')
+        label = window.wait('what is said of x1', says('x1: moves 1, 0', 'Numeric', 'Complex step', 'Symbolic 1 / x1 + x2'))
+        check('what it is derived by is said in all ways', bool(label), label)
+        key('Right')
+        check('the keys go from value to value', bool(window.wait('what is said of x2', says('x2: moves 0, 1'))))
+        shot('19-derivation')
+    finally:
+        end(window)
+    window = Window()
+    try:
+        opens(window, os.path.join(DATA, 'examples', 'while-newton.onnxtxt'))
+        key('alt+d')
+        label = window.wait('what cannot be', says('Symbolic: loop (Loop) stops it first', 'use differences'))
+        check('a way that cannot be taken names the node that stops it', bool(label), label)
+    finally:
+        end(window)
+
+
 def long_graph(n):
     """A chain whose values are all needed again, in the opposite order."""
     lines = ['<ir_version: 8, opset_import: ["" : 17]>', 'long (float[64,64] x) => (float[64,64] y)', '{',
@@ -1332,7 +1362,7 @@ PARTS = {
     'steps': [reads_the_steps, chooses_a_kernel, takes_back_what_was_done],
     'debugging': [debugs_the_steps, finds_a_planted_rule, follows_a_spike, proves_a_step],
     'runs': [runs_in_part, looks_into_a_call, sets_how_graphs_run, keeps_how_graphs_run, chooses_what_is_kept],
-    'memory': [looks_at_every_view, plans_memory, sets_how_plans_are_made, cancels_a_plan],
+    'memory': [looks_at_every_view, plans_memory, sets_how_plans_are_made, cancels_a_plan, derives_in_all_ways],
 }
 
 

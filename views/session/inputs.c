@@ -340,6 +340,19 @@ ir_sizer_free (IrSizer *sizer)
 }
 
 /**
+ * ir_sizer_inputs:
+ * @sizer: the graph on screen
+ * @error: return location for an error
+ *
+ * Returns: (transfer full) (nullable): value id -> #IrTensor: what the inputs of a run would hold
+ */
+GHashTable *
+ir_sizer_inputs (const IrSizer *sizer, GError **error)
+{
+  return ir_feed_inputs (&sizer->feed, sizer->model, error);
+}
+
+/**
  * ir_sizer_make:
  * @error: return location for an error
  *

@@ -29,5 +29,7 @@ GArray *ir_session_size_conflicts (IrSession *self);   /* of IrSizeConflict, (tr
 typedef struct _IrSizer IrSizer;
 IrSizer *ir_session_new_sizer (IrSession *self);
 IrModel *ir_sizer_make (const IrSizer *sizer, GError **error); /* (transfer full) */
+/* What its inputs would hold. (transfer full) (nullable): value id -> IrTensor */
+GHashTable *ir_sizer_inputs (const IrSizer *sizer, GError **error);
 void ir_sizer_free (IrSizer *sizer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSizer, ir_sizer_free)

@@ -373,7 +373,7 @@ stop_at (const IrNode *node, const char *why, const IrNode **stop, GError **erro
   if (stop != NULL)
     *stop = node;
   g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
-               "%s stops the complex step: %s; use central differences or reverse mode", label,
+               "%s stops the complex step: %s; use central differences", label,
                why);
   return FALSE;
 }

@@ -39,7 +39,7 @@ typedef struct
   IrTape *tape;
   IrEdit *edit;
   const IrTapeOptions *options;
-  const IrNode **stop;
+  IrNodeId *stop; /* (nullable) */
   GHashTable *values;   /* value id -> IrTensor */
   GHashTable *active;   /* value ids that depend on what it is derived by */
   IrReverse *activity;  /* that knows the same, for what subgraphs read */
@@ -377,7 +377,7 @@ static gboolean
 stopped_at (const Run *run, const IrNode *node)
 {
   if (run->stop != NULL)
-    *run->stop = node;
+    *run->stop = node->id;
   return FALSE;
 }
 
@@ -693,7 +693,7 @@ take_inputs (Run *run, GHashTable *inputs)
  * @of: what is derived, a value of its main graph
  * @by: (element-type IrValue): by what; inputs and parameters
  * @options: limits
- * @stop: (out) (optional) (nullable): the node that could not be derived, of the tape's model
+ * @stop: (out) (optional): the node that could not be derived; 0: there is none
  * @error: return location for an error
  *
  * Runs what leads to @of on reference kernels, recording, and plays it back. Fails with
@@ -707,12 +707,14 @@ ir_tape_run (IrModel *model,
              const IrValue *of,
              const GPtrArray *by,
              const IrTapeOptions *options,
-             const IrNode **stop,
+             IrNodeId *stop,
              GError **error)
 {
   g_autoptr (IrTape) tape = g_new0 (IrTape, 1);
   g_auto (Run) run = { .tape = tape, .options = options, .stop = stop };
 
+  if (stop != NULL)
+    *stop = 0;
   tape->of = of->id;
   tape->rows = g_array_new (FALSE, FALSE, sizeof (IrTapeRow));
   g_array_set_clear_func (tape->rows, clear_row);

@@ -62,7 +62,7 @@ IrTape *ir_tape_run (IrModel *model,
                      const IrValue *of,
                      const GPtrArray *by,
                      const IrTapeOptions *options,
-                     const IrNode **stop,
+                     IrNodeId *stop,
                      GError **error);
 void ir_tape_free (IrTape *tape);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTape, ir_tape_free)

@@ -1,0 +1,432 @@
+/* The derivation: all ways to derive an output beside each other, on the inputs that a run would have.
+ * A value is in a row of its own, and is outlined in every way where it is selected. What a way says of
+ * it stands above the chart as text, for reading and for assistive technology. */
+#include "config.h"
+
+#include "passes/debug/derivation.h"
+#include "views/chart-area.h"
+#include "views/session/frame.h"
+#include "views/session/inputs.h"
+#include "views/session/selection.h"
+
+#include "core/op/infer.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_FLOPS                                                                                 \
+  50e6 /* more is derived when it is asked for: the tape runs on reference kernels */
+
+static const char *const by_names[] = { "Inputs", "Parameters", "All", NULL };
+static const char *const by_words[] = { "inputs", "params", "all" };
+
+/* What is derived, and what came of it: shared by the view and its job. */
+typedef struct
+{
+  gatomicrefcount refs;
+  GMutex lock;
+  IrSizer *sizer;
+  char *of;
+  const char *by;
+  IrDerivation *derivation; /* (nullable) under the lock */
+} Source;
+
+struct _IrDerivationView
+{
+  IrView parent;
+  GtkWidget *stack, *message, *of, *by, *said;
+  GPtrArray *outputs; /* of char *: names, as the list @of has them */
+  IrChartArea *chart;
+  Source *source;   /* (nullable) */
+  gboolean listing; /* the list is being filled */
+  gboolean wanted;  /* it was asked for, however long it takes */
+};
+
+#define IR_TYPE_DERIVATION_VIEW (ir_derivation_view_get_type ())
+G_DECLARE_FINAL_TYPE (IrDerivationView, ir_derivation_view, IR, DERIVATION_VIEW, IrView)
+G_DEFINE_FINAL_TYPE (IrDerivationView, ir_derivation_view, IR_TYPE_VIEW)
+
+/* -- what is derived -- */
+
+static Source *
+source_ref (Source *source)
+{
+  g_atomic_ref_count_inc (&source->refs);
+  return source;
+}
+
+static void
+source_unref (gpointer data)
+{
+  Source *source = data;
+
+  if (!g_atomic_ref_count_dec (&source->refs))
+    return;
+  g_clear_pointer (&source->sizer, ir_sizer_free);
+  g_clear_pointer (&source->derivation, ir_derivation_free);
+  g_mutex_clear (&source->lock);
+  g_free (source->of);
+  g_free (source);
+}
+
+static IrDerivation *
+derive (const Source *source, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (IrModel) model = ir_sizer_make (source->sizer, error);
+  g_autoptr (GHashTable) inputs = model != NULL ? ir_sizer_inputs (source->sizer, error) : NULL;
+  const IrRunLimits limits = { 0 };
+
+  return inputs != NULL ? ir_derivation_new (model, inputs, source->of, source->by, &limits,
+                                             cancellable, error)
+                        : NULL;
+}
+
+/* In the job. A chart for a pane of another size is of the same derivation. */
+static IrScene *
+make_scene (IrJob *job,
+            gpointer data,
+            const IrChartOptions *options,
+            GCancellable *cancellable,
+            GError **error)
+{
+  Source *source = data;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&source->lock);
+
+  if (source->derivation == NULL)
+    source->derivation = derive (source, cancellable, error);
+  return source->derivation != NULL ? ir_derivation_chart (source->derivation, options) : NULL;
+}
+
+static void
+load (IrDerivationView *self)
+{
+  if (self->source != NULL)
+    ir_chart_area_load (self->chart, make_scene, source_ref (self->source), source_unref);
+}
+
+/* -- which output -- */
+
+static void
+list_outputs (IrDerivationView *self, const IrModel *model)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
+  gboolean same;
+
+  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
+    {
+      const IrValue *output = ir_graph_output (model->main, i);
+      if (ir_dtype_is_float (ir_value_dtype (output)))
+        g_ptr_array_add (names, g_strdup (output->name));
+    }
+  same = self->outputs != NULL && self->outputs->len == names->len;
+  for (guint i = 0; same && i < names->len; i++)
+    same = strcmp (names->pdata[i], self->outputs->pdata[i]) == 0;
+  if (same)
+    return;
+  for (guint i = 0; i < names->len; i++)
+    gtk_string_list_append (list, names->pdata[i]);
+  g_clear_pointer (&self->outputs, g_ptr_array_unref);
+  self->outputs = g_steal_pointer (&names);
+  self->listing = TRUE;
+  gtk_drop_down_set_model (GTK_DROP_DOWN (self->of), G_LIST_MODEL (list));
+  self->listing = FALSE;
+  gtk_widget_set_sensitive (self->of, self->outputs->len > 1);
+}
+
+static char *
+chosen_output (IrDerivationView *self)
+{
+  guint i = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->of));
+
+  return g_strdup (i < self->outputs->len ? self->outputs->pdata[i] : "");
+}
+
+/* -- showing it -- */
+
+static void
+show_page (IrDerivationView *self, const char *page, const char *message)
+{
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), page);
+  gtk_label_set_text (GTK_LABEL (self->message), message != NULL ? message : "");
+}
+
+static void
+rebuild (IrDerivationView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrFrame *frame = ir_session_get_frame (session);
+  gboolean partial;
+
+  g_clear_pointer (&self->source, source_unref);
+  gtk_label_set_text (GTK_LABEL (self->said), "");
+  if (frame == NULL)
+    {
+      ir_chart_area_clear (self->chart);
+      show_page (self, "closed", NULL);
+      return;
+    }
+  list_outputs (self, frame->model);
+  if (!self->wanted && (double) ir_cost_model (frame->model, &partial).flops > MOST_FLOPS)
+    {
+      ir_chart_area_clear (self->chart);
+      show_page (self, "large", NULL);
+      return;
+    }
+  self->source = g_new0 (Source, 1);
+  g_atomic_ref_count_init (&self->source->refs);
+  g_mutex_init (&self->source->lock);
+  self->source->sizer = ir_session_new_sizer (session);
+  self->source->of = chosen_output (self);
+  self->source->by = by_words[MIN (gtk_drop_down_get_selected (GTK_DROP_DOWN (self->by)), 2)];
+  show_page (self, "chart", NULL);
+  load (self);
+}
+
+static void
+on_choice (IrDerivationView *self)
+{
+  if (!self->listing)
+    rebuild (self);
+}
+
+static void
+on_derive (IrDerivationView *self)
+{
+  self->wanted = TRUE;
+  rebuild (self);
+}
+
+/* -- what is said of the selected value -- */
+
+static void
+append_numbers (GString *text, const char *what, const GPtrArray *tensors)
+{
+  g_string_append_printf (text, "%s ", what);
+  for (guint i = 0; i < tensors->len; i++)
+    {
+      const IrTensor *tensor = tensors->pdata[i];
+      g_string_append (text, i > 0 ? ", " : "");
+      if (tensor == NULL)
+        g_string_append (text, "0");
+      else if (ir_tensor_n_elements (tensor) == 1)
+        g_string_append_printf (text, "%.6g", ir_tensor_get_double (tensor, 0));
+      else
+        g_string_append_printf (text, "%" G_GUINT64_FORMAT " elements",
+                                ir_tensor_n_elements (tensor));
+    }
+}
+
+static void
+append_row (GString *text, const IrTape *tape, const IrTapeRow *row)
+{
+  append_numbers (text, "moves", row->tangents);
+  g_string_append (text, "; ");
+  if (row->adjoints->len > 0)
+    append_numbers (text, "adjoint", row->adjoints);
+  else
+    g_string_append (text, "nothing comes back");
+  for (guint i = 0; i < row->partials->len; i++)
+    {
+      const IrTapePartial *partial = &g_array_index (row->partials, IrTapePartial, i);
+      if (!isnan (partial->slope))
+        g_string_append_printf (text, "; slope by %s %.6g",
+                                ir_model_value (tape->model, partial->input)->name, partial->slope);
+    }
+}
+
+static char *
+text_of (const IrDerivation *derivation, const IrValue *value)
+{
+  GString *text = g_string_new (NULL);
+  const IrTapeRow *row = derivation->tape != NULL ? ir_tape_row (derivation->tape, value->id)
+                                                  : NULL;
+
+  g_string_append_printf (text, "%s: ", value->name);
+  if (row != NULL)
+    append_row (text, derivation->tape, row);
+  else
+    g_string_append (text, "no part of the derivation");
+  for (guint i = 0; i < derivation->ways->len; i++)
+    {
+      const IrChartWay *way = &g_array_index (derivation->ways, IrChartWay, i);
+      const char *said = g_hash_table_lookup (way->texts, GUINT_TO_POINTER (value->id));
+      if (said != NULL)
+        g_string_append_printf (text, "; %s %s", way->title, said);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* Which ways cannot be taken, where nothing is selected */
+static char *
+refusals_of (const IrDerivation *derivation)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < derivation->ways->len; i++)
+    {
+      const IrChartWay *way = &g_array_index (derivation->ways, IrChartWay, i);
+      if (way->why != NULL)
+        g_string_append_printf (text, "%s%s: %s", text->len > 0 ? "; " : "", way->title, way->why);
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+show_value (IrDerivationView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrFrame *frame = ir_session_get_frame (session);
+  const IrNode *node = NULL;
+  const IrValue *value = NULL;
+  g_autofree char *text = NULL;
+
+  if (self->source == NULL || frame == NULL || !g_mutex_trylock (&self->source->lock))
+    return; /* it is being made */
+  value = ir_model_live_value (frame->model, ir_session_get_selected_value (session));
+  node = ir_model_live_node (frame->model, ir_session_get_selected_node (session));
+  if (value == NULL && node != NULL)
+    value = ir_node_output (node, 0);
+  if (self->source->derivation != NULL)
+    text = value != NULL ? text_of (self->source->derivation, value)
+                         : refusals_of (self->source->derivation);
+  g_mutex_unlock (&self->source->lock);
+  gtk_label_set_text (GTK_LABEL (self->said), text != NULL ? text : "");
+  gtk_widget_set_tooltip_text (self->said, text);
+}
+
+static void
+on_loaded (IrDerivationView *self, const char *problem)
+{
+  show_page (self, problem == NULL ? "chart" : "message", problem);
+  show_value (self);
+}
+
+static void
+ir_derivation_view_session_changed (IrView *view, IrSessionChanges changes)
+{
+  IrDerivationView *self = IR_DERIVATION_VIEW (view);
+
+  if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_INPUTS))
+    rebuild (self);
+  if (changes & IR_CHANGED_SELECTION)
+    show_value (self);
+  ir_chart_area_session_changed (self->chart, changes);
+}
+
+/* -- object -- */
+
+static void
+ir_derivation_view_focus_content (IrView *view)
+{
+  gtk_widget_grab_focus (GTK_WIDGET (IR_DERIVATION_VIEW (view)->chart));
+}
+
+static void
+ir_derivation_view_dispose (GObject *object)
+{
+  IrDerivationView *self = IR_DERIVATION_VIEW (object);
+
+  g_clear_pointer (&self->source, source_unref);
+  g_clear_pointer (&self->outputs, g_ptr_array_unref);
+  G_OBJECT_CLASS (ir_derivation_view_parent_class)->dispose (object);
+}
+
+static void
+ir_derivation_view_class_init (IrDerivationViewClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = ir_derivation_view_dispose;
+  IR_VIEW_CLASS (klass)->session_changed = ir_derivation_view_session_changed;
+  IR_VIEW_CLASS (klass)->focus_content = ir_derivation_view_focus_content;
+}
+
+static GtkWidget *
+make_list (IrDerivationView *self, GtkWidget *box, const char *const *names, const char *label)
+{
+  GtkWidget *list = gtk_drop_down_new_from_strings (names), *text = gtk_label_new (label);
+
+  gtk_widget_add_css_class (text, "dim-label");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  g_signal_connect_swapped (list, "notify::selected", G_CALLBACK (on_choice), self);
+  gtk_box_append (GTK_BOX (box), text);
+  gtk_box_append (GTK_BOX (box), list);
+  return list;
+}
+
+static GtkWidget *
+make_chart (IrDerivationView *self)
+{
+  static const char *const none[] = { NULL };
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
+            *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
+  self->of = make_list (self, bar, none, "Derive");
+  self->by = make_list (self, bar, by_names, "by");
+  self->said = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->said), 1);
+  gtk_label_set_ellipsize (GTK_LABEL (self->said), PANGO_ELLIPSIZE_END);
+  gtk_widget_add_css_class (self->said, "caption");
+  gtk_widget_set_hexpand (self->said, TRUE);
+  gtk_box_append (GTK_BOX (bar), self->said);
+  gtk_widget_add_css_class (bar, "view-toolbar");
+  self->chart = IR_CHART_AREA (ir_chart_area_new ("Derivation", TRUE));
+  g_signal_connect_object (self->chart, "resized", G_CALLBACK (load), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->chart, "loaded", G_CALLBACK (on_loaded), self, G_CONNECT_SWAPPED);
+  gtk_box_append (GTK_BOX (box), bar);
+  gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->chart));
+  return box;
+}
+
+/* What takes long begins when it is asked for. */
+static GtkWidget *
+make_large_page (IrDerivationView *self)
+{
+  GtkWidget *page = ir_view_empty_page ("view-dual-symbolic", "A Large Graph",
+                                        "All ways are taken by the reference kernels, which takes "
+                                        "its time. It can be cancelled.",
+                                        NULL, NULL);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6),
+            *button = gtk_button_new_with_label ("Derive");
+
+  gtk_widget_set_halign (button, GTK_ALIGN_CENTER);
+  gtk_widget_add_css_class (button, "pill");
+  g_signal_connect_swapped (button, "clicked", G_CALLBACK (on_derive), self);
+  gtk_box_append (GTK_BOX (box), page);
+  gtk_box_append (GTK_BOX (box), button);
+  return box;
+}
+
+static void
+ir_derivation_view_init (IrDerivationView *self)
+{
+  GtkWidget *chart = make_chart (self);
+
+  self->message = gtk_label_new (NULL);
+  gtk_label_set_wrap (GTK_LABEL (self->message), TRUE);
+  gtk_widget_add_css_class (self->message, "dim-label");
+  self->stack = gtk_stack_new ();
+  gtk_stack_add_named (GTK_STACK (self->stack),
+                       ir_view_empty_page ("view-dual-symbolic", "No Graph",
+                                           "All ways to derive an output are shown here, beside "
+                                           "each other.",
+                                           "win.open", "Open…"),
+                       "closed");
+  gtk_stack_add_named (GTK_STACK (self->stack), chart, "chart");
+  gtk_stack_add_named (GTK_STACK (self->stack), make_large_page (self), "large");
+  gtk_stack_add_named (GTK_STACK (self->stack), self->message, "message");
+  adw_bin_set_child (ADW_BIN (self), self->stack);
+}
+
+const IrViewInfo ir_view_derivation = {
+  .id = "derivation",
+  .title = "Derivation",
+  .icon_name = "view-dual-symbolic",
+  .doc = "An output derived in all ways, beside each other: forward, reverse, numeric, symbolic.",
+  .help =
+      "A row is a value: forwards what it holds and how it moves, backwards its adjoint as parts "
+      "come to it. Arrows are edges with their slopes, and lead back on the right. The other ways "
+      "stand beside; one that cannot be taken says which node stops it first. A click, or the "
+      "arrow keys, select a value in all of them.",
+  .place = IR_VIEW_BOTTOM,
+  .get_type = ir_derivation_view_get_type,
+};

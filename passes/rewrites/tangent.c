@@ -17,7 +17,9 @@
 
 #include <string.h>
 
-#define RULE_CONNECT "connect"
+#define RULE_DIRECT  "direct-tangents"
+#define RULE_KEEP    "keep-for-tangent"
+#define RULE_CONNECT "connect-tangents"
 #define MIN_OPSET    13
 
 typedef struct
@@ -99,7 +101,11 @@ begin_step (const char *rule, const IrNode *anchor, gpointer data)
   IrPassContext *context = data;
   g_autofree char *label = anchor != NULL ? ir_node_label (anchor) : NULL;
 
-  if (!ir_pass_begin (context, rule, IR_CLASS_EXACT, anchor))
+  if (!ir_pass_begin (context,
+                      rule == ir_grad_rule_SEED   ? RULE_DIRECT
+                      : rule == ir_grad_rule_KEEP ? RULE_KEEP
+                                                  : rule,
+                      IR_CLASS_EXACT, anchor))
     return FALSE;
   if (rule == ir_grad_rule_SEED)
     ir_edit_step_reason (context->edit, "how what it is derived by moves");
@@ -180,9 +186,9 @@ run (IrPassContext *context, GError **error)
 }
 
 static const IrRule rules[] = {
-  { "seed", "what it is derived by", "ones, or a direction", IR_CLASS_EXACT,
+  { RULE_DIRECT, "what it is derived by", "ones, or a direction", IR_CLASS_EXACT,
     "How what it is derived by moves." },
-  { "keep", "a node that can give more", "the same with a further output", IR_CLASS_EXACT,
+  { RULE_KEEP, "a node that can give more", "the same with a further output", IR_CLASS_EXACT,
     "What only the forward part knows and the derivative needs: a Dropout's mask, the places of largest elements." },
   { "tangent", "a node between", "the node, and how its result moves", IR_CLASS_EXACT,
     "By the node itself where it is linear, by its GRAD column where that is pointwise, by its vjp turned round else; docs/GRADIENTS.md. A call becomes its body." },

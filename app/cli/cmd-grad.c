@@ -28,6 +28,9 @@ static const CliOption grad_options[] = {
     "With forward or --sweep: what moves and how, by a file or numbers (default: what --wrt says, by "
     "ones)",
     "NAME=F" },
+  { "hvp", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, hvp),
+    "How the derivatives by NAME move along this: the Hessian times a vector, forward over reverse",
+    "NAME=F" },
   { "method", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, method),
     "With numeric: which difference: central (default), forward, complex", "M" },
   { "step", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (CliGradOptions, step),
@@ -461,7 +464,7 @@ static const struct
   const char *const *takes; /* options that only some ways have */
 } modes[] = {
   { "reverse", reverse, (const char *const[]){ "cotangent", "explain", "output", "out", NULL } },
-  { "forward", cli_grad_forward, (const char *const[]){ "tangent", "output", "out", NULL } },
+  { "forward", cli_grad_forward, (const char *const[]){ "tangent", "hvp", "output", "out", NULL } },
   { "numeric", cli_grad_numeric,
     (const char *const[]){ "tangent", "out", "method", "step", "sweep", NULL } },
   { "symbolic", cli_grad_symbolic, (const char *const[]){ "simplify", NULL } },
@@ -471,7 +474,9 @@ static const struct
 static CliGradMode
 find_mode (const CliGradOptions *options, GError **error)
 {
-  const char *name = options->mode != NULL ? options->mode : modes[0].name;
+  const char *name = options->mode != NULL  ? options->mode
+                     : options->hvp != NULL ? "forward"
+                                            : modes[0].name;
   const struct
   {
     const char *name;
@@ -486,6 +491,7 @@ find_mode (const CliGradOptions *options, GError **error)
     { "step", options->step != 0 },
     { "sweep", options->sweep },
     { "simplify", options->simplify },
+    { "hvp", options->hvp != NULL },
   };
   g_autoptr (GString) names = g_string_new (NULL);
 
@@ -500,7 +506,7 @@ find_mode (const CliGradOptions *options, GError **error)
             g_set_error (error, CLI_ERROR, 0, "--%s says nothing to --mode %s", some[k].name, name);
             return NULL;
           }
-      return modes[i].run;
+      return options->hvp != NULL ? cli_grad_hessian : modes[i].run;
     }
   g_set_error (error, CLI_ERROR, 0, "--mode %s: needs one of %s", name, names->str);
   return NULL;

@@ -13,6 +13,7 @@ typedef struct
 {
   Cli *cli;
   const CliGradOptions *options;
+  gboolean hessian; /* what is derived are derivatives, by the same values */
   IrModel *model;
   GPtrArray *of;       /* of IrValue: what is derived */
   GPtrArray *tangents; /* per value of @of (nullable): of IrValue */
@@ -76,6 +77,47 @@ set (IrPipeline *pipeline, const char *option, const char *value, GError **error
 }
 
 static gboolean
+run_pass (const Answer *answer, IrPipeline *pipeline, GError **error)
+{
+  const IrPipelineOptions how = { .max_class = IR_CLASS_EXACT };
+
+  return ir_pipeline_run (answer->model, pipeline, &how, NULL, answer->cli->cancellable, error);
+}
+
+/* The derivatives first: they are what is derived once more. */
+static gboolean
+derive_backwards (Answer *answer, const char *wrt, GError **error)
+{
+  const char *const passes[] = { "gradient", NULL };
+  const IrGraph *graph = answer->model->main;
+  const guint n_outputs = ir_graph_n_outputs (graph);
+  g_autofree char *stop = cli_grad_names (answer->options->stop, "");
+  g_autofree char *of = g_strdup_printf ("gradient.of=%s",
+                                         answer->options->of != NULL ? answer->options->of : "");
+  g_autofree char *by = g_strdup_printf ("gradient.wrt=%s", wrt);
+  g_autofree char *held = g_strdup_printf ("gradient.stop=%s", stop);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (passes, NULL);
+
+  if (!ir_pipeline_set (pipeline, of, error) || !ir_pipeline_set (pipeline, by, error) ||
+      !ir_pipeline_set (pipeline, held, error) || !run_pass (answer, pipeline, error))
+    return FALSE;
+  answer->of = g_ptr_array_new ();
+  for (guint i = n_outputs; i < ir_graph_n_outputs (graph); i++)
+    g_ptr_array_add (answer->of, ir_graph_output (graph, i));
+  return TRUE;
+}
+
+static char *
+names_of (const GPtrArray *values)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < values->len; i++)
+    g_string_append_printf (text, "%s%s", i > 0 ? "," : "", ((IrValue *) values->pdata[i])->name);
+  return g_string_free (text, FALSE);
+}
+
+static gboolean
 find_of (Answer *answer, GError **error)
 {
   const IrGraph *graph = answer->model->main;
@@ -120,22 +162,22 @@ derive (Answer *answer, GError **error)
 {
   const CliGradOptions *options = answer->options;
   const char *const passes[] = { "tangent", NULL };
-  const IrPipelineOptions how = { .max_class = IR_CLASS_EXACT };
-  g_autofree char *wrt = cli_grad_wrt (options, error), *along = NULL;
+  g_autofree char *wrt = cli_grad_wrt (options, error), *along = NULL, *of = NULL;
   g_autofree char *stop = cli_grad_names (options->stop, "");
   g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (passes, NULL);
-  guint n_outputs = ir_graph_n_outputs (answer->model->main);
   gboolean partial = FALSE;
 
   if (wrt == NULL ||
-      !cli_prepare_to_derive (answer->cli, &options->model, answer->model, &wrt, error) ||
-      !find_of (answer, error) || !add_directions (answer, wrt, &along, error) ||
-      !set (pipeline, "of", options->of != NULL ? options->of : "", error) ||
-      !set (pipeline, "wrt", wrt, error) || !set (pipeline, "tangent", along, error) ||
-      !set (pipeline, "stop", stop, error))
+      !cli_prepare_to_derive (answer->cli, &options->model, answer->model, &wrt, error))
     return FALSE;
   answer->forward = ir_cost_model (answer->model, &partial);
-  if (!ir_pipeline_run (answer->model, pipeline, &how, NULL, answer->cli->cancellable, error))
+  if (!(answer->hessian ? derive_backwards (answer, wrt, error) : find_of (answer, error)))
+    return FALSE;
+  of = answer->hessian ? names_of (answer->of) : g_strdup (options->of != NULL ? options->of : "");
+  guint n_outputs = ir_graph_n_outputs (answer->model->main);
+  if (!add_directions (answer, wrt, &along, error) || !set (pipeline, "of", of, error) ||
+      !set (pipeline, "wrt", wrt, error) || !set (pipeline, "tangent", along, error) ||
+      !set (pipeline, "stop", stop, error) || !run_pass (answer, pipeline, error))
     return FALSE;
   answer->all = ir_cost_model (answer->model, &partial);
   find_tangents (answer, n_outputs);
@@ -213,8 +255,8 @@ json_of (const Answer *answer, GError **error)
 static void
 print_text (const Answer *answer)
 {
-  cli_print ("How outputs move, where %s\n", answer->options->tangents != NULL
-                                                 ? "what --tangent names moves along it"
+  cli_print ("How they move, where %s\n", answer->options->tangents != NULL
+                                                 ? "what was named moves along its direction"
                                                  : "each element that it is derived by moves by 1");
   for (guint i = 0; i < answer->of->len; i++)
     {
@@ -228,10 +270,11 @@ print_text (const Answer *answer)
              (double) answer->all.flops / (double) MAX (answer->forward.flops, 1));
 }
 
-gboolean
-cli_grad_forward (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error)
+static gboolean
+answer_with (
+    Cli *cli, const CliGradOptions *options, IrModel *model, gboolean hessian, GError **error)
 {
-  g_auto (Answer) answer = { .cli = cli, .options = options, .model = model };
+  g_auto (Answer) answer = { .cli = cli, .options = options, .model = model, .hessian = hessian };
 
   if (!derive (&answer, error) ||
       (options->output != NULL &&
@@ -249,4 +292,19 @@ cli_grad_forward (Cli *cli, const CliGradOptions *options, IrModel *model, GErro
       print_text (&answer);
     }
   return TRUE;
+}
+
+gboolean
+cli_grad_forward (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error)
+{
+  return answer_with (cli, options, model, FALSE, error);
+}
+
+gboolean
+cli_grad_hessian (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error)
+{
+  CliGradOptions along = *options;
+
+  along.tangents = options->hvp;
+  return answer_with (cli, &along, model, TRUE, error);
 }

@@ -10,6 +10,7 @@ typedef struct
   char *of, *cotangent, *output, *out, *explain, *mode;
   char **wrt, **stop;
   char **tangents; /* NAME=FILE, NAME=1,2,3 */
+  char **hvp;      /* likewise */
   char *method;    /* of differences */
   double step;     /* of them; 0: what is good */
   gboolean sweep;
@@ -21,6 +22,11 @@ typedef gboolean (*CliGradMode) (Cli *cli,
                                  IrModel *model,
                                  GError **error);
 gboolean cli_grad_forward (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
+/* How derivatives move along --hvp: a Hessian-vector product, forward over reverse */
+gboolean cli_grad_hessian (Cli *cli,
+                           const CliGradOptions *options,
+                           IrModel *model,
+                           GError **error);
 gboolean cli_grad_numeric (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
 gboolean cli_grad_symbolic (Cli *cli,
                             const CliGradOptions *options,

@@ -147,6 +147,19 @@ def _():
         assert code == 2 and said in err, (arguments, code, err)
 
 
+@test('hvp: the Hessian times a vector, forward over reverse')
+def _():
+    at = ('--value', 'x1=2', '--value', 'x2=5')
+    for along, product in (((1, 0), (-0.25, 1)), ((0, 1), (1, -0.9589243)), ((2, -1), (-1.5, 2.9589243))):
+        got = json_of('grad', EXAMPLE, '--hvp', f'x1={along[0]}', '--hvp', f'x2={along[1]}', *at)
+        assert [t['name'] for t in got['tangents']] == ['x1.grad', 'x2.grad'], got
+        assert near([t['sum'] for t in got['tangents']], product), (along, got)
+    got = json_of('grad', os.path.join(ROOT, 'data/examples/transformer-block.onnx'), '--hvp', 'encoder.intermediate.dense.bias=1')
+    assert got['tangents'][0]['nan'] == 0 and got['tangents'][0]['norm'] > 0, got
+    code, _, err = irscope('grad', EXAMPLE, '--hvp', 'x1=1', '--cotangent', 'v1')
+    assert code == 2 and '--cotangent says nothing to --mode forward' in err, err
+
+
 @test('numeric: three differences, and a sweep with slopes and the best step')
 def _():
     for method in ('forward', 'central', 'complex'):

@@ -123,6 +123,75 @@ test_every_rule (void)
       compare_modes (&gradient_cases[i], which, 100 * i + which);
 }
 
+/* -- forward over reverse: the Hessian times a vector, against differences of the gradient -- */
+
+#define LOSS "\n w = Sin (y)\n v = Mul (w, y)\n loss = ReduceSum <keepdims = 0> (v)\n"
+
+static IrTensor *
+moved (const IrTensor *at, const IrTensor *along, double step)
+{
+  IrTensor *tensor = ir_tensor_new_copy (IR_DTYPE_DOUBLE, ir_tensor_rank (at), ir_tensor_dims (at),
+                                         ir_tensor_data (at));
+  double *numbers = ir_tensor_data_writable (tensor);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (at); i++)
+    numbers[i] += step * ir_tensor_get_double (along, i);
+  return tensor;
+}
+
+/* (transfer full) The output called @name, with a moved by @step */
+static IrTensor *
+output_at (const GradientCase *c, IrModel *model, double step, const char *name)
+{
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autoptr (IrTensor) a = tensor_of (c->a_type, c->a), along = tensor_random (c->a_type, 7);
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+
+  inputs_add (inputs, ir_graph_input (model->main, 0), moved (a, along, step));
+  inputs_add (inputs, ir_graph_input (model->main, 1), ir_tensor_ref (along));
+  if (c->b != NULL)
+    inputs_add (inputs, ir_graph_input (model->main, 2), tensor_of (c->b_type, c->b));
+  g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  return ir_tensor_ref (ir_run_value (run, output_called (model, name)->id));
+}
+
+static void
+compare_second (const GradientCase *c)
+{
+  g_autofree char *b = c->b != NULL ? g_strdup_printf (", %s b", c->b_type) : g_strdup ("");
+  g_autofree char *signature = g_strdup_printf ("(%s a, %s ta%s) => (double[] loss)", c->a_type,
+                                                c->a_type, b);
+  g_autofree char *body = g_strdup_printf ("%s" LOSS, c->body);
+  g_autoptr (IrModel) model = read_graph (23, signature, body);
+  g_autoptr (GError) error = NULL;
+
+  derive (model, "gradient", "gradient.of=loss gradient.wrt=a", &error);
+  g_assert_no_error (error);
+  derive (model, "tangent", "tangent.of=a.grad tangent.wrt=a tangent.tangent=ta", &error);
+  if (error != NULL)
+    g_error ("%s: %s", c->op, error->message);
+  g_autoptr (IrTensor) product = output_at (c, model, 0, "a.grad.tangent");
+  g_autoptr (IrTensor) before = output_at (c, model, -1e-5, "a.grad");
+  g_autoptr (IrTensor) behind = output_at (c, model, 1e-5, "a.grad");
+  for (guint64 i = 0; i < ir_tensor_n_elements (product); i++)
+    {
+      double x = ir_tensor_get_double (product, i);
+      double y = (ir_tensor_get_double (behind, i) - ir_tensor_get_double (before, i)) / 2e-5;
+      if (!(fabs (x - y) <= 1e-5 * MAX (fabs (y), 1)))
+        g_error ("%s: element %u of the product is %.12g, and by differences %.12g", c->op,
+                 (guint) i, x, y);
+    }
+}
+
+static void
+test_second_order (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (gradient_cases); i++)
+    compare_second (&gradient_cases[i]);
+}
+
 /* What a word of .linear names is an input of the operator. */
 static void
 test_words (void)
@@ -327,6 +396,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
 #define TEST(SENTENCE, FUNCTION) g_test_add_func ("/tangent/" SENTENCE, FUNCTION)
   TEST ("every rule says forwards what it says backwards", test_every_rule);
+  TEST ("the Hessian times a vector is how the gradient moves", test_second_order);
   TEST ("linear forms name inputs that there are", test_words);
   TEST ("options say what is derived by what", test_what_by_what);
   TEST ("products are at most three times those of the graph", test_products);

@@ -62,7 +62,7 @@ cli_grad_wrt (const CliGradOptions *options, GError **error)
   if (options->wrt != NULL)
     {
       g_set_error (error, CLI_ERROR, 0,
-                   "--tangent names what moves, and --wrt does, too: leave --wrt out");
+                   "--tangent and --hvp name what moves, and --wrt does, too: leave --wrt out");
       return NULL;
     }
   for (guint i = 0; options->tangents[i] != NULL; i++)

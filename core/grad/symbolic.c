@@ -12,6 +12,7 @@
 #include "core/grad/symbolic.h"
 
 #include "core/grad/grad.h"
+#include "core/ir/inline.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
 
@@ -344,9 +345,12 @@ same_shape (const IrValue *value, const IrValue *of)
 static const char *
 why_not (const IrSymbolic *symbolic, const IrNode *node)
 {
-  if (node->op == NULL || (node->op->flags & IR_OP_SUBGRAPHS))
-    return node->op == NULL ? "no rule says what it computes"
-                            : "control flow is no expression: how often it runs depends on values";
+  if (ir_node_function (node) != NULL)
+    return "it is a call; the pass inline-functions makes nodes of it";
+  if (node->op == NULL)
+    return "no rule says what it computes";
+  if (node->op->flags & IR_OP_SUBGRAPHS)
+    return "control flow is no expression: how often it runs depends on values";
   const IrGradRow *row = ir_grad_row (node->op);
   if (!(node->op->flags & IR_OP_ELEMENTWISE) && !is_copy (node) && !is_sum (node))
     return "it is not elementwise, and expressions are of scalars";
@@ -373,6 +377,21 @@ find_stop (const IrSymbolic *symbolic, const char **why)
   return NULL;
 }
 
+/* What gives a shape, or indices, is no part of an expression: nothing comes through it. */
+static void
+leave_out_cuts (GPtrArray *path)
+{
+  for (guint i = path->len; i-- > 0;)
+    {
+      const IrNode *node = path->pdata[i];
+      IrDtype dtype = node->outputs[0] != NULL ? ir_value_dtype (node->outputs[0])
+                                               : IR_DTYPE_UNDEFINED;
+      if (node->op != NULL && !(node->op->flags & (IR_OP_ELEMENTWISE | IR_OP_SUBGRAPHS)) &&
+          dtype != IR_DTYPE_UNDEFINED && !ir_dtype_is_float (dtype))
+        g_ptr_array_remove_index (path, i);
+    }
+}
+
 static gboolean
 find_path (IrSymbolic *symbolic, const GPtrArray *by, const IrNode **stop, GError **error)
 {
@@ -381,6 +400,7 @@ find_path (IrSymbolic *symbolic, const GPtrArray *by, const IrNode **stop, GErro
   for (guint i = 0; i < by->len; i++)
     ir_reverse_by (reverse, by->pdata[i]);
   symbolic->path = ir_reverse_path (reverse, symbolic->of);
+  leave_out_cuts (symbolic->path);
   const char *why;
   const IrNode *node = find_stop (symbolic, &why);
   g_autofree char *label = node != NULL ? ir_node_label (node) : NULL;

@@ -37,6 +37,11 @@ IrScene *ir_chart_summary (const IrSummary *summary,
                            IrSummaryKey key,
                            const IrRoofline *peaks, /* (nullable) */
                            const IrChartOptions *options);
+typedef struct
+{
+  const char *name;
+  GArray *points; /* (owned) of IrLayoutPoint: x to the right, y up */
+} IrChartCurve;
 /* A way to derive beside those of the tape: what it says of values, or why it cannot be taken. */
 typedef struct
 {
@@ -45,6 +50,7 @@ typedef struct
   char *why;         /* (nullable) which node stops it first, and what to use instead */
   IrNodeId stop;     /* that node; 0: none */
   GHashTable *texts; /* value id -> text */
+  GArray *curves;    /* (nullable) of IrChartCurve: errors by step, both as powers of ten */
 } IrChartWay;
 IrScene *ir_chart_derivation (const IrTape *tape, /* (nullable) */
                               const IrModel *model,

@@ -360,6 +360,90 @@ add_refusal (Page *page, const IrChartWay *way, guint number, double x, double w
     }
 }
 
+/* -- errors by step -- */
+
+#define PLOT_HEIGHT 130.0
+#define PLOT_INSET  36.0
+
+static IrLayoutRect
+range_of (const GArray *curves)
+{
+  double low_x = G_MAXDOUBLE, high_x = -G_MAXDOUBLE, low_y = G_MAXDOUBLE, high_y = -G_MAXDOUBLE;
+
+  for (guint i = 0; i < curves->len; i++)
+    {
+      const GArray *points = g_array_index (curves, IrChartCurve, i).points;
+      for (guint k = 0; k < points->len; k++)
+        {
+          const IrLayoutPoint *point = &g_array_index (points, IrLayoutPoint, k);
+          low_x = MIN (low_x, point->x);
+          high_x = MAX (high_x, point->x);
+          low_y = MIN (low_y, point->y);
+          high_y = MAX (high_y, point->y);
+        }
+    }
+  return (IrLayoutRect){ low_x, low_y, MAX (high_x - low_x, 1), MAX (high_y - low_y, 1) };
+}
+
+static void
+add_plain_line (Page *page, const IrLayoutPoint *points, guint n)
+{
+  const IrSceneLine line = { .kind = IR_SCENE_LINE_PLAIN, .from = -1, .to = -1 };
+
+  ir_scene_add_line (page->scene, &line, points, n);
+}
+
+/* Beside its least error, where the others are not; above one that stays there. */
+static void
+add_curve_name (Page *page, const char *name, const IrLayoutPoint *points, guint n, gboolean flat)
+{
+  guint least = 0;
+
+  for (guint k = 1; k < n; k++)
+    if (points[k].y > points[least].y)
+      least = k; /* y grows downwards */
+  add_text (page, name, IR_SCENE_TEXT_LABEL, flat ? IR_SCENE_ALIGN_END : IR_SCENE_ALIGN_START, -1,
+            points[least].x + (flat ? -4 : 14), points[least].y + (flat ? -16 : 8), WAY_WIDTH / 2);
+}
+
+/* The logarithm of the error over that of the step: both branches are straight. */
+static void
+add_plot (Page *page, const GArray *curves, double x, double y)
+{
+  const IrLayoutRect range = range_of (curves);
+  const double left = x + PLOT_INSET, width = WAY_WIDTH - PLOT_INSET, bottom = y + PLOT_HEIGHT;
+  const IrLayoutPoint axes[3] = { { left, y }, { left, bottom }, { x + WAY_WIDTH, bottom } };
+  g_autofree char *most = g_strdup_printf ("1e%.0f", range.y + range.height);
+  g_autofree char *least = g_strdup_printf ("1e%.0f", range.y);
+  g_autofree char *steps = g_strdup_printf ("step 1e%.0f to 1e%.0f", range.x,
+                                            range.x + range.width);
+
+  add_text (page, "error by step", IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, left, y - 6,
+            width);
+  add_text (page, most, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, left - 3, y + 8, PLOT_INSET);
+  add_text (page, least, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, left - 3, bottom,
+            PLOT_INSET);
+  add_text (page, steps, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, left, bottom + 14, width);
+  add_plain_line (page, axes, 3);
+  for (guint i = 0; i < curves->len; i++)
+    {
+      const IrChartCurve *curve = &g_array_index (curves, IrChartCurve, i);
+      g_autofree IrLayoutPoint *points = g_new (IrLayoutPoint, curve->points->len + 1);
+      for (guint k = 0; k < curve->points->len; k++)
+        {
+          const IrLayoutPoint *point = &g_array_index (curve->points, IrLayoutPoint, k);
+          points[k].x = left + (point->x - range.x) / range.width * width;
+          points[k].y = bottom - (point->y - range.y) / range.height * PLOT_HEIGHT;
+        }
+      if (curve->points->len < 2)
+        continue;
+      add_plain_line (page, points, curve->points->len);
+      add_curve_name (page, curve->name, points, curve->points->len,
+                      g_array_index (curve->points, IrLayoutPoint, curve->points->len - 1).y <
+                          range.y + range.height / 4);
+    }
+}
+
 static void
 add_way (Page *page, const IrChartWay *way, guint number, double x)
 {
@@ -386,6 +470,9 @@ add_way (Page *page, const IrChartWay *way, guint number, double x)
       g_autofree char *head = g_strdup_printf ("by %s", value->name);
       fill_box (page, index, head, "", text);
     }
+  if (way->curves != NULL && way->curves->len > 0)
+    add_plot (page, way->curves, x,
+              page->top + MAX (g_hash_table_size (way->texts), 1) * ROW + TITLE_HEIGHT);
 }
 
 static void

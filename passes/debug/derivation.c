@@ -14,6 +14,7 @@
 #define MAX_NUMBERS 64 /* elements that are moved */
 #define LONG_TREE   60 /* longer expressions are told by their size */
 #define MAX_NAMES   4
+#define LEAST_ERROR 1e-17 /* what 0 is drawn as */
 
 static void
 clear_way (gpointer data)
@@ -24,6 +25,13 @@ clear_way (gpointer data)
   g_free (way->note);
   g_free (way->why);
   g_hash_table_unref (way->texts);
+  g_clear_pointer (&way->curves, g_array_unref);
+}
+
+static void
+clear_curve (gpointer data)
+{
+  g_array_unref (((IrChartCurve *) data)->points);
 }
 
 /**
@@ -105,6 +113,41 @@ count_elements (const IrMovable *movable)
   return n;
 }
 
+/* Errors of all differences by their step, along ones */
+static void
+add_curves (IrChartWay *way, const IrMovable *movable)
+{
+  g_autoptr (GPtrArray) directions = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < movable->by->len; i++)
+    {
+      const IrTensor *here = g_hash_table_lookup (
+          movable->inputs, GUINT_TO_POINTER (((IrValue *) movable->by->pdata[i])->id));
+      double *direction = g_new (double, MAX (ir_tensor_n_elements (here), 1));
+      for (guint64 k = 0; k < ir_tensor_n_elements (here); k++)
+        direction[k] = 1;
+      g_ptr_array_add (directions, direction);
+    }
+  g_autoptr (IrSweep) sweep = ir_numeric_sweep (movable, (double *const *) directions->pdata, NULL);
+  if (sweep == NULL)
+    return;
+  way->curves = g_array_new (FALSE, FALSE, sizeof (IrChartCurve));
+  g_array_set_clear_func (way->curves, clear_curve);
+  for (guint kind = 0; kind < IR_N_DIFFERENCES; kind++)
+    {
+      IrChartCurve curve = { .name = ir_difference_name ((IrDifference) kind),
+                             .points = g_array_new (FALSE, FALSE, sizeof (IrLayoutPoint)) };
+      for (guint i = 0; i < sweep->points->len; i++)
+        {
+          const IrSweepPoint *point = &g_array_index (sweep->points, IrSweepPoint, i);
+          IrLayoutPoint at = { log10 (point->h), log10 (MAX (point->error[kind], LEAST_ERROR)) };
+          if (!isnan (point->error[kind]))
+            g_array_append_val (curve.points, at);
+        }
+      g_array_append_val (way->curves, curve);
+    }
+}
+
 static void
 add_difference (IrDerivation *derivation, const IrMovable *movable, IrDifference kind)
 {
@@ -135,6 +178,8 @@ add_difference (IrDerivation *derivation, const IrMovable *movable, IrDifference
     }
   for (guint i = 0; i < gradients->len; i++)
     say (way, movable->by->pdata[i], figure_of (gradients->pdata[i]));
+  if (kind == IR_DIFFERENCE_CENTRAL)
+    add_curves (way, movable);
 }
 
 static void

@@ -93,10 +93,13 @@ test_all_ways (void)
   g_assert_cmpuint (forward->value, ==, backward->value);
   g_assert_cmpfloat (box_called (scene, "w0_", model, "x1")->y, ==,
                      box_called (scene, "f", model, "x1")->y);
-  /* Eight edges, there and back, each with its slope. */
-  guint n_lines;
-  ir_scene_lines (scene, &n_lines);
-  g_assert_cmpuint (n_lines, ==, 16);
+  /* Eight edges, there and back, each with its slope; axes and a curve for each difference. */
+  guint n_lines, n_edges = 0;
+  const IrSceneLine *lines = ir_scene_lines (scene, &n_lines);
+  for (guint i = 0; i < n_lines; i++)
+    n_edges += lines[i].kind == IR_SCENE_LINE_DATA;
+  g_assert_cmpuint (n_edges, ==, 16);
+  g_assert_cmpuint (n_lines, ==, 16 + 1 + 3);
   g_assert_cmpuint (count_texts (scene, "0.5"), ==, 2);
   g_assert_cmpuint (count_texts (scene, "adjoint 5 → 5.5"), ==, 1);
   g_assert_cmpuint (count_texts (scene, "10  ·  moves 5, 2"), ==, 1);

@@ -213,6 +213,9 @@ test_stops (void)
   assert_stops (HEAD "(float[2] x, float[3,2] z) => (float[3,2] y) { [narrow] e = Exp (x)  "
                      "y = Add (e, z) }",
                 "narrow (Exp) stops it first: its result has another shape");
+  assert_stops (HEAD "(float[2,2] x) => (float[2,2] y) { s = Shape (x)  [flat] r = Reshape (x, s)  "
+                     "y = Exp (r) }",
+                "flat (Reshape) stops it first: it is not elementwise");
   assert_stops (HEAD "(float[2] x) => (float[2] y) { [top] y = Max (x, x) }",
                 "top (Max) stops it first: no expression says its derivative");
   assert_stops (HEAD

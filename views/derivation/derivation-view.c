@@ -425,7 +425,7 @@ const IrViewInfo ir_view_derivation = {
   .help =
       "A row is a value: forwards what it holds and how it moves, backwards its adjoint as parts "
       "come to it. Arrows are edges with their slopes, and lead back on the right. The other ways "
-      "stand beside; one that cannot be taken says which node stops it first. A click, or the "
+      "stand beside, with the errors of differences by their step; one that cannot be taken says which node stops it first. A click, or the "
       "arrow keys, select a value in all of them.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_derivation_view_get_type,

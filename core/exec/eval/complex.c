@@ -14,6 +14,7 @@
 
 #include "core/exec/eval/eval.h"
 #include "core/grad/vjp.h"
+#include "core/ir/inline.h"
 #include "core/op/op.h"
 
 #include <complex.h>
@@ -358,6 +359,8 @@ linear_of (const IrNode *node)
 const char *
 ir_complex_why_not (const IrNode *node)
 {
+  if (ir_node_function (node) != NULL)
+    return "it is a call; the pass inline-functions makes nodes of it";
   if (node->op == NULL)
     return "nothing is known of its operator";
   if (rows[node->op->id].one != NULL || rows[node->op->id].two != NULL || linear_of (node) != NULL)
@@ -373,8 +376,7 @@ stop_at (const IrNode *node, const char *why, const IrNode **stop, GError **erro
   if (stop != NULL)
     *stop = node;
   g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
-               "%s stops the complex step: %s; use central differences", label,
-               why);
+               "%s stops the complex step: %s; use central differences", label, why);
   return FALSE;
 }
 

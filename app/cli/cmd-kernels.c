@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/kernel-dump.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
@@ -16,6 +17,8 @@ typedef struct
   CliModelOptions model;
   gint runs;
   double seconds;
+  char *dump;
+  gint architecture;
 } Options;
 
 static const CliOption kernels_options[] = {
@@ -23,6 +26,12 @@ static const CliOption kernels_options[] = {
     "Timed runs of each kind of kernels, in turn, after one that warms up (default 7)", "N" },
   { "seconds", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, seconds),
     "Seconds that one run may take; nodes that it does not reach have no time (default 10)", "S" },
+  { "dump", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, dump),
+    "Instead of measuring: write the kernels that the nodes have for GPUs into this folder, as text "
+    "(.cu), and, where NVRTC is installed, as .ptx and .cubin",
+    "DIR" },
+  { "architecture", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, architecture),
+    "With --dump: what to compile for; 90 (the default) is sm_90", "N" },
   { 0 },
 };
 
@@ -351,6 +360,9 @@ run (Cli *cli)
       cli_printerr ("irscope kernels: --runs and --seconds must not be negative\n");
       return CLI_BAD;
     }
+  if (options->dump != NULL)
+    return cli_dump_kernels (cli, &options->model, options->dump,
+                             options->architecture > 0 ? options->architecture : 90);
   options->seconds = options->seconds > 0 ? options->seconds : 10;
   Variant *base = variant_new (cli, options, NULL, &status);
   if (base == NULL)

@@ -304,7 +304,7 @@ choose_recipe (Draw *d)
 }
 
 static void
-apply_recipe (Trial *trial, Draw *d, const Recipe *recipe)
+apply_recipe (Trial *trial, Draw *d, const Recipe *recipe, gboolean as_it_is)
 {
   static const IrDtype reals[] = { IR_DTYPE_DOUBLE, IR_DTYPE_FLOAT16, IR_DTYPE_BFLOAT16,
                                    IR_DTYPE_INT32, IR_DTYPE_INT64 };
@@ -312,9 +312,9 @@ apply_recipe (Trial *trial, Draw *d, const Recipe *recipe)
                                    IR_DTYPE_FLOAT8E4M3FN };
   g_auto (GStrv) inputs = g_strsplit (recipe->inputs, " ", -1);
   Change change = { 0, 0, IR_DTYPE_FLOAT, IR_DTYPE_UINT8 };
-  if (one_in (d, 3))
+  if (!as_it_is && one_in (d, 3))
     change = (Change){ pick (d, 1, 6), random_dim (d), IR_DTYPE_FLOAT, IR_DTYPE_UINT8 };
-  if (one_in (d, 4))
+  if (!as_it_is && one_in (d, 4))
     {
       change.reals = reals[pick (d, 0, G_N_ELEMENTS (reals) - 1)];
       change.whole = whole[pick (d, 0, G_N_ELEMENTS (whole) - 1)];
@@ -441,17 +441,8 @@ draw_inputs (Trial *trial, Draw *d)
       trial->tensors[d->slot] = generic_input (d, d->slot);
 }
 
-/**
- * trial_init:
- * @trial: (out caller-allocates): the trial
- * @op: what to apply
- * @seed: of all choices
- * @size: most places along an axis; 1: and no odd numbers; 0: as drawn
- *
- * One node of @op on random inputs with random attributes.
- */
-void
-trial_init (Trial *trial, const IrOp *op, guint32 seed, guint size)
+static void
+init (Trial *trial, const IrOp *op, guint32 seed, guint size, const Recipe *as)
 {
   g_autoptr (GRand)
       rand = g_rand_new_with_seed_array ((guint32[]){ seed, g_str_hash (op->name) }, 2);
@@ -468,16 +459,18 @@ trial_init (Trial *trial, const IrOp *op, guint32 seed, guint size)
   if (size == 1)
     d.special = 0;
   memset (trial, 0, sizeof *trial);
+  if (as != NULL)
+    d.special = 0;
   trial->extreme = d.extreme && d.special > 0;
   trial->model = ir_model_new ();
   trial->edit = ir_edit_new_import (trial->model);
   IrContext *context = trial->model->context;
-  ir_edit_set_opset (trial->edit, "", one_in (&d, 4) ? pick (&d, 1, 28) : 28);
+  ir_edit_set_opset (trial->edit, "", one_in (&d, 4) && as == NULL ? pick (&d, 1, 28) : 28);
   if (op->domain != NULL)
     ir_edit_set_opset (trial->edit, op->domain, pick (&d, 1, 5));
-  const Recipe *recipe = choose_recipe (&d);
+  const Recipe *recipe = as != NULL ? as : choose_recipe (&d);
   if (recipe != NULL)
-    apply_recipe (trial, &d, recipe);
+    apply_recipe (trial, &d, recipe, as != NULL);
   else
     draw_inputs (trial, &d);
   gboolean exact = !one_in (&d, 4);
@@ -501,7 +494,7 @@ trial_init (Trial *trial, const IrOp *op, guint32 seed, guint size)
                                   trial->n, values, n_outputs);
   if (recipe != NULL)
     apply_recipe_attrs (trial, op, recipe);
-  for (const IrAttrSpec *spec = op->attrs; spec != NULL && spec->name != NULL; spec++)
+  for (const IrAttrSpec *spec = op->attrs; as == NULL && spec != NULL && spec->name != NULL; spec++)
     if (recipe != NULL ? ir_node_attr (trial->node, spec->name) == NULL && one_in (&d, 10)
                        : (spec->required ? !one_in (&d, 30) : one_in (&d, 3)))
       {
@@ -509,6 +502,39 @@ trial_init (Trial *trial, const IrOp *op, guint32 seed, guint size)
         if (attr != NULL)
           ir_edit_set_attr (trial->edit, trial->node, attr);
       }
+}
+
+/**
+ * trial_init:
+ * @trial: (out caller-allocates): the trial
+ * @op: what to apply
+ * @seed: of all choices
+ * @size: most places along an axis; 1: and no odd numbers; 0: as drawn
+ *
+ * One node of @op on random inputs with random attributes.
+ */
+void
+trial_init (Trial *trial, const IrOp *op, guint32 seed, guint size)
+{
+  init (trial, op, seed, size, NULL);
+}
+
+/**
+ * trial_init_as:
+ * @trial: (out caller-allocates): the trial
+ * @op: what to apply
+ * @seed: of the contents
+ * @inputs: types of the inputs, as tests/table/recipes.h writes them
+ * @attrs: attributes, likewise
+ *
+ * One node of @op on ordinary numbers.
+ */
+void
+trial_init_as (Trial *trial, const IrOp *op, guint32 seed, const char *inputs, const char *attrs)
+{
+  const Recipe recipe = { op->name, inputs, attrs };
+
+  init (trial, op, seed, 0, &recipe);
 }
 
 /**

@@ -19,6 +19,8 @@ typedef struct
 
 /* @size: most places along an axis, and @size 1 has no special numbers; 0: as drawn */
 void trial_init (Trial *trial, const IrOp *op, guint32 seed, guint size);
+void trial_init_as (
+    Trial *trial, const IrOp *op, guint32 seed, const char *inputs, const char *attrs);
 void trial_clear (Trial *trial);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Trial, trial_clear)
 

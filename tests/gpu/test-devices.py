@@ -94,4 +94,35 @@ def _():
     assert done.returncode == 3 and 'info --devices' in done.stderr, (done.returncode, done.stderr)
 
 
+DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
+
+
+def dump(path, *arguments):
+    done = subprocess.run([PROGRAM, 'kernels', *arguments], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, 'IRSCOPE_GPU_PATH': path})
+    return done.returncode, done.stdout, done.stderr
+
+
+@test('kernels --dump writes the text of what nodes have, and says why of the others')
+def _():
+    folder = os.path.join(tempfile.mkdtemp(prefix='irscope-gpu-'), 'new')
+    code, out, err = dump('-', DIGITS, '--dim', 'batch=2', '--dump', folder, '--json')
+    assert code == 0, (code, err)
+    answer = json.loads(out)
+    schema = json.load(open(os.path.join(ROOT, 'data/schema/kernels-dump.schema.json')))
+    assert not list(violations(answer, schema)), list(violations(answer, schema))
+    assert answer['files'] == [os.path.join(folder, 'kernels.cu')] and 'NVRTC' in answer['not_compiled'], answer
+    text = open(answer['files'][0]).read()
+    launches = [launch['kernel'] for node in answer['nodes'] for launch in node['launches']]
+    assert launches and all(text.count(f'IR_KERNEL ({name})') == 1 for name in launches), launches
+    assert all(node['launches'] or 'reason' in node for node in answer['nodes'] if node['op'] in ('Conv', 'Gemm', 'Relu'))
+    assert 'nothing was run' in dump('-', DIGITS, '--dump', folder)[1]
+
+
+@test('a folder that cannot be made')
+def _():
+    code, out, err = dump('-', DIGITS, '--dump', '/dev/null/x')
+    assert code == 3 and out == '' and '/dev/null/x' in err, (code, out, err)
+
+
 run_tests()

@@ -5,7 +5,7 @@
  *     test-gpu-kernels [--op NAME] [--trials N] [--orders 4] [--show] */
 #include "config.h"
 
-#include "tests/fuzz/op-trial.h"
+#include "tests/gpu/cases.h"
 #include "tests/gpu/emulator/emulator.h"
 
 #include <string.h>
@@ -28,126 +28,9 @@ static const GOptionEntry options[] = {
 
 typedef struct
 {
-  Trial trial;
-  guint32 seed;
-  IrTensor
-      *wanted[MAX_OUTPUTS]; /* entries nullable; all, where the reference refuses the contents */
-  gboolean refused;
-  guint first, end; /* launches */
-  struct
-  {
-    IrDtype dtype;
-    guint64 n;
-  } outputs[MAX_OUTPUTS]; /* as inferred */
-} Case;
-
-typedef struct
-{
-  GPtrArray *cases; /* of Case */
-  IrGpuProgram *program;
+  Cases cases;
   EmuProgram *compiled;
-  GHashTable *why; /* by name of the row: the last reason why there was no kernel for a call */
 } All;
-
-static void
-case_free (gpointer data)
-{
-  Case *c = data;
-
-  for (guint i = 0; i < MAX_OUTPUTS; i++)
-    g_clear_pointer (&c->wanted[i], ir_tensor_unref);
-  trial_clear (&c->trial);
-  g_free (c);
-}
-
-/* -- making the cases -- */
-
-static gboolean
-is_small (const Case *c)
-{
-  for (guint i = 0; i < c->trial.n; i++)
-    if (c->trial.tensors[i] != NULL && (ir_tensor_is_container (c->trial.tensors[i]) ||
-                                        ir_tensor_n_elements (c->trial.tensors[i]) > MOST_ELEMENTS))
-      return FALSE;
-  for (guint i = 0; i < c->trial.node->n_outputs; i++)
-    if (c->wanted[i] != NULL && ir_tensor_n_elements (c->wanted[i]) > MOST_ELEMENTS)
-      return FALSE;
-  return TRUE;
-}
-
-/* Emits the call with the types and contents of the trial; FALSE: there is no kernel for it. */
-static gboolean
-emit (All *all, Case *c)
-{
-  const IrNode *node = c->trial.node;
-  const char *why = "inference refuses it";
-  IrCall call;
-
-  ir_call_layout (&call, node);
-  for (guint i = 0; i < node->n_inputs; i++)
-    if (node->inputs[i] != NULL && c->trial.tensors[i] != NULL)
-      ir_call_set_input (&call, i, c->trial.tensors[i]);
-  ir_call_adapt (&call);
-  c->first = all->program->launches->len;
-  if (ir_call_check (&call, NULL) && call.op->infer (&call, NULL))
-    why = ir_gpu_program_add (all->program, &call);
-  c->end = all->program->launches->len;
-  for (guint i = 0; why == NULL && i < call.n_outputs; i++)
-    if (call.outputs[i].present && ir_type_n_elements (call.outputs[i].type, &c->outputs[i].n))
-      c->outputs[i].dtype = call.outputs[i].type->dtype;
-  ir_call_clear (&call);
-  if (why != NULL)
-    g_hash_table_insert (all->why, (gpointer) node->op->name, (gpointer) why);
-  return why == NULL;
-}
-
-static gboolean
-run_reference (Case *c)
-{
-  const IrTensor *inputs[TRIAL_MAX_INPUTS] = { NULL };
-  g_autoptr (GError) error = NULL;
-
-  for (guint i = 0; i < c->trial.n; i++)
-    inputs[i] = c->trial.tensors[i];
-  if (c->trial.node->n_outputs > MAX_OUTPUTS)
-    return FALSE;
-  if (ir_eval_node (c->trial.node, inputs, c->wanted, ir_backend_find ("ref"), 1 << 20, &error))
-    return TRUE;
-  c->refused = strstr (error->message, "by zero") != NULL ||
-               strstr (error->message, "out of range") != NULL;
-  return c->refused;
-}
-
-static gboolean
-is_of (const Case *c, IrDtype dtype)
-{
-  return c->trial.n > 0 && c->trial.tensors[0] != NULL &&
-         ir_tensor_dtype (c->trial.tensors[0]) == dtype;
-}
-
-/* Adds up to so many calls of @op, at least half of them of float32 where it takes that. */
-static void
-add_cases (All *all, const IrOp *op)
-{
-  guint n = 0, others = 0;
-
-  for (guint32 seed = 1; seed <= MAX_SEEDS && n < wanted_trials; seed++)
-    {
-      Case *c = g_new0 (Case, 1);
-      c->seed = seed;
-      trial_init (&c->trial, op, seed, 0);
-      gboolean is_float = is_of (c, IR_DTYPE_FLOAT);
-      if (c->trial.extreme || (!is_float && others >= wanted_trials / 2 && seed < MAX_SEEDS / 2) ||
-          !run_reference (c) || !is_small (c) || !emit (all, c))
-        {
-          case_free (c);
-          continue;
-        }
-      g_ptr_array_add (all->cases, c);
-      others += !is_float;
-      n++;
-    }
-}
 
 /* -- running them -- */
 
@@ -209,7 +92,7 @@ run_launches (const All *all, const Case *c, EmuOrder order, Memory *memory)
 
   for (guint i = c->first; i < c->end; i++)
     {
-      const IrGpuLaunch *launch = all->program->launches->pdata[i];
+      const IrGpuLaunch *launch = all->cases.program->launches->pdata[i];
       for (guint k = 0; k < launch->n_args; k++)
         args[k] = buffer_of (memory, c, launch->args[k]);
       if (!emu_run (all->compiled, launch, args, order, c->seed + i, &problem))
@@ -286,7 +169,7 @@ show_case (const All *all, const Case *c)
   g_printerr ("%s\n", text);
   for (guint i = c->first; i < c->end; i++)
     {
-      const IrGpuLaunch *launch = all->program->launches->pdata[i];
+      const IrGpuLaunch *launch = all->cases.program->launches->pdata[i];
       g_printerr ("%u blocks of %u threads:\n%s\n", launch->blocks, launch->threads, launch->text);
     }
 }
@@ -303,9 +186,9 @@ test_row (gconstpointer data)
   const Row *row = data;
   guint n = 0;
 
-  for (guint i = 0; i < row->all->cases->len; i++)
+  for (guint i = 0; i < row->all->cases.list->len; i++)
     {
-      const Case *c = row->all->cases->pdata[i];
+      const Case *c = row->all->cases.list->pdata[i];
       if (c->trial.node->op != row->op)
         continue;
       g_autofree char *problem = run_case (row->all, c);
@@ -323,7 +206,7 @@ test_row (gconstpointer data)
   if (n == 0)
     {
       g_printerr ("%s: no call of it had a kernel: %s\n", row->op->name,
-                  (const char *) g_hash_table_lookup (row->all->why, row->op->name));
+                  (const char *) g_hash_table_lookup (row->all->cases.why, row->op->name));
       g_test_fail ();
     }
   g_test_message ("%u calls", n);
@@ -333,7 +216,7 @@ static void
 test_compiles (gconstpointer data)
 {
   All *all = (All *) data;
-  g_autofree char *text = ir_gpu_program_text (all->program);
+  g_autofree char *text = ir_gpu_program_text (all->cases.program);
   g_autoptr (GError) error = NULL;
 
   all->compiled = emu_compile (text, &error);
@@ -343,11 +226,11 @@ test_compiles (gconstpointer data)
 int
 main (int argc, char **argv)
 {
-  All all = { g_ptr_array_new_with_free_func (case_free), ir_gpu_program_new (), NULL,
-              g_hash_table_new (g_str_hash, g_str_equal) };
+  All all = { .compiled = NULL };
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
   g_autofree Row *rows = g_new0 (Row, ir_op_n ());
 
+  cases_init (&all.cases);
   g_option_context_add_main_entries (context, options, NULL);
   g_option_context_set_ignore_unknown_options (context, TRUE);
   g_option_context_set_help_enabled (context, FALSE);
@@ -361,7 +244,7 @@ main (int argc, char **argv)
       if (ir_gpu_kernel_name (rows[id].op) == NULL ||
           (only != NULL && !g_str_equal (only, rows[id].op->name)))
         continue;
-      add_cases (&all, rows[id].op);
+      cases_add (&all.cases, rows[id].op, wanted_trials);
       g_autofree char *path = g_strdup_printf (
           "/gpu/kernels/%s/%s",
           rows[id].op->domain != NULL && *rows[id].op->domain != '\0' ? rows[id].op->domain
@@ -370,9 +253,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &rows[id], test_row);
     }
   int failed = g_test_run ();
-  g_ptr_array_unref (all.cases);
-  ir_gpu_program_free (all.program);
+  cases_clear (&all.cases);
   emu_free (all.compiled);
-  g_hash_table_unref (all.why);
   return failed;
 }

@@ -328,6 +328,45 @@ gpu_emit_scalar (IrCall *call, IrGpuProgram *program)
   return add_launch (&e, program, text, fault);
 }
 
+/* -- normalization by known statistics -- */
+
+/* X, and four vectors of which each has an element for a channel, which is axis 1. */
+static const char *
+emit_batch_norm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  Elementwise e = { .call = call, .n = 5 };
+  gint64 strides[IR_MAX_RANK] = { 0 };
+  GString *text;
+
+  if (ir_call_int (call, "training_mode", 0) != 0 || call->n_outputs > 1)
+    return "no GPU kernel gives statistics";
+  if (!gpu_shape (call->outputs[0].type, &e.shape) || e.shape.rank > 32)
+    return "its shape is not known before the run";
+  e.out = gpu_element (call->outputs[0].type->dtype);
+  if (e.out == NULL || !gpu_is_real (e.out->compute))
+    return "no GPU kernel takes its element type";
+  e.compute = e.out->compute;
+  gpu_loop_init (&e.loop, &e.shape);
+  for (guint i = 0; i < e.n; i++)
+    {
+      e.operands[i] = (Operand){ gpu_element (ir_call_input_type (call, i)->dtype), i };
+      if (e.operands[i].element == NULL || !g_str_equal (e.operands[i].element->compute, e.compute))
+        return "its inputs are of different types";
+      if (i == 0)
+        gpu_loop_add_broadcast (&e.loop, &e.shape);
+      else
+        {
+          if (e.shape.rank > 1)
+            strides[1] = 1;
+          gpu_loop_add (&e.loop, strides, 0);
+        }
+    }
+  gpu_loop_join (&e.loop);
+  text = g_string_new (NULL);
+  print_function (&e, NULL, "(a - d) / sqrtF (e + @epsilon) * b + c", text);
+  return add_launch (&e, program, text, FALSE);
+}
+
 /* -- conversion -- */
 
 static double
@@ -385,3 +424,4 @@ emit_cast (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
 }
 
 const IrGpuKernel gpu_cast = { "cast", emit_cast };
+const IrGpuKernel gpu_batch_norm = { "batch-norm", emit_batch_norm };

@@ -87,6 +87,20 @@ add_view (IrGpuProgram *program,
   return add_copy (program, &loop, call->outputs[0].type->dtype, 0, 0);
 }
 
+/* The same bytes in another shape: a copy, where whoever runs it does not share them. */
+static const char *
+emit_view (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  GpuShape in, out;
+  gint64 strides[IR_MAX_RANK];
+  const char *why = read_shapes (call, &in, &out);
+
+  if (why != NULL)
+    return why;
+  gpu_contiguous_strides (&in, strides);
+  return add_view (program, call, &in, strides, 0);
+}
+
 static const char *
 emit_transpose (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
 {
@@ -471,6 +485,7 @@ emit_pad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   return NULL;
 }
 
+const IrGpuKernel gpu_view = { "view", emit_view };
 const IrGpuKernel gpu_transpose = { "transpose", emit_transpose };
 const IrGpuKernel gpu_expand = { "expand", emit_expand };
 const IrGpuKernel gpu_tile = { "tile", emit_tile };

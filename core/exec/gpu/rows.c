@@ -180,6 +180,54 @@ mean_text (const Rows *rows, const char *n, const char *threads, const char *war
       rows->index, n, threads, rows->element->load, rows->f, warps, n);
 }
 
+/* The launch for what was read. @scale_place and @bias_place: text of where element k of a row has
+ * them. */
+static void
+add_layers (const Rows *rows,
+            const IrCall *call,
+            IrGpuProgram *program,
+            gboolean centre,
+            const char *scale_place,
+            const char *bias_place)
+{
+  const GpuElement *element = rows->element, *scale = element_of_input (call, 1);
+  gboolean has_bias = centre && ir_call_has_input (call, 2);
+  const GpuElement *bias = has_bias ? element_of_input (call, 2) : NULL;
+  IrGpuLaunch *launch;
+
+  GString *parameters = g_string_new (NULL);
+  g_string_append_printf (parameters, "const %s *x, const %s *w", element->storage, scale->storage);
+  if (has_bias)
+    g_string_append_printf (parameters, ", const %s *b", bias->storage);
+  g_string_append_printf (parameters, ", %s *y", element->storage);
+  g_autofree char *outputs = statistics_text (call, parameters);
+  g_autofree char *n = number (rows->n, rows->suffix);
+  g_autofree char *threads = number (rows->threads, "u");
+  g_autofree char *warps = number (rows->threads / 32, "u");
+  g_autofree char *epsilon = gpu_number (ir_call_float (call, "epsilon", 1e-5f), *rows->f == '\0');
+  g_autofree char *mean = centre ? mean_text (rows, n, threads, warps) : g_strdup ("");
+  g_autofree char *plus = has_bias ? g_strdup_printf (" + %s (K_LOAD (b, b_$name (k)))", bias->load)
+                                   : g_strdup ("");
+
+  launch = gpu_launch (program, "layer_norm",
+                       gpu_fill ("layer-norm", "index", rows->index, "scale_place", scale_place,
+                                 "bias_place", bias_place, "parameters", parameters->str, "compute",
+                                 element->compute, "mean", mean, "n", n, "threads", threads,
+                                 "warps", warps, "f", rows->f, "load", element->load, "load_scale",
+                                 scale->load, "store", element->store, "epsilon", epsilon,
+                                 "outputs", outputs, "bias", plus, NULL),
+                       rows->n_rows, rows->threads);
+  g_string_free (parameters, TRUE);
+  gpu_launch_arg (launch, IR_GPU_INPUT, 0);
+  gpu_launch_arg (launch, IR_GPU_INPUT, 1);
+  if (has_bias)
+    gpu_launch_arg (launch, IR_GPU_INPUT, 2);
+  gpu_launch_arg (launch, IR_GPU_OUTPUT, 0);
+  for (guint i = 1; i < call->n_outputs; i++)
+    if (call->outputs[i].present)
+      gpu_launch_arg (launch, IR_GPU_OUTPUT, i);
+}
+
 static const char *
 emit_layers (IrCall *call, IrGpuProgram *program, gboolean centre)
 {
@@ -187,7 +235,6 @@ emit_layers (IrCall *call, IrGpuProgram *program, gboolean centre)
   int rank = ir_call_input_rank (call, 0);
   gint64 axis;
   Rows rows;
-  IrGpuLaunch *launch;
 
   if (rank == IR_RANK_UNKNOWN ||
       !ir_call_axis (call, ir_call_int (call, "axis", -1), rank, &axis, NULL))
@@ -201,43 +248,12 @@ emit_layers (IrCall *call, IrGpuProgram *program, gboolean centre)
     return "no GPU kernel takes the element type of scale or bias";
   if (rows.shape.n == 0)
     return rows.n_rows == 0 ? NULL : "its rows are empty";
-  const GpuElement *element = rows.element;
   g_autofree char *scale_place = place_text (call, 1, &rows, axis);
   g_autofree char *bias_place = has_bias ? place_text (call, 2, &rows, axis)
                                          : g_strdup ("  unsigned int o0 = 0;\n");
   if (scale_place == NULL || bias_place == NULL)
     return "scale or bias do not fit the axes that are normalized";
-  GString *parameters = g_string_new (NULL);
-  g_string_append_printf (parameters, "const %s *x, const %s *w", element->storage, scale->storage);
-  if (has_bias)
-    g_string_append_printf (parameters, ", const %s *b", bias->storage);
-  g_string_append_printf (parameters, ", %s *y", element->storage);
-  g_autofree char *outputs = statistics_text (call, parameters);
-  g_autofree char *n = number (rows.n, rows.suffix);
-  g_autofree char *threads = number (rows.threads, "u");
-  g_autofree char *warps = number (rows.threads / 32, "u");
-  g_autofree char *epsilon = gpu_number (ir_call_float (call, "epsilon", 1e-5f), *rows.f == '\0');
-  g_autofree char *mean = centre ? mean_text (&rows, n, threads, warps) : g_strdup ("");
-  g_autofree char *plus = has_bias ? g_strdup_printf (" + %s (K_LOAD (b, b_$name (k)))", bias->load)
-                                   : g_strdup ("");
-
-  launch = gpu_launch (program, "layer_norm",
-                       gpu_fill ("layer-norm", "index", rows.index, "scale_place", scale_place,
-                                 "bias_place", bias_place, "parameters", parameters->str, "compute",
-                                 element->compute, "mean", mean, "n", n, "threads", threads,
-                                 "warps", warps, "f", rows.f, "load", element->load, "load_scale",
-                                 scale->load, "store", element->store, "epsilon", epsilon,
-                                 "outputs", outputs, "bias", plus, NULL),
-                       rows.n_rows, rows.threads);
-  g_string_free (parameters, TRUE);
-  gpu_launch_arg (launch, IR_GPU_INPUT, 0);
-  gpu_launch_arg (launch, IR_GPU_INPUT, 1);
-  if (has_bias)
-    gpu_launch_arg (launch, IR_GPU_INPUT, 2);
-  gpu_launch_arg (launch, IR_GPU_OUTPUT, 0);
-  for (guint i = 1; i < call->n_outputs; i++)
-    if (call->outputs[i].present)
-      gpu_launch_arg (launch, IR_GPU_OUTPUT, i);
+  add_layers (&rows, call, program, centre, scale_place, bias_place);
   return NULL;
 }
 
@@ -253,6 +269,53 @@ emit_rms_norm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   return emit_layers (call, program, FALSE);
 }
 
+/* -- normalization of channels, and of groups of them -- */
+
+static const char *
+emit_channels (IrCall *call, IrGpuProgram *program, gint64 groups)
+{
+  GpuShape scale, bias;
+  Rows rows;
+  const char *why = read_rows (&rows, call, 2, IR_MAX_RANK);
+
+  if (why != NULL || rows.shape.n == 0)
+    return why;
+  if (element_of_input (call, 1) == NULL || element_of_input (call, 2) == NULL ||
+      !gpu_shape (ir_call_input_type (call, 1), &scale) ||
+      !gpu_shape (ir_call_input_type (call, 2), &bias))
+    return "no GPU kernel takes the element type of scale or bias";
+  gint64 channels = rows.shape.dims[1], together = groups > 0 ? channels / groups : 1;
+  if (channels % MAX (groups, 1) != 0 || scale.n != (guint64) channels ||
+      bias.n != (guint64) channels)
+    return "scale and bias are not of each channel";
+  guint64 plane = rows.n;
+  rows.n = plane * (guint64) together;
+  rows.n_rows /= (guint64) together;
+  rows.threads = (guint) CLAMP ((rows.n + 31) / 32 * 32, 32, GPU_THREADS);
+  g_autofree char *place = g_strdup_printf (
+      "  %s o0 = K_BLOCK %% %" G_GINT64_FORMAT "u * %" G_GINT64_FORMAT "u + k / %" G_GUINT64_FORMAT
+      "%s;\n",
+      rows.index, channels / together, together, plane, rows.suffix);
+  add_layers (&rows, call, program, TRUE, place, place);
+  return NULL;
+}
+
+static const char *
+emit_instance_norm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  return emit_channels (call, program, 0);
+}
+
+static const char *
+emit_group_norm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  gint64 groups = ir_call_int (call, "num_groups", 0);
+
+  return groups > 0 ? emit_channels (call, program, groups) : "it has no groups";
+}
+
+const IrGpuKernel gpu_instance_norm = { "instance-norm", emit_instance_norm };
+const IrGpuKernel gpu_group_norm = { "group-norm", emit_group_norm };
 const IrGpuKernel gpu_softmax = { "softmax", emit_softmax };
 const IrGpuKernel gpu_log_softmax = { "log-softmax", emit_log_softmax };
 const IrGpuKernel gpu_layer_norm = { "layer-norm", emit_layer_norm };

@@ -13,6 +13,11 @@
 #ifndef __x86_64__
 #include <ucontext.h>
 #endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_UNPOISON_MEMORY_REGION(data, bytes) ((void) (data), (void) (bytes))
+#endif
 
 #define MAX_THREADS       1024
 #define WARP              32
@@ -154,6 +159,8 @@ fiber_begin (guint thread)
   guint8 *stack = e.stacks + (gsize) thread * STACK;
 
   fiber->wait = READY;
+  /* A fiber that was left in the middle has not cleaned up. */
+  ASAN_UNPOISON_MEMORY_REGION (stack, STACK);
 #ifdef __x86_64__
   void **top = (void **) (gpointer) (stack + STACK - 16);
   *top = (void *) (gsize) fiber_main;
@@ -226,28 +233,36 @@ who (const Access *a)
   return g_strdup_printf ("line %d (block %u, thread %u)", a->line, a->block, a->thread);
 }
 
+/* What is said of two accesses; in a function of its own, as whoever fails does not return. */
+static char *
+tell_race (const Access *other,
+           gboolean other_writes,
+           const Access *now,
+           gboolean writes,
+           const char *where,
+           gsize index)
+{
+  g_autofree char *a = who (other);
+  g_autofree char *b = who (now);
+
+  return g_strdup_printf ("race: %s %s element %zu of %s, and %s %s it, with nothing between", a,
+                          other_writes ? "writes" : "reads", (size_t) index, where, b,
+                          writes ? "writes" : "reads");
+}
+
 static void
 note (Cell *cell, const Access *now, gboolean writes, const char *where, gsize index)
 {
-  const Access *other = NULL;
   gboolean other_writes = concurrent (&cell->write, now);
+  const Access *other = other_writes ? &cell->write : NULL;
 
-  if (other_writes)
-    other = &cell->write;
   for (guint i = 0; writes && other == NULL && i < 2; i++)
     if (concurrent (&cell->reads[i], now))
       other = &cell->reads[i];
   if (other != NULL)
     {
-      g_autofree char *a = who (other);
-      g_autofree char *b = who (now);
-      char *text = g_strdup_printf (
-          "race: %s %s element %zu of %s, and %s %s it, with nothing between", a,
-          other_writes ? "writes" : "reads", (size_t) index, where, b, writes ? "writes" : "reads");
       if (e.problem == NULL)
-        e.problem = text;
-      else
-        g_free (text);
+        e.problem = tell_race (other, other_writes, now, writes, where, index);
       to_scheduler (DONE, 0);
     }
   if (writes)

@@ -1,0 +1,22 @@
+/* Kernels compiled by NVRTC. */
+#pragma once
+
+#include "core/exec/gpu/library.h"
+
+typedef struct
+{
+  char *name;
+  int registers;
+  gint64 stack_bytes, spill_bytes, shared_bytes;
+} IrGpuKernelFacts;
+
+typedef struct
+{
+  GBytes *cubin;
+  char *ptx;
+  GPtrArray *kernels; /* of IrGpuKernelFacts: what the compiler says of each */
+} IrGpuCode;
+
+IrGpuCode *ir_gpu_compile (const IrGpu *gpu, const char *kernels, int architecture, GError **error);
+void ir_gpu_code_free (IrGpuCode *code);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrGpuCode, ir_gpu_code_free)

@@ -1,0 +1,163 @@
+/* The kernels through NVRTC, where it is installed: each template in each element type compiles for the
+ * architectures that count, and spills nothing. No device is needed; nothing is run.
+ *
+ *     test-gpu-nvrtc [--trials N] [--all] */
+#include "config.h"
+
+#include "core/exec/gpu/compile.h"
+#include "core/exec/gpu/devices.h"
+#include "tests/gpu/cases.h"
+
+#include <string.h>
+
+static guint wanted_trials = 1;
+static gboolean all_architectures;
+
+static const GOptionEntry options[] = {
+  { "trials", 0, 0, G_OPTION_ARG_INT, &wanted_trials, "Random calls of each operator", "N" },
+  { "all", 0, 0, G_OPTION_ARG_NONE, &all_architectures, "For each architecture that NVRTC knows",
+    NULL },
+  { NULL },
+};
+
+typedef struct
+{
+  IrGpu *gpu;
+  Cases cases;
+} All;
+
+/* What strict arithmetic has not: contraction, approximation, flushing. */
+static void
+check_ptx (const char *ptx)
+{
+  static const char *const forbidden[] = { "fma.rn.f32", "div.approx", "sqrt.approx" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (forbidden); i++)
+    for (const char *at = strstr (ptx, forbidden[i]); at != NULL;
+         at = strstr (at + 1, forbidden[i]))
+      {
+        const char *entry = g_strrstr_len (ptx, at - ptx, ".entry ");
+        g_error ("%s in %.60s", forbidden[i], entry != NULL ? entry : "?");
+      }
+}
+
+static void
+compile_for (const All *all, const char *text, int architecture)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrGpuCode) code = ir_gpu_compile (all->gpu, text, architecture, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (g_bytes_get_size (code->cubin), >, 0);
+  g_assert_cmpuint (code->kernels->len, >, 0);
+  for (guint i = 0; i < code->kernels->len; i++)
+    {
+      const IrGpuKernelFacts *facts = code->kernels->pdata[i];
+      if (facts->spill_bytes > 0 || facts->registers <= 0 || facts->registers > 255)
+        g_error ("sm_%d: %s spills %d bytes, with %d registers", architecture, facts->name,
+                 (int) facts->spill_bytes, facts->registers);
+    }
+  g_test_message ("sm_%d: %u kernels", architecture, code->kernels->len);
+}
+
+static gboolean
+is_wanted (int architecture, int newest)
+{
+  return all_architectures || architecture == 80 || architecture == 90 || architecture == newest;
+}
+
+static void
+test_compiles (gconstpointer data)
+{
+  const All *all = data;
+  g_autoptr (GError) error = NULL;
+
+  if (all->gpu->libraries[IR_GPU_NVRTC].state != IR_GPU_USABLE)
+    {
+      g_test_skip ("NVRTC is not installed");
+      return;
+    }
+  g_autoptr (GArray) architectures = ir_gpu_architectures (all->gpu, &error);
+  g_assert_no_error (error);
+  g_autofree char *text = ir_gpu_program_text (all->cases.program);
+  int newest = g_array_index (architectures, int, architectures->len - 1);
+  for (guint i = 0; i < architectures->len; i++)
+    if (is_wanted (g_array_index (architectures, int, i), newest))
+      compile_for (all, text, g_array_index (architectures, int, i));
+}
+
+/* Kernels whose text calls no function of the library. */
+static void
+test_strict (gconstpointer data)
+{
+  static const char *const names[] = { "Add",    "Mul",  "Div",       "Sqrt",        "Relu",
+                                       "MatMul", "Conv", "ReduceSum", "AveragePool", "LeakyRelu" };
+  const All *all = data;
+  g_autoptr (GError) error = NULL;
+  Cases cases;
+
+  if (all->gpu->libraries[IR_GPU_NVRTC].state != IR_GPU_USABLE)
+    {
+      g_test_skip ("NVRTC is not installed");
+      return;
+    }
+  cases_init (&cases);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    cases_add (&cases, ir_op_find ("", names[i]), 2);
+  g_autofree char *text = ir_gpu_program_text (cases.program);
+  g_autoptr (IrGpuCode) code = ir_gpu_compile (all->gpu, text, 80, &error);
+  g_assert_no_error (error);
+  check_ptx (code->ptx);
+  g_assert_nonnull (strstr (code->ptx, "ld.global.v4.f32"));
+  g_assert_nonnull (strstr (code->ptx, "st.global.v4.f32"));
+  cases_clear (&cases);
+}
+
+static void
+test_errors (gconstpointer data)
+{
+  const All *all = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrGpu) none = ir_gpu_open (ir_gpu_places_new ());
+
+  g_assert_null (ir_gpu_compile (none, "", 80, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE);
+  g_clear_error (&error);
+  if (all->gpu->libraries[IR_GPU_NVRTC].state != IR_GPU_USABLE)
+    {
+      g_test_skip ("NVRTC is not installed");
+      return;
+    }
+  g_assert_null (
+      ir_gpu_compile (all->gpu, "IR_KERNEL (k) (float *y)\n{\n  nonsense;\n}\n", 80, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE);
+  g_assert_nonnull (strstr (error->message, "kernels(3)"));
+  g_clear_error (&error);
+  g_assert_null (ir_gpu_compile (all->gpu, "", 1, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE);
+}
+
+int
+main (int argc, char **argv)
+{
+  All all = { ir_gpu_open (ir_gpu_places (g_getenv (IR_GPU_PATH))) };
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+
+  g_option_context_add_main_entries (context, options, NULL);
+  g_option_context_set_ignore_unknown_options (context, TRUE);
+  g_option_context_set_help_enabled (context, FALSE);
+  if (!g_option_context_parse (context, &argc, &argv, NULL))
+    return 2;
+  g_test_init (&argc, &argv, NULL);
+  cases_init (&all.cases);
+  for (IrOpId id = 1; id < (IrOpId) ir_op_n (); id++)
+    if (ir_gpu_kernel_name (ir_op_by_id (id)) != NULL)
+      cases_add (&all.cases, ir_op_by_id (id), wanted_trials);
+  g_test_add_data_func ("/gpu/nvrtc/compiles without spills", &all, test_compiles);
+  g_test_add_data_func ("/gpu/nvrtc/is strict", &all, test_strict);
+  g_test_add_data_func ("/gpu/nvrtc/errors", &all, test_errors);
+  int failed = g_test_run ();
+  cases_clear (&all.cases);
+  ir_gpu_free (all.gpu);
+  return failed;
+}

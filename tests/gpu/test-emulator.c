@@ -133,6 +133,48 @@ test_kernel (gconstpointer data)
     }
 }
 
+/* The functions that threads of a block call together, twice in a row with one array. */
+static void
+test_together (void)
+{
+  static const char *const types[] = { "float", "double" }, *const suffixes[] = { "f", "" };
+  g_autoptr (IrGpuProgram) none = ir_gpu_program_new ();
+  g_autofree char *common = ir_gpu_program_text (none);
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    {
+      const char *t = types[i], *f = suffixes[i];
+      g_autofree char *kernel = g_strdup_printf (
+          "IR_KERNEL (k) (const float *x, float *y)\n{\n  K_SHARED (%s, parts, 2);\n"
+          "  %s v = K_LOAD (x, K_BLOCK * 64 + K_THREAD), a, b, c, d;\n"
+          "  a = k_block_max%s (v, parts, 2);\n  b = k_block_max%s (-v, parts, 2);\n"
+          "  c = k_block_sum%s (v, parts, 2);\n  d = k_block_sum%s (1, parts, 2);\n"
+          "  if (K_THREAD == 63)\n    K_STORE (y, K_BLOCK, a - b * 1000 + c * 0.5 + d);\n}\n",
+          t, t, f, f, f, f);
+      g_autofree char *text = g_strconcat (common, kernel, NULL);
+      IrGpuLaunch launch = { .name = (char *) "k", .blocks = 4, .threads = 64, .n_args = 2 };
+      EmuBuffer x = emu_buffer_new ("input", N * sizeof (float), 4, FALSE);
+      EmuBuffer y = emu_buffer_new ("output", 4 * sizeof (float), 4, TRUE);
+      const EmuBuffer *args[] = { &x, &y };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (EmuProgram) program = emu_compile (text, &error);
+      g_assert_no_error (error);
+      /* 1 to 64 in each block, in an order in which each lane may have the largest. */
+      for (guint k = 0; k < N; k++)
+        ((float *) (gpointer) x.data)[k] = (float) (1 + (k * 37 + k / 64 * 16) % 64);
+      for (EmuOrder order = EMU_FORWARD; order <= EMU_BEHIND; order++)
+        {
+          g_autofree char *problem = NULL;
+          emu_run (program, &launch, args, order, 3, &problem);
+          g_assert_cmpstr (problem, ==, NULL);
+          for (guint k = 0; k < 4; k++)
+            g_assert_cmpfloat (((float *) (gpointer) y.data)[k], ==, 64 + 1000 + 1040 + 64);
+        }
+      emu_buffer_clear (&x);
+      emu_buffer_clear (&y);
+    }
+}
+
 /* What the right ones compute. */
 static void
 test_results (void)
@@ -177,6 +219,7 @@ main (int argc, char **argv)
       g_autofree char *path = g_strdup_printf ("/gpu/emulator/%s", kernels[i].name);
       g_test_add_data_func (path, &kernels[i], test_kernel);
     }
+  g_test_add_func ("/gpu/emulator/what threads do together", test_together);
   g_test_add_func ("/gpu/emulator/results", test_results);
   g_test_add_func ("/gpu/emulator/what is no C is told with its line", test_no_c);
   return g_test_run ();

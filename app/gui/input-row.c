@@ -356,6 +356,7 @@ add_entry (InputRow *self, const char *title, const char *text)
       "%s: %s", adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self->row)), title);
 
   gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  gtk_entry_set_activates_default (GTK_ENTRY (entry), TRUE); /* Enter runs */
   g_signal_connect_swapped (entry, "changed", G_CALLBACK (on_said), self);
   add_part (self, row);
   return entry;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define HISTOGRAM_WIDTH 180
-#define HISTOGRAM_LEAST 120 /* pixels: the heat map needs the room */
+#define HISTOGRAM_LEAST 90  /* pixels: the heat map needs the room */
 #define HEIGHT          160
 #define CAPTION_HEIGHT  20 /* below both pictures */
 #define GAP             20

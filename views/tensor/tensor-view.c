@@ -20,6 +20,7 @@
 #include "views/view.h"
 
 #define MOST_COPIED 1000000 /* elements */
+#define LEAST_TEXT  160 /* px */
 #define AXES_TIP                                                                                   \
   "What each axis is: r (rows), c (columns), t (beside each other) or an index, such as 0,t,r,c"
 
@@ -724,6 +725,7 @@ make_side (IrTensorView *self, Side *side, const char *title, const char *plot_l
   side->facts = text_label ("", "numeric");
   side->warning = text_label ("", "warning");
   side->message = text_label ("", "dim-label");
+  gtk_widget_set_size_request (side->message, LEAST_TEXT, -1); /* not a word on each line */
   side->plot = ir_tensor_plot_new (plot_label);
   g_signal_connect (side->plot, "picked", G_CALLBACK (on_picked), self);
   gtk_widget_set_hexpand (side->box, TRUE);
@@ -820,8 +822,9 @@ make_tools (IrTensorView *self)
     [LINK_FIRST] = { "First Difference", "Go to the first element that differs" },
     [LINK_WORST] = { "Largest Difference", "Go to where both sides lie farthest apart" },
   };
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 4);
 
+  gtk_widget_add_css_class (box, "tensor-tools");
   self->as = named_choice ("What is drawn", titles, G_CALLBACK (show_planes), self);
   self->histogram = named_choice ("How the histogram is cut", kinds, G_CALLBACK (on_histogram),
                                   self);
@@ -882,7 +885,7 @@ make_header (IrTensorView *self)
   return box;
 }
 
-/* The pictures get a little more than half, once it is known of how much. */
+/* The pictures get three fifths, where both sides fit into, once it is known of how much. */
 static void
 on_max_position (GtkPaned *paned, GParamSpec *pspec, gpointer data)
 {
@@ -892,13 +895,13 @@ on_max_position (GtkPaned *paned, GParamSpec *pspec, gpointer data)
   if (most <= 0 || most == G_MAXINT || g_object_get_data (G_OBJECT (paned), "placed") != NULL)
     return;
   g_object_set_data (G_OBJECT (paned), "placed", paned);
-  gtk_paned_set_position (paned, gtk_widget_get_width (GTK_WIDGET (paned)) * 11 / 20);
+  gtk_paned_set_position (paned, gtk_widget_get_width (GTK_WIDGET (paned)) * 3 / 5);
 }
 
 static void
 ir_tensor_view_init (IrTensorView *self)
 {
-  GtkWidget *content = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+  GtkWidget *content = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
   GtkWidget *sides = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 18),
             *scroller = gtk_scrolled_window_new ();
   GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "app/gui/execution.h"
+#include "views/label.h"
 
 #include "views/session/execution.h"
 #include "views/session/selection.h"
@@ -46,8 +47,7 @@ make_label (const char *text, const char *css)
   GtkWidget *label = gtk_label_new (text);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  ir_label_wrap_names (GTK_LABEL (label));
   if (css != NULL)
     gtk_widget_add_css_class (label, css);
   return label;

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "app/gui/problems.h"
+#include "views/label.h"
 
 #include "views/session/execution.h"
 #include "views/session/selection.h"
@@ -26,8 +27,7 @@ problem_row (const IrProblem *problem)
   gtk_widget_set_valign (icon, GTK_ALIGN_START);
   gtk_widget_add_css_class (icon, ir_severity_name (problem->severity));
   gtk_label_set_xalign (GTK_LABEL (message), 0);
-  gtk_label_set_wrap (GTK_LABEL (message), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (message), PANGO_WRAP_WORD_CHAR);
+  ir_label_wrap_names (GTK_LABEL (message));
   gtk_box_append (GTK_BOX (texts), message);
   if (problem->hint != NULL)
     {

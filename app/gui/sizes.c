@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "app/gui/sizes.h"
+#include "views/label.h"
 
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
@@ -183,8 +184,7 @@ conflict_label (void)
   GtkWidget *label = gtk_label_new (NULL);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  ir_label_wrap_names (GTK_LABEL (label));
   gtk_label_set_selectable (GTK_LABEL (label), TRUE);
   gtk_widget_set_can_focus (label, FALSE);
   gtk_widget_add_css_class (label, "error");

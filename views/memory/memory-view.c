@@ -9,6 +9,7 @@
 #include "core/exec/memory/memory.h"
 #include "views/chart-area.h"
 #include "views/count.h"
+#include "views/label.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
 #include "views/session/runs.h"
@@ -602,8 +603,7 @@ side_label (void)
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_yalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  ir_label_wrap_names (GTK_LABEL (label));
   gtk_label_set_selectable (GTK_LABEL (label), TRUE);
   gtk_widget_add_css_class (label, "caption");
   return label;

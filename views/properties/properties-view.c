@@ -8,6 +8,7 @@
 #include "core/op/op.h"
 #include "views/count.h"
 #include "views/kernel-chooser.h"
+#include "views/label.h"
 #include "views/properties/editing.h"
 #include "views/session/execution.h"
 #include "views/session/file.h"
@@ -465,8 +466,7 @@ add_heading (IrPropertiesView *self, const char *title, const char *subtitle, co
         continue;
       label = gtk_label_new (texts[i]);
       gtk_label_set_xalign (GTK_LABEL (label), 0);
-      gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-      gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+      ir_label_wrap_names (GTK_LABEL (label));
       if (css[i] != NULL)
         gtk_widget_add_css_class (label, css[i]);
       gtk_box_append (GTK_BOX (box), label);

@@ -1,6 +1,7 @@
 /* A run that is driven: buttons that begin it and have it go on, where it stands, breakpoints, and of
  * which of the values that the last run has kept they hold. */
 #include "config.h"
+#include "views/label.h"
 
 #include "views/session/frame.h"
 #include "views/session/run-control.h"
@@ -352,8 +353,7 @@ make_label (const char *css)
   GtkWidget *label = gtk_label_new (NULL);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  ir_label_wrap_names (GTK_LABEL (label));
   if (css != NULL)
     gtk_widget_add_css_class (label, css);
   return label;

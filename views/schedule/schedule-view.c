@@ -120,7 +120,7 @@ node_text (IrSession *session, const IrNode *node, char **tip)
   g_autofree char *label = ir_node_label (node), *time = ir_times_text (&times);
   const gboolean call = kernel == NULL && ir_node_function (node) != NULL;
   char *text = call ? g_strdup ("runs as the nodes\nof its body")
-                    : g_strdup_printf ("%s\n%s", kernel != NULL ? kernel : "no kernel", time);
+                    : g_strdup_printf ("Kernel: %s\n%s", kernel != NULL ? kernel : "none", time);
 
   if (call)
     why = NULL;

@@ -8,6 +8,7 @@
 #include "passes/pipeline/pipeline.h"
 #include "passes/rule/rule.h"
 #include "views/count.h"
+#include "views/label.h"
 #include "views/name.h"
 #include "views/session/records.h"
 #include "views/session/timeline.h"
@@ -41,8 +42,7 @@ add_text (GtkWidget *box, const char *text, const char *css)
   GtkWidget *label = gtk_label_new (text);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  ir_label_wrap_names (GTK_LABEL (label));
   gtk_label_set_selectable (GTK_LABEL (label), TRUE);
   gtk_widget_set_can_focus (label, FALSE);
   if (css != NULL)
@@ -324,7 +324,7 @@ add_link (Page *page, const char *text, guint step, const char *css)
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  ir_label_wrap_names (GTK_LABEL (label));
   gtk_button_set_child (GTK_BUTTON (button), label);
   gtk_widget_add_css_class (button, "flat");
   gtk_widget_add_css_class (button, "step-link");

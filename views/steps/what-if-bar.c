@@ -1,4 +1,5 @@
 #include "config.h"
+#include "views/label.h"
 
 #include "views/steps/what-if-bar.h"
 
@@ -188,8 +189,7 @@ make_text (const char *css)
   GtkWidget *label = gtk_label_new (NULL);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  ir_label_wrap_names (GTK_LABEL (label));
   gtk_label_set_width_chars (GTK_LABEL (label), 20);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 20);
   gtk_widget_add_css_class (label, css);

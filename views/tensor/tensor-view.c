@@ -9,6 +9,7 @@
 #include "views/colours.h"
 #include "views/count.h"
 #include "views/jobs.h"
+#include "views/label.h"
 #include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
@@ -20,7 +21,7 @@
 #include "views/view.h"
 
 #define MOST_COPIED 1000000 /* elements */
-#define LEAST_TEXT  160 /* px */
+#define LEAST_TEXT  160     /* px */
 #define AXES_TIP                                                                                   \
   "What each axis is: r (rows), c (columns), t (beside each other) or an index, such as 0,t,r,c"
 
@@ -647,8 +648,7 @@ text_label (const char *text, const char *css)
   GtkWidget *label = gtk_label_new (text);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR); /* strings may be one word */
+  ir_label_wrap_names (GTK_LABEL (label)); /* strings may be one word */
   gtk_label_set_selectable (GTK_LABEL (label), TRUE);
   gtk_widget_set_can_focus (label, FALSE); /* by pointer only: no stop for the keyboard */
   if (css != NULL)

@@ -1,6 +1,7 @@
 /* Why not: the rules that start at the selected node, nearest to a match first, each with the first
  * condition that failed. The chosen one is drawn on the graph and told in full below the list. */
 #include "config.h"
+#include "views/label.h"
 
 #include "views/session/debug.h"
 #include "views/session/frame.h"
@@ -101,8 +102,7 @@ add_text (IrWhyView *self, const char *text, const char *css)
   GtkWidget *label = gtk_label_new (text);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  ir_label_wrap_names (GTK_LABEL (label));
   gtk_label_set_selectable (GTK_LABEL (label), TRUE);
   gtk_widget_set_can_focus (label, FALSE);
   if (css != NULL)
@@ -368,8 +368,7 @@ make_heading (IrWhyView *self)
   for (GtkWidget **label = (GtkWidget *[]){ self->title, self->subtitle, NULL }; *label != NULL;
        label++)
     {
-      gtk_label_set_wrap (GTK_LABEL (*label), TRUE);
-      gtk_label_set_wrap_mode (GTK_LABEL (*label), PANGO_WRAP_WORD_CHAR);
+      ir_label_wrap_names (GTK_LABEL (*label));
       gtk_box_append (GTK_BOX (box), *label);
     }
   gtk_widget_add_css_class (self->subtitle, "caption");

@@ -352,7 +352,7 @@ choice_widget (const Row *row, const char *text)
     gtk_string_list_append (titles, choice->title);
   widget = gtk_drop_down_new (G_LIST_MODEL (titles), NULL);
   gtk_drop_down_set_selected (GTK_DROP_DOWN (widget), choice_index (row->choices, text));
-  ir_name (widget, row->title);
+  ir_name (gtk_widget_get_first_child (widget), row->title); /* the row names the rest */
   return widget;
 }
 

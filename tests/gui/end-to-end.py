@@ -804,7 +804,7 @@ def chooses_a_kernel():
               any(re.fullmatch(r'\S+ \S+ → \S+ \S+ \([-+]\d+ %\)\n(off by at most .*|the same numbers)', t)
                   for t in labels), labels)
         key('alt+5')
-        window.wait('the kernel', lambda: window.find('label', r'ref\n.* \(one run\)'))
+        window.wait('the kernel', lambda: window.find('label', r'Kernel: ref\n.* \(one run\)'))
         check('so does the schedule', True)
         shot('14-other-kernel')
         key('alt+1', 'shift+F8')

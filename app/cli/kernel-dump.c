@@ -193,6 +193,8 @@ print_text (const Dump *dump)
       cli_print ("%-32s", row->label);
       if (row->reason != NULL)
         cli_print (" none: %s", row->reason);
+      else if (row->first == row->end)
+        cli_print (" no work");
       for (guint k = row->first; k < row->end; k++)
         cli_print ("%s %s, %u blocks of %u", k > row->first ? ";" : "", launch_at (dump, k)->name,
                    launch_at (dump, k)->blocks, launch_at (dump, k)->threads);

@@ -130,7 +130,13 @@ compile (const IrGpu *gpu,
 
   if (!ir_gpu_check (gpu, IR_GPU_FUNCTION_nvrtcCompileProgram, result, error))
     {
-      g_prefix_error (error, "%.4000s\n", log);
+      g_strstrip (log);
+      if (error != NULL && log[0] != '\0')
+        {
+          char *whole = g_strdup_printf ("%s: %.4000s", (*error)->message, log);
+          g_free ((*error)->message);
+          (*error)->message = whole;
+        }
       return FALSE;
     }
   read_log (code, log);

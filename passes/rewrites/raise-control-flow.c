@@ -57,16 +57,18 @@ choice_free (gpointer data)
 static void
 note_switch (IrRaise *raise, IrNode *node, GHashTable *choices, GArray *items)
 {
-  IrRaiseChoice *choice = g_hash_table_lookup (choices, node->inputs[1]);
   const IrCondition *condition = raise->frames->conditions[node->id];
+  const guint frame = raise->frames->frame_of[node->id];
+  g_autofree char *key = g_strdup_printf ("%u@%u", node->inputs[1]->id, frame);
+  IrRaiseChoice *choice = g_hash_table_lookup (choices, key);
 
   if (choice == NULL)
     {
       choice = g_new0 (IrRaiseChoice, 1);
-      choice->frame = raise->frames->frame_of[node->id];
-      choice->depth = condition != NULL ? condition->n : 0;
+      choice->frame = frame;
+      choice->condition = condition;
       choice->switches = g_ptr_array_new ();
-      g_hash_table_insert (choices, node->inputs[1], choice);
+      g_hash_table_insert (choices, g_steal_pointer (&key), choice);
       const Item item = { .choice = choice,
                           .frame = choice->frame,
                           .frame_depth = ir_frames_of (raise->frames, node)->depth,
@@ -74,6 +76,72 @@ note_switch (IrRaise *raise, IrNode *node, GHashTable *choices, GArray *items)
       g_array_append_val (items, item);
     }
   g_ptr_array_add (choice->switches, node);
+}
+
+static IrValueId
+root_of (const IrRaise *raise, const IrValue *value)
+{
+  const IrValueId root = raise->frames->roots[value->id];
+
+  return root != 0 ? root : value->id;
+}
+
+/* Whether one of them says more of a predicate that something is chosen by; that a value is live may be said
+ * in other words, and what is never live is no matter. */
+static gboolean
+differ (const IrCondition *a, const IrCondition *b, GHashTable *roots)
+{
+  for (guint i = 0; i < a->n; i++)
+    {
+      gboolean found = !g_hash_table_contains (roots, GUINT_TO_POINTER (a->outcomes[i].predicate));
+      for (guint k = 0; k < b->n && !found; k++)
+        found = a->outcomes[i].predicate == b->outcomes[k].predicate &&
+                a->outcomes[i].outcome == b->outcomes[k].outcome;
+      if (!found)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+is_never (const IrCondition *condition)
+{
+  return condition->n > 0 && condition->outcomes[0].predicate == 0;
+}
+
+static gboolean
+is_mixed (const IrRaise *raise, const IrRaiseChoice *choice, GHashTable *roots)
+{
+  const IrCondition *const *conditions = raise->frames->conditions;
+  const IrCondition *first = choice->condition;
+
+  for (guint i = 1; i < choice->switches->len && first != NULL && !is_never (first); i++)
+    {
+      const IrCondition *other = conditions[((const IrNode *) choice->switches->pdata[i])->id];
+      if (other != NULL && other != first && !is_never (other) &&
+          (differ (first, other, roots) || differ (other, first, roots)))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Finds choices whose Switches lie in different sides of others: they are not one If. */
+static void
+find_mixed (IrRaise *raise, GHashTable *choices)
+{
+  g_autoptr (GHashTable) roots = g_hash_table_new (NULL, NULL);
+  GHashTableIter iter;
+  gpointer choice;
+
+  g_hash_table_iter_init (&iter, choices);
+  while (g_hash_table_iter_next (&iter, NULL, &choice))
+    {
+      const IrNode *first = ((IrRaiseChoice *) choice)->switches->pdata[0];
+      g_hash_table_add (roots, GUINT_TO_POINTER (root_of (raise, first->inputs[1])));
+    }
+  g_hash_table_iter_init (&iter, choices);
+  while (g_hash_table_iter_next (&iter, NULL, &choice))
+    ((IrRaiseChoice *) choice)->is_mixed = is_mixed (raise, choice, roots);
 }
 
 /* Inner frames first, in a frame its choices, the last ones first: a Switch inside of another's side comes
@@ -105,6 +173,7 @@ find_items (IrRaise *raise, GHashTable *choices)
           !is_loop_switch (node))
         note_switch (raise, node, choices, items);
     }
+  find_mixed (raise, choices);
   for (guint i = 1; i < raise->frames->frames->len; i++)
     {
       const IrFrame *frame = &g_array_index (raise->frames->frames, IrFrame, i);
@@ -155,7 +224,8 @@ static gboolean
 raise_graph (IrPassContext *context, IrGraph *graph, guint *n_left, GError **error)
 {
   IrRaise raise = { .context = context, .edit = context->edit, .graph = graph, .n_left = n_left };
-  g_autoptr (GHashTable) choices = g_hash_table_new_full (NULL, NULL, NULL, choice_free);
+  g_autoptr (GHashTable)
+      choices = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, choice_free);
   gboolean good = TRUE;
 
   if (!is_sound (&raise))

@@ -125,22 +125,6 @@ find_cycle (Choice *c)
   return g_steal_pointer (&reach.why);
 }
 
-/* (nullable) Who waits for what goes */
-static char *
-find_waited_for (const Choice *c)
-{
-  const GPtrArray *gone[] = { c->choice->switches, c->merges };
-
-  for (guint i = 0; i < G_N_ELEMENTS (gone); i++)
-    for (guint k = 0; k < gone[i]->len; k++)
-      if (ir_raise_is_waited_for (c->raise, gone[i]->pdata[k]))
-        {
-          g_autofree char *label = ir_node_label (gone[i]->pdata[k]);
-          return g_strdup_printf ("another node waits for %s", label);
-        }
-  return NULL;
-}
-
 static char *
 find_parts (Choice *c)
 {
@@ -165,7 +149,9 @@ find_parts (Choice *c)
     }
   char *why = find_results (c);
   if (why == NULL)
-    why = find_waited_for (c);
+    why = ir_raise_find_waited_for (c->raise, c->choice->switches);
+  if (why == NULL)
+    why = ir_raise_find_waited_for (c->raise, c->merges);
   return why != NULL ? why : find_cycle (c);
 }
 
@@ -204,7 +190,7 @@ keep_gate (Choice *c, IrValue *const *data, guint n)
 {
   IrRaise *raise = c->raise;
 
-  if (c->choice->depth == 0 || n == 0)
+  if (c->choice->condition == NULL || c->choice->condition->n == 0 || n == 0)
     return;
   for (guint i = 0; i < n; i++)
     if (is_read_inside (c, data[i]))
@@ -303,6 +289,10 @@ ir_raise_choice (IrRaise *raise, const IrRaiseChoice *choice)
   g_auto (Choice) c = { .raise = raise, .choice = choice };
   char *why;
 
+  if (choice->is_mixed)
+    return g_strdup (
+        "its Switches are not all under the same condition; give each If a predicate of "
+        "its own by Identity");
   c.merges = g_ptr_array_new ();
   why = find_parts (&c);
   if (why != NULL ||

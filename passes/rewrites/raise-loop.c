@@ -138,6 +138,8 @@ find_variables (Loop *l)
       if (enter != NULL)
         g_ptr_array_add (l->primitives, enter);
     }
+  if (l->frame->n_enters != l->frame->variables->len + l->frame->invariants->len)
+    return g_strdup ("an Enter leads to no Merge");
   return l->frame->variables->len == 0 ? g_strdup ("nothing goes round in it") : NULL;
 }
 
@@ -155,6 +157,24 @@ is_end (const Loop *l, const IrNode *exit)
   return FALSE;
 }
 
+/* In the first, in all but the first, or in the last: the body of a Loop does the same in all. (nullable)
+ * @value */
+static gboolean
+is_of_some_iterations (const Loop *l, const IrValue *value)
+{
+  const IrNode *node = value != NULL ? value->producer : NULL;
+  const IrTokens tokens = node != NULL ? ir_node_tokens (node) : IR_TOKENS_STRICT;
+
+  if (tokens == IR_TOKENS_NEXT_ITERATION)
+    return TRUE;
+  if (tokens == IR_TOKENS_ENTER)
+    return ir_node_attr_int (node, "is_constant", 0) == 0;
+  for (guint i = 0; tokens == IR_TOKENS_SWITCH && i < l->variables->len; i++)
+    if (variable_at (l, i)->way_out == node && value->output_slot == 0)
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 takes (IrRaiseReach *reach, IrNode *node, const IrValue *value)
 {
@@ -164,9 +184,14 @@ takes (IrRaiseReach *reach, IrNode *node, const IrValue *value)
 
   if (is_primitive (l, node))
     return FALSE;
+  label = ir_node_label (node);
+  if (tokens != IR_TOKENS_EXIT && is_of_some_iterations (l, value))
+    {
+      ir_raise_reach_fail (reach, "%s runs in some iterations only, by %s", label, value->name);
+      return FALSE;
+    }
   if (tokens == IR_TOKENS_STRICT)
     return TRUE;
-  label = ir_node_label (node);
   if (tokens != IR_TOKENS_EXIT)
     ir_raise_reach_fail (reach, "%s in it stays as it is", label);
   else if (!is_end (l, node))
@@ -190,9 +215,10 @@ find_members (Loop *l)
           ir_raise_reach_from (&l->members, node->outputs[k]);
     }
   ir_raise_reach_all (&l->members);
-  for (guint i = 0; i < l->primitives->len && l->members.why == NULL; i++)
-    if (ir_raise_is_waited_for (l->raise, l->primitives->pdata[i]))
-      return say ("another node waits for %s", l->primitives->pdata[i]);
+  if (l->members.why == NULL)
+    l->members.why = ir_raise_find_waited_for (l->raise, l->primitives);
+  if (l->members.why == NULL)
+    l->members.why = ir_raise_find_waited_for (l->raise, l->exits);
   return g_steal_pointer (&l->members.why);
 }
 

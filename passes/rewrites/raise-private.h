@@ -19,7 +19,9 @@ typedef struct
 /* The Switches of one predicate, in one frame. */
 typedef struct
 {
-  guint frame, depth;  /* @depth: outcomes that its Switches depend on */
+  guint frame;
+  const IrCondition *condition; /* (nullable) of the first; @is_mixed: not of all */
+  gboolean is_mixed;
   GPtrArray *switches; /* of IrNode */
 } IrRaiseChoice;
 
@@ -57,6 +59,7 @@ void ir_raise_take_controls (IrRaise *raise, IrNode *from, IrNode *to);
 void ir_raise_remove_unread (IrRaise *raise, GPtrArray *nodes);
 void ir_raise_end (IrRaise *raise, guint n_primitives);
 gboolean ir_raise_is_waited_for (const IrRaise *raise, const IrNode *node);
+char *ir_raise_find_waited_for (const IrRaise *raise, const GPtrArray *nodes); /* (nullable) */
 void ir_raise_let_wait (IrRaise *raise, IrNode *node, IrNode *before);
 
 /* (transfer full) (nullable) Why it stays as it is; %NULL: it was raised, or somebody skipped it */

@@ -202,6 +202,19 @@ ir_raise_is_waited_for (const IrRaise *raise, const IrNode *node)
   return FALSE;
 }
 
+/* What says that one of @nodes cannot go. (transfer full) */
+char *
+ir_raise_find_waited_for (const IrRaise *raise, const GPtrArray *nodes)
+{
+  for (guint i = 0; i < nodes->len; i++)
+    if (ir_raise_is_waited_for (raise, nodes->pdata[i]))
+      {
+        g_autofree char *label = ir_node_label (nodes->pdata[i]);
+        return g_strdup_printf ("another node waits for %s", label);
+      }
+  return NULL;
+}
+
 void
 ir_raise_let_wait (IrRaise *raise, IrNode *node, IrNode *before)
 {

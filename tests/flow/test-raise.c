@@ -143,6 +143,38 @@ static const struct
         "df", "dt", "d", "c") SWITCH ("tf", "tt", "t", "dt") "a = Neg (tt)\n"
                                                              "y = " FLOW "Merge (f, tf, a)\n}",
     "Merge Neg Switch Switch Switch", "3 inputs" },
+  { "one predicate inside of a side and outside",
+    HEAD "(float[4] x, bool p, bool q) => (float[4] y, float[4] z) {\n" SWITCH ("f", "t", "x", "q")
+        SWITCH ("f2", "t2", "t", "p") "a = Neg (t2)\n" MERGE (
+            "m", "f2", "a") "n = Exp (f)\n" MERGE ("y", "n", "m")
+            SWITCH ("f3", "t3", "x", "p") "b = Abs (t3)\n" MERGE ("z", "f3", "b") "}",
+    "Abs Exp Merge Merge Merge Neg Switch Switch Switch", "same condition" },
+  { "what runs in the last iteration alone",
+    HEAD "(int64 n, float[4] x) => (float[4] y) {\n" ZERO ONE INVARIANT (
+        "m", "w", "n") "less = Less (i_m, m)\n" COND ("p", "less")
+        VARIABLE ("i", "w", "zero", "i_s", "p") "i_s = Add (i_t, one)\n" VARIABLE (
+            "v", "w", "x", "v_s", "p") "v_s = Neg (v_t)\n"
+                                       "last = Abs (v_f)\n" EXIT ("y", "v_f") "}",
+    NULL, "some iterations only" },
+  { "what runs in the first iteration alone",
+    HEAD "(int64 n, float[4] x) => (float[4] y) {\n" ZERO ONE INVARIANT (
+        "m", "w", "n") "less = Less (i_m, m)\n" COND ("p", "less")
+        VARIABLE ("i", "w", "zero", "i_s", "p") "i_s = Add (i_t, one)\n" VARIABLE (
+            "v", "w", "x", "v_s", "p") "v_s = Neg (v_t)\n"
+                                       "first = Abs (v_0)\n" EXIT ("y", "v_f") "}",
+    NULL, "some iterations only" },
+  { "a node that waits for an Exit",
+    HEAD "(int64 n, float[4] x) => (float[4] y, float[4] z) {\n" ZERO ONE INVARIANT (
+        "m", "w", "n") "less = Less (i_m, m)\n" COND ("p", "less")
+        VARIABLE ("i", "w", "zero", "i_s", "p") "i_s = Add (i_t, one)\n" VARIABLE (
+            "v",
+            "w",
+            "x",
+            "v_s",
+            "p") "v_s = Neg (v_t)\n"
+                 "[out] " EXIT ("y",
+                                "v_f") "#! metadata [\"irscope.after\": \"y\"]\nz = Abs (x)\n}",
+    NULL, "waits for out" },
   { "a loop around what stays",
     HEAD "(int64 n) => (int64 y) {\n" ZERO ONE
         INVARIANT ("m", "w", "n") "less = Less (i_m, m)\n" COND ("p", "less") VARIABLE (

@@ -5,6 +5,7 @@
 
 #include "passes/debug/derivation.h"
 #include "views/chart-area.h"
+#include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
 #include "views/session/selection.h"
@@ -346,7 +347,7 @@ make_list (IrDerivationView *self, GtkWidget *box, const char *const *names, con
   GtkWidget *list = gtk_drop_down_new_from_strings (names), *text = gtk_label_new (label);
 
   gtk_widget_add_css_class (text, "dim-label");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  ir_name (list, label);
   g_signal_connect_swapped (list, "notify::selected", G_CALLBACK (on_choice), self);
   gtk_box_append (GTK_BOX (box), text);
   gtk_box_append (GTK_BOX (box), list);

@@ -5,6 +5,7 @@
 #include "views/play/event-list.h"
 
 #include "views/count.h"
+#include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/play.h"
 #include "views/session/selection.h"
@@ -291,6 +292,7 @@ bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer column
   g_autofree char *text = cell_text (self, event, GPOINTER_TO_UINT (column));
 
   gtk_label_set_text (GTK_LABEL (label), text);
+  ir_name_row (label);
   if (event->kind == IR_FLOW_DEAD || event->kind == IR_FLOW_DEFERRED)
     gtk_widget_add_css_class (label, "dim-label");
   else
@@ -327,8 +329,7 @@ make_table (IrPlayView *self)
   gtk_single_selection_set_autoselect (self->selection, FALSE);
   gtk_single_selection_set_can_unselect (self->selection, TRUE);
   gtk_column_view_set_model (GTK_COLUMN_VIEW (self->table), GTK_SELECTION_MODEL (self->selection));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->table), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Events", -1);
+  ir_name (self->table, "Events");
   gtk_widget_add_css_class (self->table, "data-table");
   g_signal_connect_object (self->selection, "notify::selected", G_CALLBACK (on_selected), self,
                            G_CONNECT_SWAPPED);
@@ -343,7 +344,7 @@ add_button (IrPlayView *self, GtkWidget *bar, const char *icon, const char *tip,
   GtkWidget *button = gtk_button_new_from_icon_name (icon);
 
   gtk_widget_set_tooltip_text (button, tip);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, tip, -1);
+  ir_name (button, tip);
   g_signal_connect_swapped (button, "clicked", clicked, self);
   gtk_box_append (GTK_BOX (bar), button);
   return button;
@@ -364,8 +365,7 @@ make_bar (IrPlayView *self)
   add_button (self, bar, "go-next-symbolic", "Next event", G_CALLBACK (on_next));
   self->frames = gtk_drop_down_new (NULL, NULL);
   gtk_widget_set_tooltip_text (self->frames, "Only events of this loop");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->frames), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Loop", -1);
+  ir_name (self->frames, "Loop");
   g_signal_connect_swapped (self->frames, "notify::selected", G_CALLBACK (filter), self);
   self->one = gtk_check_button_new_with_label ("Iteration");
   g_signal_connect_swapped (self->one, "toggled", G_CALLBACK (filter), self);
@@ -374,8 +374,7 @@ make_bar (IrPlayView *self)
   g_object_bind_property (self->one, "active", self->iteration, "sensitive", G_BINDING_SYNC_CREATE);
   gtk_widget_set_tooltip_text (self->one, "Only events of this iteration of the innermost loop");
   gtk_widget_set_tooltip_text (self->iteration, "Which iteration, from 0");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->iteration), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Iteration", -1);
+  ir_name (self->iteration, "Iteration");
   g_signal_connect_swapped (self->iteration, "value-changed", G_CALLBACK (filter), self);
   gtk_box_append (GTK_BOX (bar), self->frames);
   gtk_box_append (GTK_BOX (bar), self->one);

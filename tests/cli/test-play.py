@@ -81,6 +81,15 @@ def _():
             assert calls == ([taken] * 3 if form == path else []), calls
 
 
+@test('names of loops may have slashes')
+def _():
+    path = model('slashes', NESTED.replace('[outer]', '["/a/Loop"]').replace('[inner]', '["/b/Loop"]'))
+    given = ('--value', 'x=1', '--value', 'n=3', '--value', 'p=1')
+    got = json_of('play', path, *given, '--loop', '/b/Loop')
+    assert [f['frame'] for f in got['frames']] == ['/a/Loop', '/b/Loop'] and [f['iterations'] for f in got['frames']] == [3, 3], got['frames']
+    assert {e['frame'] for e in got['events']} == {'/a/Loop@1//b/Loop', '/a/Loop@2//b/Loop'}, got['events']
+
+
 @test('what is asked for: numbers, a loop, an iteration, the summary alone; the same bytes each time')
 def _():
     path = model('nested', NESTED)

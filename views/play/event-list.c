@@ -8,14 +8,23 @@
 struct _IrEventRow
 {
   GObject parent;
+  IrFlowLog *log; /* owns what the event names */
   IrFlowEvent event;
 };
 
 G_DEFINE_FINAL_TYPE (IrEventRow, ir_event_row, G_TYPE_OBJECT)
 
 static void
+ir_event_row_finalize (GObject *object)
+{
+  ir_flow_log_unref (IR_EVENT_ROW (object)->log);
+  G_OBJECT_CLASS (ir_event_row_parent_class)->finalize (object);
+}
+
+static void
 ir_event_row_class_init (IrEventRowClass *klass)
 {
+  G_OBJECT_CLASS (klass)->finalize = ir_event_row_finalize;
 }
 
 static void
@@ -29,11 +38,18 @@ ir_event_row_get_event (IrEventRow *self)
   return &self->event;
 }
 
+const IrFlowLog *
+ir_event_row_get_log (IrEventRow *self)
+{
+  return self->log;
+}
+
 /* -- the list -- */
 
 struct _IrEventList
 {
   GObject parent;
+  IrFlowLog *log; /* (nullable) that they are of */
   GArray *events; /* of IrFlowEvent: those that are shown */
 };
 
@@ -58,6 +74,7 @@ get_item (GListModel *model, guint position)
   if (position >= events->len)
     return NULL;
   row = g_object_new (IR_TYPE_EVENT_ROW, NULL);
+  row->log = ir_flow_log_ref (IR_EVENT_LIST (model)->log);
   row->event = g_array_index (events, IrFlowEvent, position);
   return row;
 }
@@ -79,6 +96,7 @@ static void
 ir_event_list_finalize (GObject *object)
 {
   g_array_unref (IR_EVENT_LIST (object)->events);
+  ir_flow_log_unref (IR_EVENT_LIST (object)->log);
   G_OBJECT_CLASS (ir_event_list_parent_class)->finalize (object);
 }
 
@@ -103,19 +121,21 @@ ir_event_list_new (void)
 static gboolean
 is_of (const IrFlowEvent *event, const char *frame, gint64 iteration)
 {
-  const char *slash = strrchr (event->frame, '/');
-
-  return (frame == NULL || strcmp (slash != NULL ? slash + 1 : event->frame, frame) == 0) &&
+  return (frame == NULL || strcmp (event->loop, frame) == 0) &&
          (iteration < 0 || (*event->frame != '\0' && event->iteration == iteration));
 }
 
 void
-ir_event_list_set (IrEventList *self, const IrFlowLog *log, const char *frame, gint64 iteration)
+ir_event_list_set (IrEventList *self, IrFlowLog *log, const char *frame, gint64 iteration)
 {
   const GArray *all = log != NULL ? ir_flow_log_events (log) : NULL;
   const guint before = self->events->len;
 
   g_array_set_size (self->events, 0);
+  if (log != NULL)
+    ir_flow_log_ref (log);
+  g_clear_pointer (&self->log, ir_flow_log_unref);
+  self->log = log;
   for (guint i = 0; all != NULL && i < all->len; i++)
     if (is_of (&g_array_index (all, IrFlowEvent, i), frame, iteration))
       g_array_append_val (self->events, g_array_index (all, IrFlowEvent, i));

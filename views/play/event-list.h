@@ -11,9 +11,7 @@ G_DECLARE_FINAL_TYPE (IrEventRow, ir_event_row, IR, EVENT_ROW, GObject)
 G_DECLARE_FINAL_TYPE (IrEventList, ir_event_list, IR, EVENT_LIST, GObject)
 
 IrEventList *ir_event_list_new (void);
-/* @log: (nullable) (transfer none): outlives what is set; @frame: (nullable) its name; @iteration: -1: all */
-void ir_event_list_set (IrEventList *self,
-                        const IrFlowLog *log,
-                        const char *frame,
-                        gint64 iteration);
+/* @log: (nullable); @frame: (nullable) its name; @iteration: -1: all */
+void ir_event_list_set (IrEventList *self, IrFlowLog *log, const char *frame, gint64 iteration);
 const IrFlowEvent *ir_event_row_get_event (IrEventRow *self);
+const IrFlowLog *ir_event_row_get_log (IrEventRow *self); /* that it is of */

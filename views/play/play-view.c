@@ -62,9 +62,9 @@ place_text (const IrFlowEvent *event)
 }
 
 static char *
-cell_text (IrPlayView *self, const IrFlowEvent *event, Column column)
+cell_text (IrEventRow *row, Column column)
 {
-  const IrFlowLog *log = ir_session_get_events (session_of (self));
+  const IrFlowEvent *event = ir_event_row_get_event (row);
 
   switch (column)
     {
@@ -73,8 +73,8 @@ cell_text (IrPlayView *self, const IrFlowEvent *event, Column column)
     case COLUMN_KIND:
       return g_strdup (ir_flow_kind_name (event->kind));
     case COLUMN_NODE:
-      return log != NULL ? ir_node_label (ir_model_node (ir_flow_log_model (log), event->node))
-                         : g_strdup ("");
+      return ir_node_label (
+          ir_model_node (ir_flow_log_model (ir_event_row_get_log (row)), event->node));
     case COLUMN_PLACE:
       return place_text (event);
     case COLUMN_SLOT:
@@ -111,7 +111,7 @@ show_count (IrPlayView *self, const IrFlowLog *log)
 static void
 filter (IrPlayView *self)
 {
-  const IrFlowLog *log = ir_session_get_events (session_of (self));
+  IrFlowLog *log = ir_session_get_events (session_of (self));
 
   if (self->syncing || log == NULL)
     return;
@@ -287,9 +287,8 @@ static void
 bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer column)
 {
   GtkWidget *label = gtk_list_item_get_child (item);
-  IrPlayView *self = g_object_get_data (G_OBJECT (factory), "view");
   const IrFlowEvent *event = ir_event_row_get_event (gtk_list_item_get_item (item));
-  g_autofree char *text = cell_text (self, event, GPOINTER_TO_UINT (column));
+  g_autofree char *text = cell_text (gtk_list_item_get_item (item), GPOINTER_TO_UINT (column));
 
   gtk_label_set_text (GTK_LABEL (label), text);
   ir_name_row (label);
@@ -305,7 +304,6 @@ add_column (IrPlayView *self, Column which)
   GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
   g_autoptr (GtkColumnViewColumn) column = NULL;
 
-  g_object_set_data (G_OBJECT (factory), "view", self);
   g_signal_connect (factory, "setup", G_CALLBACK (setup_cell), GUINT_TO_POINTER (which));
   g_signal_connect (factory, "bind", G_CALLBACK (bind_cell), GUINT_TO_POINTER (which));
   column = gtk_column_view_column_new (columns[which].title, factory);
@@ -455,6 +453,7 @@ ir_play_view_init (IrPlayView *self)
   gtk_stack_add_named (GTK_STACK (self->stack), make_empty (self), "empty");
   gtk_stack_add_named (GTK_STACK (self->stack), self->content, "events");
   adw_bin_set_child (ADW_BIN (self), self->stack);
+  g_signal_connect (self, "unmap", G_CALLBACK (stop_ticking), NULL);
 }
 
 const IrViewInfo ir_view_play = {

@@ -22,7 +22,7 @@ clear (gpointer state)
 {
   Play *play = state;
 
-  g_clear_pointer (&play->log, ir_flow_log_free);
+  g_clear_pointer (&play->log, ir_flow_log_unref);
   g_clear_pointer (&play->error, g_free);
   g_clear_pointer (&play->model, ir_model_unref);
   g_clear_pointer (&play->sizes, g_hash_table_unref);
@@ -41,7 +41,7 @@ played_free (gpointer data)
 {
   Played *played = data;
 
-  ir_flow_log_free (played->log);
+  ir_flow_log_unref (played->log);
   g_free (played->error);
   g_free (played);
 }
@@ -122,7 +122,7 @@ ir_session_forget_events (IrSession *self)
   ir_session_changed (self, IR_CHANGED_PLAY);
 }
 
-const IrFlowLog *
+IrFlowLog *
 ir_session_get_events (IrSession *self)
 {
   return own (self)->log;

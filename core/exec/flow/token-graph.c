@@ -162,6 +162,12 @@ is_watched (const Executor *x)
   return x->state->observer != NULL && x->state->observer->flow != NULL;
 }
 
+static const char *
+frame_name (const Executor *x, const Instance *instance)
+{
+  return g_array_index (x->program->frames->frames, IrFrame, instance->frame).name;
+}
+
 /* @node: (nullable) what comes next is there */
 static void
 tell (const Executor *x, const Iteration *iteration, const IrNode *node, IrFlowKind kind, gint slot)
@@ -169,8 +175,9 @@ tell (const Executor *x, const Iteration *iteration, const IrNode *node, IrFlowK
   const Instance *instance = iteration->instance;
 
   if (is_watched (x))
-    x->state->observer->flow (x->state->observer, &(IrFlowTell){ kind, node, instance->path,
-                                                                 iteration->number, slot, 0 });
+    x->state->observer->flow (x->state->observer,
+                              &(IrFlowTell){ kind, node, instance->path, frame_name (x, instance),
+                                             iteration->number, slot, 0 });
 }
 
 static void
@@ -180,8 +187,9 @@ tell_of_iteration (const Executor *x, const Iteration *iteration)
 
   if (is_watched (x) && instance->parent != NULL)
     x->state->observer->flow (x->state->observer,
-                              &(IrFlowTell){ IR_FLOW_NEXT, NULL, instance->path, iteration->number,
-                                             -1, instance->iterations->len });
+                              &(IrFlowTell){ IR_FLOW_NEXT, NULL, instance->path,
+                                             frame_name (x, instance), iteration->number, -1,
+                                             instance->iterations->len });
 }
 
 /* (transfer full) "outer@3/inner" */
@@ -189,12 +197,12 @@ static char *
 path_of (const Executor *x, const Instance *instance)
 {
   const Iteration *parent = instance->parent;
-  const IrFrame *frame = &g_array_index (x->program->frames->frames, IrFrame, instance->frame);
+  const char *name = frame_name (x, instance);
 
   if (parent == NULL || *parent->instance->path == '\0')
-    return g_strdup (parent == NULL ? "" : frame->name);
+    return g_strdup (parent == NULL ? "" : name);
   return g_strdup_printf ("%s@%" G_GINT64_FORMAT "/%s", parent->instance->path, parent->number,
-                          frame->name);
+                          name);
 }
 
 /* -- tokens -- */

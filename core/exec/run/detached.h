@@ -21,10 +21,10 @@ struct _IrDetached
   GCancellable *cancellable; /* (nullable) */
   IrRun *(*new_run) (const IrDetached *detached);
   IrRunState state;
-  gint turn;          /* atomic */
-  gint64 deadline_us; /* atomic; 0: none, or not known yet */
-  gint64 leave_us;    /* of who waits: when he leaves; 0: not yet */
-  IrWaiter *waiter;   /* (nullable) of who waits, while he does */
+  gint turn;            /* atomic */
+  gint64 deadline_us;   /* atomic; 0: none, or not known yet */
+  gint64 leave_us;      /* of who waits: when he leaves; 0: not yet */
+  IrWaiter *waiter;     /* (nullable) of who waits, while he does */
   IrRun *run, *partial; /* (nullable) what came of it */
   GError *error;        /* (nullable) */
 };

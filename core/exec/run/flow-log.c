@@ -11,13 +11,14 @@
 
 typedef struct
 {
-  const char *path; /* interned */
+  const char *path, *name; /* interned: of the innermost loop, with those around and without */
   gint64 iteration;
 } Place;
 
 struct _IrFlowLog
 {
   IrObserver observer; /* first: it is all that the runner knows */
+  gatomicrefcount ref_count;
   IrFlowFilter filter;
   const char *loop;     /* (nullable) (owned) */
   IrModel *model;       /* (nullable) (owned) that runs */
@@ -76,18 +77,10 @@ inside (IrFlowLog *log, const Place *place, const char *name)
       log, g_strdup_printf ("%s@%" G_GINT64_FORMAT "/%s", place->path, place->iteration, name));
 }
 
-static const char *
-last_part (const char *path)
-{
-  const char *slash = strrchr (path, '/');
-
-  return slash != NULL ? slash + 1 : path;
-}
-
 static void
-push (IrFlowLog *log, const char *path, gint64 iteration)
+push (IrFlowLog *log, const char *path, const char *name, gint64 iteration)
 {
-  const Place place = { path, iteration };
+  const Place place = { path, intern (log, g_strdup (name)), iteration };
 
   g_array_append_val (log->places, place);
 }
@@ -102,9 +95,8 @@ pop (IrFlowLog *log)
 /* -- events -- */
 
 static IrFlowFrame *
-frame_named (IrFlowLog *log, const char *path)
+frame_named (IrFlowLog *log, const char *name)
 {
-  const char *name = intern (log, g_strdup (last_part (path)));
   guint index = GPOINTER_TO_UINT (g_hash_table_lookup (log->frame_of, name));
 
   if (index == 0)
@@ -121,7 +113,7 @@ static gboolean
 is_wanted (const IrFlowLog *log, const Place *place)
 {
   return log->n_events >= log->filter.from && log->n_events < log->filter.to &&
-         (log->loop == NULL || strcmp (last_part (place->path), log->loop) == 0) &&
+         (log->loop == NULL || strcmp (place->name, log->loop) == 0) &&
          (log->filter.iteration < 0 ||
           (*place->path != '\0' && place->iteration == log->filter.iteration));
 }
@@ -133,9 +125,8 @@ record (IrFlowLog *log, IrFlowKind kind, const IrNode *node, gint slot)
 
   if (is_wanted (log, place))
     {
-      const IrFlowEvent event = {
-        log->n_events, kind, node->id, place->path, place->iteration, slot
-      };
+      const IrFlowEvent event = { log->n_events,    kind, node->id, place->path, place->name,
+                                  place->iteration, slot };
       g_array_append_val (log->events, event);
     }
   log->n_events++;
@@ -144,7 +135,7 @@ record (IrFlowLog *log, IrFlowKind kind, const IrNode *node, gint slot)
 static void
 count_iteration (IrFlowLog *log, gboolean first, guint in_flight)
 {
-  IrFlowFrame *frame = frame_named (log, top (log)->path);
+  IrFlowFrame *frame = frame_named (log, top (log)->name);
 
   frame->n_entered += first;
   frame->n_iterations++;
@@ -163,7 +154,7 @@ note_body (IrFlowLog *log, const IrFlowTell *tell)
                               : node->n_outputs > 0 && node->outputs[0] != NULL
                                   ? g_strdup (node->outputs[0]->name)
                                   : ir_node_label (node);
-      push (log, inside (log, top (log), name), 0);
+      push (log, inside (log, top (log), name), name, 0);
     }
   top (log)->iteration = tell->kind == IR_FLOW_NEXT ? tell->iteration : top (log)->iteration;
   if (tell->kind == IR_FLOW_ENTERED || tell->kind == IR_FLOW_NEXT)
@@ -181,6 +172,7 @@ note_token (IrFlowLog *log, const IrFlowTell *tell)
   Place *place = top (log);
 
   place->path = inside (log, &below, tell->frame);
+  place->name = *tell->frame != '\0' ? intern (log, g_strdup (tell->name)) : below.name;
   place->iteration = *tell->frame != '\0' ? tell->iteration : below.iteration;
   if (tell->in_flight > 0)
     count_iteration (log, tell->iteration == 0, tell->in_flight);
@@ -216,7 +208,7 @@ begin (IrObserver *observer, IrRunState *state, GError **error)
   IrFlowLog *log = (IrFlowLog *) observer;
 
   g_array_set_size (log->places, 0);
-  push (log, intern (log, g_strdup ("")), 0);
+  push (log, intern (log, g_strdup ("")), "", 0);
   g_clear_pointer (&log->model, ir_model_unref);
   log->model = ir_model_ref (state->prepared->model);
   g_free (log->counts);
@@ -234,7 +226,7 @@ before (IrObserver *observer,
   IrFlowLog *log = (IrFlowLog *) observer;
 
   if (is_token_graph (node))
-    push (log, top (log)->path, top (log)->iteration);
+    push (log, top (log)->path, top (log)->name, top (log)->iteration);
   return TRUE;
 }
 
@@ -276,6 +268,7 @@ ir_flow_log_new (const IrFlowFilter *filter)
 {
   IrFlowLog *log = g_new0 (IrFlowLog, 1);
 
+  g_atomic_ref_count_init (&log->ref_count);
   log->observer = (IrObserver){ begin, before, after, end, flow };
   log->filter = *filter;
   log->loop = log->filter.loop = g_strdup (filter->loop);
@@ -287,14 +280,21 @@ ir_flow_log_new (const IrFlowFilter *filter)
   return log;
 }
 
+IrFlowLog *
+ir_flow_log_ref (IrFlowLog *log)
+{
+  g_atomic_ref_count_inc (&log->ref_count);
+  return log;
+}
+
 /**
- * ir_flow_log_free:
+ * ir_flow_log_unref:
  * @log: (transfer full) (nullable): a log
  */
 void
-ir_flow_log_free (IrFlowLog *log)
+ir_flow_log_unref (IrFlowLog *log)
 {
-  if (log == NULL)
+  if (log == NULL || !g_atomic_ref_count_dec (&log->ref_count))
     return;
   g_free ((char *) log->loop);
   g_clear_pointer (&log->model, ir_model_unref);

@@ -27,6 +27,7 @@ typedef struct
   IrFlowKind kind;
   IrNodeId node;     /* of the model that ran: ir_flow_log_model() */
   const char *frame; /* interned: "" outside, "outer@3/inner": in iteration 3 of outer */
+  const char *loop;  /* interned: the innermost of these by itself; names may have / in them */
   gint64 iteration;  /* of @frame; 0 outside */
   gint slot;         /* -1: says nothing */
 } IrFlowEvent;
@@ -34,7 +35,7 @@ typedef struct
 /* Of one frame, in all places where it was entered. */
 typedef struct
 {
-  const char *name; /* interned; the last part of the path */
+  const char *name; /* interned */
   guint64 n_entered, n_iterations;
   guint most_in_flight;
 } IrFlowFrame;
@@ -55,8 +56,9 @@ typedef struct
 typedef struct _IrFlowLog IrFlowLog;
 
 IrFlowLog *ir_flow_log_new (const IrFlowFilter *filter);
-void ir_flow_log_free (IrFlowLog *log);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFlowLog, ir_flow_log_free)
+IrFlowLog *ir_flow_log_ref (IrFlowLog *log);
+void ir_flow_log_unref (IrFlowLog *log);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFlowLog, ir_flow_log_unref)
 IrRun *ir_flow_log_run (IrFlowLog *log,
                         IrModel *model,
                         GHashTable *inputs,

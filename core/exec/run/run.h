@@ -11,8 +11,8 @@ typedef struct
 {
   GArray *items; /* of IrTraceItem, by start */
   gint64 duration_ns;
-  guint64 peak_bytes;  /* measured: live value memory at its highest */
-  guint64 arena_bytes; /* measured: how far values reached into the arena of the memory plan */
+  guint64 peak_bytes;      /* measured: live value memory at its highest */
+  guint64 arena_bytes;     /* measured: how far values reached into the arena of the memory plan */
   guint64 allocated_bytes; /* of memory for values that this run has allocated */
   gatomicrefcount ref_count;
 } IrTrace;
@@ -57,7 +57,7 @@ typedef struct
   GArray *claims;     /* (nullable) of IrWrongClaim */
   GError *error;      /* (nullable) a node failed: values before it are there */
   IrNodeId failed_node;
-  GMutex presenting;          /* guards values where ir_run_value() brings them into their layout */
+  GMutex presenting; /* guards values where ir_run_value() brings them into their layout */
   struct _IrPlanCheck *plan_check; /* (nullable) for IR_RUN_CHECK_PLAN */
   struct _IrCapture *capture; /* what was captured elsewhere, and how the rest is had: capture.h */
   /* Nodes that ran, those of subgraphs once each: by kernels of the back end that was asked for, by

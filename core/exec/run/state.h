@@ -13,6 +13,7 @@ typedef struct
   IrFlowKind kind;
   const IrNode *node; /* (nullable) of a token: what comes next is in this place */
   const char *frame;  /* of a token: its frame, with those around; %NULL: @node owns a body */
+  const char *name;   /* of a token: of the frame alone */
   gint64 iteration;
   gint slot;
   guint in_flight; /* of a token: an iteration begins, and so many are alive with it; else 0 */
@@ -105,7 +106,8 @@ ir_run_tell_flow (
     IrRunState *state, IrFlowKind kind, const IrNode *node, gint64 iteration, gint slot)
 {
   if (state->observer != NULL && state->observer->flow != NULL)
-    state->observer->flow (state->observer, &(IrFlowTell){ kind, node, NULL, iteration, slot, 0 });
+    state->observer->flow (state->observer,
+                           &(IrFlowTell){ kind, node, NULL, NULL, iteration, slot, 0 });
 }
 
 /* For what no node is the reason of: nothing but whether the run is to stop. */

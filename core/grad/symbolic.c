@@ -12,6 +12,7 @@
 #include "core/grad/symbolic.h"
 
 #include "core/grad/grad.h"
+#include "core/ir/grad-mark.h"
 #include "core/ir/inline.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
@@ -354,6 +355,8 @@ why_not (const IrSymbolic *symbolic, const IrNode *node)
   const IrGradRow *row = ir_grad_row (node->op);
   if (!(node->op->flags & IR_OP_ELEMENTWISE) && !is_copy (node) && !is_sum (node))
     return "it is not elementwise, and expressions are of scalars";
+  if (ir_grad_mark (node) == IR_GRAD_MARK_STRAIGHT_THROUGH)
+    return NULL;
   if (!ir_vjp_is_pointwise (node) && !is_copy (node) && !is_sum (node) &&
       (row == NULL || !row->zero))
     return "no expression says its derivative";
@@ -377,7 +380,8 @@ find_stop (const IrSymbolic *symbolic, const char **why)
   return NULL;
 }
 
-/* What gives a shape, or indices, is no part of an expression: nothing comes through it. */
+/* What gives a shape, or indices, is no part of an expression, nor what is marked stop: nothing comes
+ * through it. */
 static void
 leave_out_cuts (GPtrArray *path)
 {
@@ -386,8 +390,9 @@ leave_out_cuts (GPtrArray *path)
       const IrNode *node = path->pdata[i];
       IrDtype dtype = node->outputs[0] != NULL ? ir_value_dtype (node->outputs[0])
                                                : IR_DTYPE_UNDEFINED;
-      if (node->op != NULL && !(node->op->flags & (IR_OP_ELEMENTWISE | IR_OP_SUBGRAPHS)) &&
-          dtype != IR_DTYPE_UNDEFINED && !ir_dtype_is_float (dtype))
+      if (ir_grad_mark (node) == IR_GRAD_MARK_STOP ||
+          (node->op != NULL && !(node->op->flags & (IR_OP_ELEMENTWISE | IR_OP_SUBGRAPHS)) &&
+           dtype != IR_DTYPE_UNDEFINED && !ir_dtype_is_float (dtype)))
         g_ptr_array_remove_index (path, i);
     }
 }
@@ -485,6 +490,11 @@ derive_node (IrSymbolic *symbolic, IrSymbolicLevel level, const IrNode *node, GH
   const IrExpr zero = number_of (symbolic, 0);
   IrExpr sum = 0;
 
+  if (ir_grad_mark (node) == IR_GRAD_MARK_STRAIGHT_THROUGH)
+    {
+      sum = GPOINTER_TO_UINT (g_hash_table_lookup (known, node->inputs[0]));
+      return sum != 0 ? sum : zero;
+    }
   for (guint i = 0; i < node->n_inputs && !row->zero; i++)
     {
       const IrValue *input = node->inputs[i];

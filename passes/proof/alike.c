@@ -14,6 +14,7 @@
 
 #define LEAST_ELEMENTS 4   /* fewer are equal by chance */
 #define MANY_EPSILONS  500 /* of float32: 6e-5 of the largest */
+#define MOST_PART      0.02
 #define MOST_IN_GROUP  400 /* of one type and shape; more are not told apart */
 
 typedef struct
@@ -128,11 +129,14 @@ stats_of (Held *held)
   return &held->stats;
 }
 
-/* Of the largest magnitude: what products in another order may differ by, many layers deep. */
+/* Of the largest magnitude: what products in another order may differ by, many layers deep. In narrow
+ * types that is more than tells values apart, so it ends at a part of them. */
 static double
 tolerance_of (IrDtype dtype)
 {
-  return ir_dtype_is_float (dtype) ? MANY_EPSILONS * FLT_EPSILON * ir_tolerance_scale (dtype) : 0;
+  return ir_dtype_is_float (dtype)
+             ? MIN (MANY_EPSILONS * FLT_EPSILON * ir_tolerance_scale (dtype), MOST_PART)
+             : 0;
 }
 
 static gboolean

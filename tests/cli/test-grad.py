@@ -342,6 +342,14 @@ def _():
             assert irscope('edit', plain, '--do', f'gradient r {mark}', '-o', marked)[0] == 0
             got = json_of('grad', marked, '--explain', 'w', '--value', 'x=1')
             assert got['explain']['kind'] == kind and abs(got['gradients'][0]['norm'] - norm) < 1e-6, (mark, ending, got)
+    sine = model('sine', '<ir_version: 8, opset_import: ["" : 18]>\ng (float x) => (float y) { [s] a = Sin (x)  [r] b = Round (a)  c = Add (a, b)  y = Mul (x, c) }')
+    for act in ('s stop', 'r straight-through'):
+        marked = os.path.join(WORK, 'sine2.onnxtxt')
+        assert irscope('edit', sine, '--do', f'gradient {act}', '-o', marked)[0] == 0
+        norms = {mode: json_of('grad', marked, '--mode', mode, '--wrt', 'x', '--value', 'x=1.2')['gradients'][0]['norm'] for mode in ('reverse', 'tape')}
+        assert abs(norms['reverse'] - norms['tape']) < 1e-6, (act, norms)
+        text = irscope('grad', marked, '--mode', 'symbolic', '--wrt', 'x')[1]
+        assert ('cos' in text.splitlines()[1]) == (act == 'r straight-through'), (act, text)
     stopped = os.path.join(WORK, 'stopped.onnx')
     assert irscope('edit', plain, '--do', 'gradient r straight-through', '--do', 'gradient m stop', '-o', stopped)[0] == 0
     got = json_of('grad', stopped, '--explain', 'w')['explain']
@@ -367,6 +375,15 @@ def _():
         before, after = (json_of('grad', f, '--wrt', 'w', '--value', 'x=1') for f in (path, guarded))
         assert after['gradients'][0]['nan'] == 0 and after['value'] == before['value'], (body, before, after)
         assert before['gradients'][0]['nan'] > 0 or 'Exp' in body or 'Log' in body, (body, before)
+
+
+@test('the complex step does not go silently past what bodies read of around')
+def _():
+    taken = model('taken', 'g (float[3] x, bool p) => (float[3] y) { h = If (p) <then_branch = t () => (float[3] a) { a = Mul (x, x) }, else_branch = e () => (float[3] b) { b = Exp (x) }>  y = Neg (h) }')
+    round_ = model('rounds', 'g (float[3] x) => (float[3] y) <int64 n = {2}, float[3] z = {0, 0, 0}> { y = Loop (n, "", z) <body = b (int64 i, bool c, float[3] s) => (bool d, float[3] t) { d = Identity (c)  t = Add (s, x) }> }')
+    for path, given in ((taken, ('--value', 'p=1')), (round_, ())):
+        code, out, err = irscope('grad', path, '--mode', 'numeric', '--method', 'complex', '--wrt', 'x', '--value', 'x=1,2,3', *given)
+        assert code != 0 and 'stops the complex step' in err, (path, code, out, err)
 
 
 @test('what is printed is what the schemas say')

@@ -14,6 +14,7 @@
 
 #include "core/exec/eval/eval.h"
 #include "core/grad/vjp.h"
+#include "core/ir/frames.h"
 #include "core/ir/inline.h"
 #include "core/op/op.h"
 
@@ -387,8 +388,11 @@ visit (Walk *walk, const IrNode *node, const IrNode **stop, GError **error)
   gboolean moves = FALSE;
   Pair *pair = NULL;
 
+  g_autoptr (GPtrArray) captures = ir_node_captures (node);
   ir_node_for_each_input (node, i, value)
     moves |= pair_of (walk, value) != NULL;
+  for (guint i = 0; i < captures->len; i++)
+    moves |= pair_of (walk, captures->pdata[i]) != NULL;
   if (!moves ||
       (node->outputs[0] != NULL && ir_value_dtype (node->outputs[0]) != IR_DTYPE_UNDEFINED &&
        !ir_dtype_is_float (ir_value_dtype (node->outputs[0]))))
@@ -426,8 +430,10 @@ sources_of (const IrValue *of)
       const IrValue *value = g_ptr_array_steal_index_fast (waiting, waiting->len - 1);
       if (value->producer == NULL || !g_hash_table_add (nodes, value->producer))
         continue;
+      g_autoptr (GPtrArray) captures = ir_node_captures (value->producer);
       ir_node_for_each_input (value->producer, i, input)
         g_ptr_array_add (waiting, input);
+      g_ptr_array_extend (waiting, captures, NULL, NULL);
     }
   return nodes;
 }

@@ -39,7 +39,7 @@ typedef struct
   IrTape *tape;
   IrEdit *edit;
   const IrTapeOptions *options;
-  IrNodeId *stop; /* (nullable) */
+  IrNodeId *stop;       /* (nullable) */
   GHashTable *values;   /* value id -> IrTensor */
   GHashTable *active;   /* value ids that depend on what it is derived by */
   IrReverse *activity;  /* that knows the same, for what subgraphs read */
@@ -417,7 +417,10 @@ push (Run *run, IrNode *node, GError **error)
                 .dy = entry->dy,
                 .wanted = wanted,
                 .dx = entry->dx };
-  if (entry->dy[0] != NULL && !ir_reverse_node (reverse, &vjp, error))
+  gboolean any = FALSE;
+  for (guint i = 0; i < node->n_outputs; i++)
+    any |= entry->dy[i] != NULL;
+  if (any && !ir_reverse_node (reverse, &vjp, error))
     return stopped_at (run, node);
   add_new_nodes (run, first_node, entry->back);
   find_reads (run, entry, first_value);
@@ -430,6 +433,9 @@ static gboolean
 find_partials (Run *run, const Entry *entry, GError **error)
 {
   const IrNode *node = entry->node;
+
+  if (node->outputs[0] == NULL)
+    return TRUE;
   IrTapeRow *row = (IrTapeRow *) ir_tape_row (run->tape, node->outputs[0]->id);
   gboolean numbers = is_number (contents_of (run, node->outputs[0])) && entry->dy[0] != NULL &&
                      node->n_outputs == 1;

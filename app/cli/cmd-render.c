@@ -828,8 +828,8 @@ static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
-  g_autofree char *file = options->at > 0 ? g_strdup_printf ("%s@%d", cli->args[0], options->at)
-                                          : g_strdup (cli->args[0]);
+  g_autofree char *with_step = NULL;
+  const char *file = cli_file_at (cli, options->at, &with_step);
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GError) error = NULL;
   g_autofree char *note = NULL;

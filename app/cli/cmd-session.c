@@ -10,6 +10,7 @@
 #include "passes/session/session-file.h"
 
 #include <string.h>
+#include <glib/gstdio.h>
 
 typedef struct
 {
@@ -49,6 +50,9 @@ take_texts (GPtrArray *to, char **texts)
 static gboolean
 take_inputs (IrSessionFile *file, const char *kind, char **texts, GError **error)
 {
+  /* NAME=WHAT,KEY=VALUE */
+  const gboolean has_keys = strcmp (kind, "picture") == 0 || strcmp (kind, "fill") == 0;
+
   for (guint i = 0; texts != NULL && texts[i] != NULL; i++)
     {
       g_autofree char *name = NULL;
@@ -56,6 +60,11 @@ take_inputs (IrSessionFile *file, const char *kind, char **texts, GError **error
 
       if (!cli_split_assignment (texts[i], "input", &name, &text, error))
         return FALSE;
+      if (has_keys && (text = strchr (texts[i], '=') + 1) != NULL)
+        {
+          g_free (name);
+          name = g_strndup (texts[i], (gsize) (text - 1 - texts[i]));
+        }
       ir_session_file_add_input (file, name, kind, text);
     }
   return TRUE;
@@ -316,6 +325,15 @@ begin_session (Cli *cli, GError **error)
   return take_options (cli, file, cli->options, error) ? file : NULL;
 }
 
+static gboolean
+is_model (const IrSessionFile *file, const char *path)
+{
+  GStatBuf a, b;
+
+  return file->model != NULL && g_stat (path, &a) == 0 && g_stat (file->model, &b) == 0 &&
+         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static CliStatus
 answer (Cli *cli, IrSessionFile *file, const GPtrArray *said, gboolean is_new, GError **error)
 {
@@ -324,6 +342,14 @@ answer (Cli *cli, IrSessionFile *file, const GPtrArray *said, gboolean is_new, G
   if (said->len > 0 && is_new) /* nothing of what was asked for is left out of a new one */
     {
       g_set_error (error, CLI_ERROR, 0, "%s", (char *) said->pdata[0]);
+      return CLI_BAD;
+    }
+  if (options->output != NULL && is_model (file, options->output))
+    {
+      g_set_error (error, CLI_ERROR, 0,
+                   "--output %s: is the model itself; give the session a name "
+                   "of its own, such as NAME.json",
+                   options->output);
       return CLI_BAD;
     }
   if (options->output != NULL)

@@ -250,6 +250,16 @@ go_to_step (Cli *cli, CliModel *model, GError **error)
   return TRUE;
 }
 
+const char *
+cli_file_at (Cli *cli, gint at, char **with_step)
+{
+  if (at > 0 && cli->session != NULL)
+    cli->session_step = at;
+  if (at <= 0 || cli->session != NULL)
+    return cli->args[0];
+  return *with_step = g_strdup_printf ("%s@%d", cli->args[0], at);
+}
+
 gboolean
 cli_model_open (Cli *cli,
                 const CliModelOptions *options,

@@ -44,6 +44,9 @@ typedef struct
   gint step;           /* N of FILE@N, -1 if none was given */
 } CliModel;
 
+/* FILE, or with @at > 0 FILE@N, of which @with_step (out) (transfer full) (nullable) is the text; of a
+ * session its step. */
+const char *cli_file_at (Cli *cli, gint at, char **with_step);
 /* Opens FILE or FILE@N; with @N, --pipeline or --pass runs the passes and goes to step N. Prints
  * what went wrong and sets @status. */
 gboolean cli_model_open (Cli *cli,
@@ -108,8 +111,5 @@ IrValue *cli_find_value (const IrModel *model, const char *name, GError **error)
 /* Also in the body of the function that a node calls, or in what @backend runs in the place of a node:
  * the node's name, '/', and the name there. Such values are only in what runs: then @expanded (inout)
  * (nullable) is that, and is what has to be run, with the same ids. */
-IrValue *cli_find_run_value (IrModel *model,
-                             const IrBackend *backend,
-                             IrModel **expanded,
-                             const char *name,
-                             GError **error);
+IrValue *cli_find_run_value (
+    IrModel *model, const IrBackend *backend, IrModel **expanded, const char *name, GError **error);

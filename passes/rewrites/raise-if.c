@@ -283,6 +283,15 @@ remove_all (Choice *c)
   ir_raise_end (c->raise, c->choice->switches->len);
 }
 
+static gboolean
+may_be_one_bool (const IrValue *value)
+{
+  guint64 n;
+
+  return ir_value_dtype (value) == IR_DTYPE_BOOL &&
+         (!ir_type_n_elements (value->type, &n) || n == 1);
+}
+
 char *
 ir_raise_choice (IrRaise *raise, const IrRaiseChoice *choice)
 {
@@ -293,6 +302,9 @@ ir_raise_choice (IrRaise *raise, const IrRaiseChoice *choice)
     return g_strdup (
         "its Switches are not all under the same condition; give each If a predicate of "
         "its own by Identity");
+  const IrValue *predicate = ((IrNode *) choice->switches->pdata[0])->inputs[1];
+  if (!may_be_one_bool (predicate))
+    return g_strdup_printf ("its predicate %s is not one bool", predicate->name);
   c.merges = g_ptr_array_new ();
   why = find_parts (&c);
   if (why != NULL ||

@@ -61,6 +61,31 @@ def _():
     assert nodes('--session', path('a.json') + '@0') == {'Relu': 1, 'Neg': 1, 'Identity': 1}
 
 
+@test('edits are in values and in pictures too, at each step')
+def _():
+    irscope('session', NET, '--do', 'insert Sigmoid a', '-o', path('v.json'))
+    ones = ('--value', 'x=1')
+    value = [float(irscope('tensor', '--session', f, 'y', *ones, '--json').stdout.split('"min":')[1].split(',')[0]) for f in (path('v.json'), path('v.json') + '@0')]
+    assert abs(value[0] + 0.731058) < 1e-5 and value[1] == -1, value
+    assert irscope('tensor', '--session', path('v.json'), 'y', '--at', '1', *ones).stdout == irscope('tensor', '--session', path('v.json'), 'y', *ones).stdout
+    drawn = []
+    for more in ((), ('--at', '1')):
+        irscope('render', '--session', path('v.json'), *more, '-o', path('v.svg'))
+        drawn.append(open(path('v.svg')).read())
+    irscope('render', '--session', path('v.json') + '@0', '-o', path('v.svg'))
+    assert 'Sigmoid' in drawn[0] and drawn[0] == drawn[1] and 'Sigmoid' not in open(path('v.svg')).read()
+
+
+@test('a session is never written over its model, and options with = in them are kept')
+def _():
+    own = shutil.copy(NET, path('own.onnxtxt'))
+    before = open(own).read()
+    refused = irscope('session', own, '-o', own, status=2)
+    assert 'is the model itself' in refused.stderr and open(own).read() == before, refused
+    irscope('session', NET, '--fill', 'x=uniform,low=0,high=2', '-o', path('f.json'))
+    assert irscope('run', '--session', path('f.json')).stdout == irscope('run', NET, '--fill', 'x=uniform,low=0,high=2').stdout
+
+
 @test('replay is deterministic: a session of a session is the same text')
 def _():
     irscope('session', DIGITS, '--do', 'insert Abs image', '--pipeline', 'default', '--dim', 'batch=2', '--watch', 'nan',

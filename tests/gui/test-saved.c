@@ -262,13 +262,74 @@ test_changed_model (Fixture *fixture, gconstpointer data)
   test_remove_folder (folder);
 }
 
+/* Ends the session, and restores it as the window's keeper has it. */
+static char *
+elided_after (Fixture *fixture, guint n_done)
+{
+  g_autofree char *text = text_of (fixture->session);
+  g_autoptr (IrSession) restored = restored_from (text, fixture);
+  g_autoptr (IrSessionFile) file = ir_session_to_file (restored);
+
+  g_assert_cmpstr (fixture->failed, ==, NULL);
+  g_assert_cmpuint (file->n_done, ==, n_done);
+  return elided (ir_session_get_frame (restored)->model);
+}
+
+static void
+assert_n (const char *text, const char *what, guint n)
+{
+  g_auto (GStrv) parts = g_strsplit (text, what, -1);
+
+  g_assert_cmpuint (g_strv_length (parts) - 1, ==, n);
+}
+
+/* What is in the file is not done to it again; what is behind it is, from there on. */
+static void
+test_written (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *folder = test_folder (), *path = g_build_filename (folder, "net.onnx", NULL);
+  g_autofree char *text = NULL, *before = NULL, *after = NULL, *undone = NULL;
+  IrSession *session = fixture->session;
+  g_autoptr (IrSessionFile) file = NULL;
+
+  act (session, "insert", "Abs", "image");
+  ir_session_undo (session);
+  finish (fixture);
+  act (session, "insert", "Sigmoid", "image"); /* leaves a branch, which begins before the file */
+  ir_session_save (session, path);
+  finish (fixture);
+  text = elided_after (fixture, 0);
+  assert_n (text, "Sigmoid (", 1);
+  act (session, "insert", "Tanh", "image");
+  ir_session_run_pipeline (session, "basic");
+  finish (fixture);
+  file = ir_session_to_file (session);
+  g_assert_cmpuint (file->branches->len, ==, 0);
+  g_assert_cmpuint (((IrDone *) file->done->pdata[0])->at, ==, 0);
+  g_assert_cmpuint (file->step, ==, ir_session_get_cursor (session) - 1);
+  before = elided (ir_session_get_frame (session)->model);
+  after = elided_after (fixture, 2);
+  assert_n (after, "Sigmoid (", 1);
+  assert_n (after, "Tanh (", 1);
+  g_assert_cmpuint (ir_model_n_counted_nodes (ir_session_get_frame (session)->model), >, 2);
+  for (guint i = 0; i < 3; i++) /* before the file was written: there is nothing but the file */
+    {
+      ir_session_undo (session);
+      finish (fixture);
+    }
+  undone = elided_after (fixture, 0);
+  assert_n (undone, "Sigmoid (", 1);
+  test_remove_folder (folder);
+}
+
 static gboolean
 says_changed (gpointer window)
 {
   return is_shown (window, "has changed on disk");
 }
 
-/* The window says so, keeps what was done, and Reload does it to the new file; its own saving is no change. */
+/* The window says so, keeps what was done, and Reload does to the new file what was not saved; its own saving is
+ * no change. */
 static void
 test_watch (Fixture *fixture, gconstpointer data)
 {
@@ -292,9 +353,11 @@ test_watch (Fixture *fixture, gconstpointer data)
   wait_for ("the file", is_open_and_idle, session);
   settle (1000);
   g_assert_false (says_changed (window));
+  act (session, "insert", "Tanh", "a");
+  settle (1000);
   g_assert_true (g_file_set_contents (path, other, -1, NULL));
   wait_for ("the toast", says_changed, window);
-  g_assert_cmpuint (ir_session_get_n_steps (session), ==, 1);
+  g_assert_cmpuint (ir_session_get_n_steps (session), ==, 2);
   gtk_widget_activate_action (GTK_WIDGET (window), "win.reload", NULL);
   wait_for ("the other file", is_open_and_idle, session);
   g_assert_cmpuint (ir_model_n_counted_nodes (ir_session_get_frame (session)->model), ==, 4);
@@ -504,6 +567,7 @@ main (int argc, char **argv)
   ADD ("can be undone and done again as before", test_undo_after);
   ADD ("has texts that were applied", test_text);
   ADD ("keeps what fits a model that has changed", test_changed_model);
+  ADD ("has only what was done behind the file that was saved", test_written);
   ADD ("offers the model again when its file has changed", test_watch);
   ADD ("loses no more than the last second when it is killed", test_killed);
   ADD ("offers what was lost", test_offer);

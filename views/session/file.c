@@ -372,6 +372,7 @@ on_exported (IrSession *self, gpointer result, gpointer data)
       g_free (own (self)->title);
       own (self)->path = g_strdup (request->path);
       own (self)->title = g_strdup (base);
+      ir_session_acts_written (self, request->base.frame->to);
     }
   ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_FILE);
   if (keeps_graphs && !has_edits)

@@ -89,6 +89,15 @@ static const char *const compare_words[IR_N_COMPARES] = {
   [IR_COMPARE_RESULT] = "step",
 };
 
+/* Steps that the file holds are none of those that are done to it. */
+static guint
+step_of_file (IrSession *self, guint step)
+{
+  const guint n_written = ir_session_get_n_written (self);
+
+  return MAX (step, n_written) - n_written;
+}
+
 IrSessionFile *
 ir_session_to_file (IrSession *self)
 {
@@ -103,9 +112,10 @@ ir_session_to_file (IrSession *self)
   file->pipeline = g_strdup (ir_session_get_pipeline (self));
   file->prove = ir_session_get_prove (self);
   ir_session_list_done (self, file);
-  file->step = ir_session_get_cursor (self);
-  file->compare = compare == IR_COMPARE_PINNED ? g_strdup_printf ("%u", ir_session_get_pin (self))
-                                               : g_strdup (compare_words[compare]);
+  file->step = step_of_file (self, ir_session_get_cursor (self));
+  file->compare = compare == IR_COMPARE_PINNED
+                      ? g_strdup_printf ("%u", step_of_file (self, ir_session_get_pin (self)))
+                      : g_strdup (compare_words[compare]);
   list_inputs (self, file);
   list_debugger (self, file);
   list_views (self, file);

@@ -11,7 +11,11 @@ void ir_session_begin_acts (IrSession *self);
  * (transfer full): how it is done again */
 void ir_session_record_act (
     IrSession *self, const IrRequest *request, const char *title, guint base, IrDone *said);
-/* What was done, with what was undone and the branches, and where. */
+/* The file that is open now holds the first @n_steps steps. */
+void ir_session_acts_written (IrSession *self, guint n_steps);
+/* How many of the steps on screen the file holds, or what is behind it takes the place of. */
+guint ir_session_get_n_written (IrSession *self);
+/* What was done behind what the file holds, with what was undone and the branches, and where. */
 void ir_session_list_done (IrSession *self, IrSessionFile *file);
 /* In the place of what was done to the file that was opened: of a replay, whose models are taken by
  * @timelines (model -> IrTimeline). */

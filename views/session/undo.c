@@ -30,6 +30,8 @@ typedef struct
   IrTimeline *shown;   /* (nullable) its; the result of a what-if is none of the line */
   GPtrArray *branches; /* (element-type GPtrArray): other lines, that begin as this one does */
   guint n_edits;
+  GPtrArray *written; /* (nullable) what the file holds that is open: the states that led to it */
+  guint n_written;    /* and how many steps of the last of them; it may have more */
 } Acts;
 
 /* -- states -- */
@@ -77,6 +79,7 @@ clear (gpointer state)
   g_clear_pointer (&self->line, g_ptr_array_unref);
   g_clear_pointer (&self->branches, g_ptr_array_unref);
   g_clear_pointer (&self->shown, ir_timeline_unref);
+  g_clear_pointer (&self->written, g_ptr_array_unref);
 }
 
 IR_SESSION_NOUN (Acts, init, clear)
@@ -182,6 +185,30 @@ state_new (
   return state;
 }
 
+/* -- what the file holds -- */
+
+/* The first @n_steps steps of the line's state @at are in the file. */
+static void
+take_written (Acts *acts, guint at, guint n_steps)
+{
+  const State *state = acts->line->pdata[at];
+
+  while (at > 0 && state->base >= n_steps && state->n_steps > n_steps)
+    state = acts->line->pdata[--at];
+  g_clear_pointer (&acts->written, g_ptr_array_unref);
+  acts->written = g_ptr_array_copy (acts->line, state_ref, NULL);
+  g_ptr_array_set_size (acts->written, (int) at + 1);
+  acts->n_written = n_steps;
+}
+
+void
+ir_session_acts_written (IrSession *self, guint n_steps)
+{
+  Acts *acts = own (self);
+
+  take_written (acts, acts->at, n_steps);
+}
+
 /* -- what is done -- */
 
 void
@@ -196,6 +223,7 @@ ir_session_begin_acts (IrSession *self)
   acts->at = 0;
   g_ptr_array_add (acts->line, state_new (timeline, NULL, 0, ++acts->n_edits, NULL,
                                           ir_session_dup_found (self)));
+  take_written (acts, 0, 0);
   show (acts, timeline);
 }
 
@@ -490,35 +518,101 @@ ir_session_go_to_branch (IrSession *self, guint index)
 
 /* -- as a session has it -- */
 
-static void
-list_line (GPtrArray *done, const GPtrArray *line, guint from)
+static guint
+n_common (const GPtrArray *a, const GPtrArray *b)
 {
-  for (guint i = MAX (from, 1); i < line->len; i++)
-    g_ptr_array_add (done, ir_done_copy (((const State *) line->pdata[i])->said));
+  guint n = 0;
+
+  while (n < a->len && n < b->len && a->pdata[n] == b->pdata[n])
+    n++;
+  return n;
+}
+
+/* Which state of @line is the first that is not in the file as a whole. */
+static guint
+first_unwritten (const Acts *acts, const GPtrArray *line)
+{
+  const guint n = n_common (line, acts->written);
+  const gboolean in_part = n == acts->written->len &&
+                           last_of (acts->written)->n_steps > acts->n_written;
+
+  return in_part ? n - 1 : n;
+}
+
+/* Steps are counted from the file on: @n_before, so many of then are no more. What was done in the place
+ * of steps that the file holds is done behind them. */
+static IrDone *
+listed (const Acts *acts, const State *state, guint *n_before)
+{
+  IrDone *done = ir_done_copy (state->said);
+
+  if (state == last_of (acts->written)) /* the rest of it */
+    {
+      done->at = acts->n_written;
+      g_clear_pointer (&done->made, g_array_unref);
+    }
+  *n_before = MIN (*n_before, done->at);
+  done->at -= *n_before;
+  done->n_steps -= *n_before;
+  return done;
+}
+
+/* Lists the states @from to @to. Returns: how many steps are no more there */
+static guint
+list_line (const Acts *acts, GPtrArray *done, const GPtrArray *line, guint from, guint to)
+{
+  guint n_before = acts->n_written;
+
+  for (guint i = first_unwritten (acts, line); i <= to && i < line->len; i++)
+    {
+      IrDone *next = listed (acts, line->pdata[i], &n_before);
+
+      if (done != NULL && i >= from)
+        g_ptr_array_add (done, next);
+      else
+        ir_done_free (next);
+    }
+  return n_before;
+}
+
+guint
+ir_session_get_n_written (IrSession *self)
+{
+  const Acts *acts = own (self);
+
+  return acts->line != NULL ? list_line (acts, NULL, acts->line, 0, acts->at) : 0;
+}
+
+/* What is left of one that does not go on from the file is nothing that could be done to it. */
+static void
+list_branch (const Acts *acts, const GPtrArray *line, IrSessionFile *file)
+{
+  const guint first = first_unwritten (acts, line), n = MAX (n_common (line, acts->line), first);
+  IrDoneBranch *branch;
+
+  if (n_common (line, acts->written) < acts->written->len ||
+      (line->len <= first && acts->written->len > 1))
+    return;
+  branch = g_new0 (IrDoneBranch, 1);
+  branch->n_shared = n - first;
+  branch->done = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_done_free);
+  list_line (acts, branch->done, line, n, G_MAXUINT);
+  g_ptr_array_add (file->branches, branch);
 }
 
 void
 ir_session_list_done (IrSession *self, IrSessionFile *file)
 {
   const Acts *acts = own (self);
+  guint first;
 
   if (acts->line == NULL)
     return;
-  list_line (file->done, acts->line, 1);
-  file->n_done = acts->at;
+  first = first_unwritten (acts, acts->line);
+  list_line (acts, file->done, acts->line, first, G_MAXUINT);
+  file->n_done = MAX (acts->at + 1, first) - first;
   for (guint i = 0; i < acts->branches->len; i++)
-    {
-      const GPtrArray *line = acts->branches->pdata[i];
-      IrDoneBranch *branch = g_new0 (IrDoneBranch, 1);
-      guint n = 0;
-
-      while (n < line->len && n < acts->line->len && line->pdata[n] == acts->line->pdata[n])
-        n++;
-      branch->n_shared = MAX (n, 1) - 1;
-      branch->done = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_done_free);
-      list_line (branch->done, line, n);
-      g_ptr_array_add (file->branches, branch);
-    }
+    list_branch (acts, acts->branches->pdata[i], file);
 }
 
 /* States of a replay are shared by its lines, and so are those that are made of them. */
@@ -570,5 +664,6 @@ ir_session_restore_acts (IrSession *self, const IrSessionReplay *replay, GHashTa
   g_ptr_array_unref (acts->line);
   acts->line = line;
   acts->at = replay->at;
+  take_written (acts, 0, 0);
   current (acts)->cursor = ir_session_get_cursor (self);
 }

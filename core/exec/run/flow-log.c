@@ -280,6 +280,12 @@ ir_flow_log_new (const IrFlowFilter *filter)
   return log;
 }
 
+/**
+ * ir_flow_log_ref:
+ * @log: a log, which is not written any more
+ *
+ * Returns: (transfer full): the same, for one more owner
+ */
 IrFlowLog *
 ir_flow_log_ref (IrFlowLog *log)
 {

@@ -417,6 +417,9 @@ cli_run_control_compare (CliRunControl *self,
 
   if (self == NULL || !any_needs (self->breaks, IR_RUN_BREAK_ORIGINAL))
     return TRUE;
+  const CliModelOptions *asked = self->cli->options;
+  if (ir_history_n_steps (model) == 0 && (asked->pipeline != NULL || asked->passes != NULL))
+    return TRUE; /* nothing was changed, so nothing can diverge */
   if (ir_history_n_steps (model) == 0)
     {
       g_set_error_literal (error, CLI_ERROR, 0,

@@ -180,6 +180,12 @@ def _():
     assert done.returncode == 0 and len(stops) >= 2 and stops[1]['done'] == 3, (done.stderr, [s['text'] for s in stops])
 
 
+@test('a pipeline that changes nothing leaves nothing to diverge')
+def _():
+    done = subprocess.run([PROGRAM, 'run', CHAIN, *VALUES, '--pass', 'merge-casts', '--break', 'diverges:original'], capture_output=True, text=True)
+    assert done.returncode == 0 and 'stopped nowhere' in done.stdout, (done.returncode, done.stdout, done.stderr)
+
+
 @test('what cannot be asked for is refused, with what to ask for')
 def _():
     for args, words in ((('--break', 'max'), 'max>6'), (('--break', 'max>six'), 'number'), (('--break', ''), 'nan'),

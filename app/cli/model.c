@@ -283,6 +283,13 @@ cli_model_open (Cli *cli,
                             error);
       return ok;
     }
+  CliModelOptions own = *options;
+  if (cli->session_pipeline) /* which is of the session's model alone */
+    {
+      own.pipeline = NULL;
+      own.skip = own.set = NULL;
+      options = &own;
+    }
   split_step (file, model);
   model->problems = ir_problems_new ();
   model->model = ir_model_load (model->path, model->problems, cli->cancellable, &error);

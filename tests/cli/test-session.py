@@ -76,6 +76,13 @@ def _():
     assert 'Sigmoid' in drawn[0] and drawn[0] == drawn[1] and 'Sigmoid' not in open(path('v.svg')).read()
 
 
+@test('the passes of a session are not run on the file that it is compared with')
+def _():
+    irscope('session', NET, '--pipeline', 'default', '-o', path('p.json'))
+    assert 'Identity' in irscope('diff', '--session', path('p.json'), NET, status=1).stdout
+    irscope('diff', '--session', path('p.json') + '@0', NET)
+
+
 @test('a session is never written over its model, and options with = in them are kept')
 def _():
     own = shutil.copy(NET, path('own.onnxtxt'))

@@ -463,8 +463,10 @@ static const struct
   CliGradMode run;
   const char *const *takes; /* options that only some ways have */
 } modes[] = {
-  { "reverse", reverse, (const char *const[]){ "cotangent", "explain", "output", "out", NULL } },
-  { "forward", cli_grad_forward, (const char *const[]){ "tangent", "hvp", "output", "out", NULL } },
+  { "reverse", reverse,
+    (const char *const[]){ "cotangent", "explain", "output", "out", "stop", NULL } },
+  { "forward", cli_grad_forward,
+    (const char *const[]){ "tangent", "hvp", "output", "out", "stop", NULL } },
   { "numeric", cli_grad_numeric,
     (const char *const[]){ "tangent", "out", "method", "step", "sweep", NULL } },
   { "symbolic", cli_grad_symbolic, (const char *const[]){ "simplify", NULL } },
@@ -483,6 +485,7 @@ find_mode (const CliGradOptions *options, GError **error)
     gboolean given;
   } some[] = {
     { "cotangent", options->cotangent != NULL },
+    { "stop", options->stop != NULL },
     { "explain", options->explain != NULL },
     { "output", options->output != NULL },
     { "out", options->out != NULL },

@@ -252,6 +252,16 @@ cli_grad_numeric (Cli *cli, const CliGradOptions *options, IrModel *model, GErro
   g_auto (Answer) answer = { .cli = cli, .options = options };
 
   answer.function.cancellable = cli->cancellable;
+  if (options->sweep && (options->out != NULL || options->step != 0 || options->method != NULL))
+    {
+      g_set_error (
+          error, CLI_ERROR, 0,
+          "--%s says nothing to --sweep, which tries all methods and steps and writes none",
+          options->out != NULL ? "out"
+          : options->step != 0 ? "step"
+                               : "method");
+      return FALSE;
+    }
   if (!options->sweep && options->tangents != NULL)
     {
       g_set_error (

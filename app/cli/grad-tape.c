@@ -167,8 +167,28 @@ add_paths (const Answer *answer, cJSON *json)
     }
 }
 
+/* @paths: of char *, %NULL where nothing is to be written */
 static gboolean
-print_json (const Answer *answer, GError **error)
+save_all (const Answer *answer, GPtrArray *paths, GError **error)
+{
+  for (guint i = 0; i < answer->by->len; i++)
+    {
+      const IrValue *by = answer->by->pdata[i];
+      g_autofree char *name = g_strdup_printf ("%s.grad", by->name);
+      char *path = NULL;
+      if (!cli_grad_save (answer->options, name, ir_tape_gradient (answer->tape, by->id), &path,
+                          error))
+        {
+          g_free (path);
+          return FALSE;
+        }
+      g_ptr_array_add (paths, path);
+    }
+  return TRUE;
+}
+
+static void
+print_json (const Answer *answer, const GPtrArray *paths)
 {
   cJSON *json = cJSON_CreateObject (), *array;
   const IrTape *tape = answer->tape;
@@ -184,16 +204,10 @@ print_json (const Answer *answer, GError **error)
     {
       const IrValue *by = answer->by->pdata[i];
       const IrTensor *tensor = ir_tape_gradient (tape, by->id);
-      g_autofree char *name = g_strdup_printf ("%s.grad", by->name), *path = NULL;
       cJSON *object = cJSON_CreateObject ();
       cJSON_AddItemToArray (array, object);
-      if (!cli_grad_save (answer->options, name, tensor, &path, error))
-        {
-          cJSON_Delete (json);
-          return FALSE;
-        }
       cJSON_AddStringToObject (object, "name", by->name);
-      cli_grad_add_tensor (object, tensor, path);
+      cli_grad_add_tensor (object, tensor, paths->pdata[i]);
       cJSON_AddNullToObject (object, "reason");
     }
   cJSON_AddNumberToObject (json, "directions", tape->n_directions);
@@ -203,7 +217,6 @@ print_json (const Answer *answer, GError **error)
     add_row (answer, &g_array_index (tape->rows, IrTapeRow, i), array);
   add_paths (answer, json);
   cli_json_print (json);
-  return TRUE;
 }
 
 static void
@@ -266,7 +279,7 @@ print_paths (const Answer *answer)
 }
 
 static void
-print_text (const Answer *answer)
+print_text (const Answer *answer, const GPtrArray *paths)
 {
   guint64 most = 0;
 
@@ -278,6 +291,9 @@ print_text (const Answer *answer)
   cli_print ("%u pushed, %u events back; %u forward pass%s beside, and one back; at most %s held\n",
              answer->tape->n_pushed, answer->tape->events->len - answer->tape->n_pushed,
              answer->tape->n_directions, answer->tape->n_directions != 1 ? "es" : "", bytes);
+  for (guint i = 0; i < paths->len; i++)
+    if (paths->pdata[i] != NULL)
+      cli_print ("%s -> %s\n", ((IrValue *) answer->by->pdata[i])->name, (char *) paths->pdata[i]);
 }
 
 gboolean
@@ -285,10 +301,10 @@ cli_grad_tape (Cli *cli, const CliGradOptions *options, IrModel *model, GError *
 {
   g_auto (Answer) answer = { .options = options };
 
-  if (!play (&answer, cli, model, error))
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+
+  if (!play (&answer, cli, model, error) || !save_all (&answer, paths, error))
     return FALSE;
-  if (cli->json)
-    return print_json (&answer, error);
-  print_text (&answer);
+  (cli->json ? print_json : print_text) (&answer, paths);
   return TRUE;
 }

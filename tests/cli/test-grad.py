@@ -182,6 +182,8 @@ def _():
                             ((EXAMPLE, '--mode', 'numeric', '--wrt', 'inputs', '--step', '-1'), 'needs a number above 0'),
                             ((EXAMPLE, '--mode', 'numeric', '--wrt', 'v1'), 'v1 is computed'),
                             ((EXAMPLE, '--mode', 'numeric', '--tangent', 'x1=1'), 'without --sweep'),
+                            ((EXAMPLE, '--mode', 'numeric', '--wrt', 'inputs', '--sweep', '--out', WORK), '--out says nothing to --sweep'),
+                            ((EXAMPLE, '--mode', 'numeric', '--wrt', 'inputs', '--stop', 'v1'), '--stop says nothing to --mode numeric'),
                             ((EXAMPLE, '--sweep'), '--sweep says nothing to --mode reverse')]:
         code, _, err = irscope('grad', *arguments)
         assert code == 2 and said in err, (arguments, code, err)
@@ -375,6 +377,18 @@ def _():
         before, after = (json_of('grad', f, '--wrt', 'w', '--value', 'x=1') for f in (path, guarded))
         assert after['gradients'][0]['nan'] == 0 and after['value'] == before['value'], (body, before, after)
         assert before['gradients'][0]['nan'] > 0 or 'Exp' in body or 'Log' in body, (body, before)
+
+
+@test('--out writes the same files with and without --json')
+def _():
+    plain = model('plain', 'g (float[3] x) => (float[3] y) { h = Exp (x)  y = Mul (h, x) }')
+    for mode in ('reverse', 'forward', 'numeric', 'tape'):
+        files = []
+        for more in ((), ('--json',)):
+            to = os.path.join(WORK, f'out-{mode}{len(more)}')
+            assert irscope('grad', plain, '--mode', mode, '--wrt', 'x', '--value', 'x=1,2,3', '--out', to, *more)[0] == 0
+            files.append({f: open(os.path.join(to, f), 'rb').read() for f in sorted(os.listdir(to))})
+        assert files[0] == files[1] and len(files[0]) == 1, (mode, files)
 
 
 @test('the complex step does not go silently past what bodies read of around')

@@ -72,23 +72,32 @@ restore_panes (IrWindow *self, GHashTable *from)
 
 /* -- opening -- */
 
-static void
-restore_file (IrWindow *self, gpointer path)
+/* (nullable): it says why */
+static IrSessionFile *
+read_file (IrWindow *self, const char *path)
 {
   g_autoptr (GError) error = NULL;
   IrSessionFile *file = ir_session_file_read (path, &error);
   GtkWidget *dialog;
 
   if (file != NULL)
-    {
-      restore_panes (self, file->window);
-      ir_session_restore (self->session, file);
-      return;
-    }
+    return file;
   dialog = adw_message_dialog_new (GTK_WINDOW (self), "The session could not be opened",
                                    error->message);
   adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", "_Close");
   gtk_window_present (GTK_WINDOW (dialog));
+  return NULL;
+}
+
+static void
+restore_file (IrWindow *self, gpointer path)
+{
+  IrSessionFile *file = read_file (self, path);
+
+  if (file == NULL)
+    return;
+  restore_panes (self, file->window);
+  ir_session_restore (self->session, file);
 }
 
 /* Whether the file begins as a session does. */
@@ -244,15 +253,40 @@ ir_window_offer_reload (IrWindow *self)
 typedef struct
 {
   IrWindow *window;
-  char *path;
+  char *path; /* (nullable): it is no more the dialog's */
 } Lost;
+
+static void
+leave_and_free (gpointer path)
+{
+  ir_keeper_leave (path);
+  g_free (path);
+}
 
 static void
 lost_free (gpointer data, GClosure *closure)
 {
-  ir_keeper_leave (((Lost *) data)->path);
-  g_free (((Lost *) data)->path);
+  g_clear_pointer (&((Lost *) data)->path, leave_and_free);
   g_free (data);
+}
+
+static void
+drop (gpointer path)
+{
+  ir_keeper_drop (path);
+}
+
+/* It stays until it is restored: from then on the window keeps its own. */
+static void
+restore_lost (Lost *lost)
+{
+  IrSessionFile *file = read_file (lost->window, lost->path);
+
+  if (file == NULL)
+    return;
+  restore_panes (lost->window, file->window);
+  ir_session_restore_then (lost->window->session, file, drop, g_steal_pointer (&lost->path),
+                           leave_and_free);
 }
 
 static void
@@ -261,45 +295,74 @@ on_lost_response (AdwMessageDialog *dialog, const char *response, gpointer data)
   Lost *lost = data;
 
   if (strcmp (response, "restore") == 0)
-    restore_file (lost->window, lost->path);
-  if (strcmp (response, "later") != 0)
-    ir_keeper_drop (lost->path); /* the window keeps its own from now on */
+    restore_lost (lost);
+  else if (strcmp (response, "discard") == 0)
+    ir_keeper_drop (lost->path);
 }
 
-/* Asks whether the session of a window that was not closed is to be opened. */
-void
-ir_window_offer_lost (IrWindow *self)
+/* Takes @path. */
+static GtkWidget *
+ask_about_lost (IrWindow *self, const char *title, const char *text, char *path)
 {
-  g_autofree char *path = ir_keeper_find_lost ();
-  g_autoptr (IrSessionFile) file = path != NULL ? ir_session_file_read (path, NULL) : NULL;
-  g_autofree char *base = file != NULL && file->model != NULL ? g_path_get_basename (file->model)
-                                                              : g_strdup ("a new graph"),
-                  *text = NULL;
-  GtkWidget *dialog;
-  Lost *lost;
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), title, text);
+  Lost *lost = g_new0 (Lost, 1);
 
-  if (path == NULL)
-    return;
-  if (file == NULL) /* what cannot be read is nothing that can be restored */
-    {
-      ir_keeper_drop (path);
-      return;
-    }
-  text = g_strdup_printf ("irscope ended while %s was open, with %u %s done to it.", base,
-                          file->n_done, file->n_done == 1 ? "thing" : "things");
-  lost = g_new0 (Lost, 1);
-  *lost = (Lost){ self, g_steal_pointer (&path) };
-  dialog = adw_message_dialog_new (GTK_WINDOW (self), "Restore the last session?", text);
+  *lost = (Lost){ self, path };
   adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "discard", "_Discard", "later",
-                                    "_Not Now", "restore", "_Restore", NULL);
+                                    "_Not Now", NULL);
   adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "discard",
                                               ADW_RESPONSE_DESTRUCTIVE);
+  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "later");
+  g_signal_connect_data (dialog, "response", G_CALLBACK (on_lost_response), lost, lost_free, 0);
+  return dialog;
+}
+
+/* Another program may read it, or this one when what is in the way is gone. Takes @path. */
+static void
+say_unreadable (IrWindow *self, char *path, const GError *error)
+{
+  g_autofree char *text = g_strdup_printf ("%s\n\nIt is kept as %s.", error->message, path);
+
+  gtk_window_present (
+      GTK_WINDOW (ask_about_lost (self, "A lost session could not be read", text, path)));
+}
+
+/* Takes @path. */
+static void
+offer_to_restore (IrWindow *self, char *path, const IrSessionFile *file)
+{
+  g_autofree char *base = file->model != NULL ? g_path_get_basename (file->model)
+                                              : g_strdup ("a new graph"),
+                  *text = g_strdup_printf (
+                      "irscope ended while %s was open, with %u %s done to it.", base, file->n_done,
+                      file->n_done == 1 ? "thing" : "things");
+  GtkWidget *dialog = ask_about_lost (self, "Restore the last session?", text, path);
+
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "restore", "_Restore");
   adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "restore",
                                               ADW_RESPONSE_SUGGESTED);
   adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "restore");
-  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "later");
-  g_signal_connect_data (dialog, "response", G_CALLBACK (on_lost_response), lost, lost_free, 0);
   gtk_window_present (GTK_WINDOW (dialog));
+}
+
+/* Asks whether the session of a window that was not closed is to be opened: the newest that can be read. */
+void
+ir_window_offer_lost (IrWindow *self)
+{
+  char *path;
+
+  while ((path = ir_keeper_find_lost ()) != NULL)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrSessionFile) file = ir_session_file_read (path, &error);
+
+      if (file != NULL)
+        {
+          offer_to_restore (self, path, file);
+          return;
+        }
+      say_unreadable (self, path, error);
+    }
 }
 
 /* -- notes -- */

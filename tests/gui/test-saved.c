@@ -552,6 +552,64 @@ test_offer (Fixture *fixture, gconstpointer data)
   settle (50);
 }
 
+static gboolean
+has_failed (gpointer fixture)
+{
+  return ((Fixture *) fixture)->failed != NULL;
+}
+
+static gboolean
+asks_about_unreadable (gpointer window)
+{
+  GtkWidget *dialog = dialog_over (window);
+
+  return dialog != NULL && is_shown (dialog, "A lost session could not be read");
+}
+
+/* What cannot be read, and what cannot be restored, is there still. */
+static void
+test_kept (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *dir = g_build_filename (g_get_user_data_dir (), "irscope", "sessions", NULL),
+                  *path = g_build_filename (dir, "lost.json", NULL);
+  IrWindow *window = ir_window_new (NULL);
+  IrSession *session = ir_window_get_session (window);
+
+  gtk_window_present (GTK_WINDOW (window));
+  g_mkdir_with_parents (dir, 0700);
+  g_assert_true (g_file_set_contents (path, "{\"irscope_session\": 9}", -1, NULL));
+  ir_window_offer_lost (window);
+  wait_for ("what is wrong", asks_about_unreadable, window);
+  g_assert_true (is_shown (dialog_over (window), path));
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog_over (window)), "later");
+  gtk_window_destroy (GTK_WINDOW (dialog_over (window)));
+  settle (50);
+  g_assert_true (g_file_test (path, G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_set_contents (path,
+                                      "{\"irscope_session\": 1, \"program\": \"" IR_VERSION
+                                      "\", \"model\": {\"path\": \"gone.onnx\"}}",
+                                      -1, NULL));
+  g_signal_connect_swapped (session, "failed", G_CALLBACK (on_failed), fixture);
+  ir_window_offer_lost (window);
+  wait_for ("the question", asks, window);
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog_over (window)), "restore");
+  gtk_window_destroy (GTK_WINDOW (dialog_over (window)));
+  wait_for ("the failure", has_failed, fixture);
+  g_assert_nonnull (strstr (fixture->failed, "could not be restored"));
+  settle (50);
+  g_assert_true (g_file_test (path, G_FILE_TEST_EXISTS));
+  if (dialog_over (window) != NULL) /* that says so */
+    gtk_window_destroy (GTK_WINDOW (dialog_over (window)));
+  ir_window_offer_lost (window); /* it is there to be asked about again */
+  wait_for ("the question", asks, window);
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog_over (window)), "discard");
+  gtk_window_destroy (GTK_WINDOW (dialog_over (window)));
+  settle (50);
+  g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -571,5 +629,6 @@ main (int argc, char **argv)
   ADD ("offers the model again when its file has changed", test_watch);
   ADD ("loses no more than the last second when it is killed", test_killed);
   ADD ("offers what was lost", test_offer);
+  ADD ("keeps what was lost until it is restored", test_kept);
   return run_window_tests ();
 }

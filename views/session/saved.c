@@ -129,6 +129,9 @@ typedef struct
   IrRequest base;
   IrSessionFile *file;
   IrPictureSettings *settings;
+  void (*then) (gpointer data); /* (nullable) */
+  gpointer data;
+  GDestroyNotify data_free; /* (nullable) */
 } RestoreRequest;
 
 typedef struct
@@ -146,6 +149,8 @@ clear_request (gpointer data)
 
   ir_session_file_free (request->file);
   g_clear_pointer (&request->settings, ir_picture_settings_unref);
+  if (request->data_free != NULL)
+    request->data_free (request->data);
 }
 
 static void
@@ -419,6 +424,8 @@ on_restored (IrSession *self, gpointer result, gpointer data)
     ir_session_set_compare (self, compare);
   ir_session_changed (self, IR_CHANGED_UNDO | IR_CHANGED_FILE | IR_CHANGED_INPUTS);
   say_what_differs (self, restored->said);
+  if (request->then != NULL)
+    request->then (request->data);
   restored_free (restored);
 }
 
@@ -433,10 +440,23 @@ static const IrWork restore_work = {
 void
 ir_session_restore (IrSession *self, IrSessionFile *file)
 {
+  ir_session_restore_then (self, file, NULL, NULL, NULL);
+}
+
+void
+ir_session_restore_then (IrSession *self,
+                         IrSessionFile *file,
+                         void (*restored) (gpointer data),
+                         gpointer data,
+                         GDestroyNotify data_free)
+{
   RestoreRequest *request = ir_session_new_request (self, &restore_work, sizeof *request);
   g_autoptr (GPtrArray) problems = ir_problems_new ();
 
   request->file = file;
+  request->then = restored;
+  request->data = data;
+  request->data_free = data_free;
   request->settings = ir_session_picture_settings (self, NULL, problems);
   ir_session_start (self, "Restoring the session", request);
 }

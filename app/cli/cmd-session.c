@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
+#include "app/cli/session.h"
 #include "core/ir/history.h"
 #include "core/look/kept.h"
 #include "passes/debug/breakpoint.h"
@@ -122,6 +123,18 @@ add_done (IrSessionFile *file, IrDoneKind kind, const char *text, const char *co
   file->n_done = file->done->len;
 }
 
+/* One that is given is that of all that was done, too. */
+static void
+take_class (IrSessionFile *file, const char *step_class)
+{
+  if (g_strcmp0 (step_class, cli_session_class (file)) == 0)
+    return;
+  g_free (file->step_class);
+  file->step_class = g_strdup (step_class);
+  for (guint i = 0; i < file->done->len; i++)
+    g_clear_pointer (&((IrDone *) file->done->pdata[i])->step_class, g_free);
+}
+
 static gboolean
 take_options (Cli *cli, IrSessionFile *file, const Options *options, GError **error)
 {
@@ -130,9 +143,8 @@ take_options (Cli *cli, IrSessionFile *file, const Options *options, GError **er
   take_texts (file->sizes, model->dims);
   g_ptr_array_set_size (file->inputs, 0);
   file->seed = (guint64) model->seed;
-  g_free (file->step_class);
-  file->step_class = g_strdup (model->step_class);
-  if (model->set != NULL)
+  take_class (file, model->step_class);
+  if (model->set != NULL && !cli->session_set)
     take_texts (file->set, model->set);
   take_texts (file->watches, options->watches);
   if (!take_inputs (file, "file", model->inputs, error) ||
@@ -148,6 +160,15 @@ take_options (Cli *cli, IrSessionFile *file, const Options *options, GError **er
       g_free (file->pipeline);
       file->pipeline = g_strdup (model->pipeline);
       add_done (file, IR_DONE_PIPELINE, model->pipeline, (const char *const *) model->skip);
+    }
+  if (model->passes != NULL && !cli->session_pipeline)
+    {
+      g_free (file->pipeline);
+      file->pipeline = g_strdup (IR_SESSION_PASSES);
+      g_strfreev (file->passes);
+      file->passes = g_strsplit (model->passes, ",", -1);
+      add_done (file, IR_DONE_PIPELINE, IR_SESSION_PASSES, (const char *const *) model->skip);
+      ((IrDone *) file->done->pdata[file->n_done - 1])->passes = g_strdupv (file->passes);
     }
   return TRUE;
 }
@@ -298,9 +319,11 @@ take_replay (IrSessionFile *file,
   file->done = done;
   file->branches = branches;
   file->n_done = replay->at;
-  file->step = options->at > 0                                            ? (guint) options->at
-               : options->acts != NULL || options->model.pipeline != NULL ? now->n_steps
-                                                                          : replay->step;
+  file->step = options->at > 0 ? (guint) options->at
+               : options->acts != NULL || options->model.pipeline != NULL ||
+                       options->model.passes != NULL
+                   ? now->n_steps
+                   : replay->step;
   if (file->step > now->n_steps)
     {
       g_set_error (error, CLI_ERROR, 0, "--at %u: there are %u steps", file->step, now->n_steps);

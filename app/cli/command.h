@@ -41,6 +41,7 @@ typedef struct
   struct _IrSessionFile *session; /* (nullable) (owned): given in the place of FILE */
   gint session_step;              /* N of --session F@N, -1 if none was given */
   gboolean session_pipeline;      /* the pipeline is that of the session */
+  gboolean session_set;           /* and so are the options of its passes */
   char **session_args;            /* (nullable) (owned): what args is then */
   gboolean cut;                   /* that was seen by cli_cut(): what was printed is not whole */
 } Cli;

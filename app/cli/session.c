@@ -91,6 +91,24 @@ add_input (const Cli *cli, GStrvBuilder *builder, const IrSessionInput *input)
       add (cli, builder, options[i].option, "%s=%s", input->name, input->text);
 }
 
+/* (nullable): the run of a pipeline that was the last thing done, or the last before that */
+static const IrDone *
+last_pipeline (const IrSessionFile *session)
+{
+  for (guint i = session->n_done; i-- > 0;)
+    if (!ir_done_is_edit (session->done->pdata[i]))
+      return session->done->pdata[i];
+  return NULL;
+}
+
+const char *
+cli_session_class (const IrSessionFile *session)
+{
+  const IrDone *last = last_pipeline (session);
+
+  return last != NULL && last->step_class != NULL ? last->step_class : session->step_class;
+}
+
 GStrv
 cli_session_arguments (Cli *cli, int argc, char **argv, GError **error)
 {
@@ -111,8 +129,8 @@ cli_session_arguments (Cli *cli, int argc, char **argv, GError **error)
     add_input (cli, builder, session->inputs->pdata[i]);
   if (session != NULL && session->seed != 0)
     add (cli, builder, "random", "%" G_GUINT64_FORMAT, session->seed);
-  if (session != NULL && session->step_class != NULL)
-    add (cli, builder, "class", "%s", session->step_class);
+  if (session != NULL && cli_session_class (session) != NULL)
+    add (cli, builder, "class", "%s", cli_session_class (session));
   for (guint i = 0; session != NULL && i < session->watches->len; i++)
     add (cli, builder, "watch", "%s", (char *) session->watches->pdata[i]);
   for (int i = 1; i < argc; i++)
@@ -131,16 +149,6 @@ field_of (const Cli *cli, const char *name)
   return option != NULL ? (char *) cli->options + option->offset : NULL;
 }
 
-/* (nullable): the run of a pipeline that was the last thing done, or the last before that */
-static const IrDone *
-last_pipeline (const IrSessionFile *session)
-{
-  for (guint i = session->n_done; i-- > 0;)
-    if (!ir_done_is_edit (session->done->pdata[i]))
-      return session->done->pdata[i];
-  return NULL;
-}
-
 static void
 apply_passes (Cli *cli)
 {
@@ -148,14 +156,28 @@ apply_passes (Cli *cli)
   GStrv *skips = field_of (cli, "skip"), *set = field_of (cli, "set");
   const IrDone *last = last_pipeline (cli->session);
   const char *name = last != NULL ? last->text : cli->session->pipeline;
+  const GStrv names = last != NULL                               ? last->passes
+                      : g_strcmp0 (name, IR_SESSION_PASSES) == 0 ? cli->session->passes
+                                                                 : NULL,
+              values = last != NULL    ? last->set
+                       : names != NULL ? cli->session->passes_set
+                                       : NULL;
 
   if (pipeline == NULL || passes == NULL || *pipeline != NULL || *passes != NULL || name == NULL)
     return;
-  *pipeline = g_strdup (name);
+  if (names != NULL)
+    *passes = g_strjoinv (",", names);
+  else
+    *pipeline = g_strdup (name);
   cli->session_pipeline = TRUE;
   if (skips != NULL && *skips == NULL && last != NULL)
     *skips = g_strdupv (last->skips);
-  if (set != NULL && *set == NULL && cli->session->set->len > 0)
+  if (set == NULL || *set != NULL)
+    return;
+  cli->session_set = TRUE;
+  if (values != NULL)
+    *set = g_strdupv (values);
+  else if (cli->session->set->len > 0)
     {
       *set = g_new0 (char *, cli->session->set->len + 1);
       for (guint i = 0; i < cli->session->set->len; i++)
@@ -216,8 +238,9 @@ cli_session_open (
 {
   const IrSessionFile *session = cli->session;
   g_autoptr (GPtrArray) said = g_ptr_array_new_with_free_func (g_free);
-  const gboolean own = with_passes || (options->pipeline != NULL && !cli->session_pipeline) ||
-                       options->passes != NULL || options->opset != 0;
+  const gboolean own = with_passes || options->opset != 0 ||
+                       (!cli->session_pipeline &&
+                        (options->pipeline != NULL || options->passes != NULL));
   g_auto (IrSessionReplay) replay = { 0 };
   IrSessionReplayOptions how = { .backend = ir_backend_find (
                                      options->device != NULL ? options->device : "cpu"),

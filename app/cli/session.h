@@ -9,6 +9,8 @@
 /* The arguments of a command with those of the session before them; those themselves where there is none.
  * (transfer full) (nullable): with @error */
 GStrv cli_session_arguments (Cli *cli, int argc, char **argv, GError **error);
+/* The class of the last run of a pipeline, else that of the session. (transfer none) (nullable) */
+const char *cli_session_class (const IrSessionFile *session);
 /* Passes of the session where the command line names none; the model is the first argument. */
 void cli_session_apply (Cli *cli);
 void cli_session_clear (Cli *cli);

@@ -209,21 +209,32 @@ do_edit (IrModel *model, const IrDone *done, GError **error)
   return ok;
 }
 
+static gboolean
+set_options (IrPipeline *pipeline, const IrSessionFile *file, const IrDone *done, GError **error)
+{
+  for (guint i = 0; done->set != NULL && done->set[i] != NULL; i++)
+    if (!ir_pipeline_set (pipeline, done->set[i], error))
+      return FALSE;
+  for (guint i = 0; done->set == NULL && i < file->set->len; i++)
+    if (!ir_pipeline_set (pipeline, file->set->pdata[i], error))
+      return FALSE;
+  return TRUE;
+}
+
 /* (nullable) */
 static IrPipeline *
 pipeline_of (const IrSessionFile *file, const IrDone *done, GError **error)
 {
   static const char *const upgrade[] = { IR_PASS_UPGRADE_OPSET, NULL };
   const gboolean is_upgrade = done->kind == IR_DONE_OPSET;
-  g_autoptr (IrPipeline) pipeline = is_upgrade ? ir_pipeline_new_from_names (upgrade, error)
-                                               : ir_pipeline_load (done->text, error);
+  const char *const *names = is_upgrade ? upgrade : (const char *const *) done->passes;
+  g_autoptr (IrPipeline) pipeline = names != NULL ? ir_pipeline_new_from_names (names, error)
+                                                  : ir_pipeline_load (done->text, error);
   g_autofree char *opset = g_strconcat (IR_PASS_UPGRADE_OPSET ".opset=", done->text, NULL);
 
-  if (pipeline == NULL || (is_upgrade && !ir_pipeline_set (pipeline, opset, error)))
+  if (pipeline == NULL || !(is_upgrade ? ir_pipeline_set (pipeline, opset, error)
+                                       : set_options (pipeline, file, done, error)))
     return NULL;
-  for (guint i = 0; !is_upgrade && i < file->set->len; i++)
-    if (!ir_pipeline_set (pipeline, file->set->pdata[i], error))
-      return NULL;
   if (is_upgrade) /* an edit: other pipelines leave it in place */
     {
       g_free (pipeline->name);
@@ -233,10 +244,12 @@ pipeline_of (const IrSessionFile *file, const IrDone *done, GError **error)
 }
 
 static IrClass
-class_of (const IrSessionFile *file)
+class_of (const IrSessionFile *file, const IrDone *done)
 {
+  const char *name = done->step_class != NULL ? done->step_class : file->step_class;
+
   for (IrClass c = IR_CLASS_EXACT; c <= IR_CLASS_UNSAFE; c++)
-    if (g_strcmp0 (file->step_class, ir_class_name (c)) == 0)
+    if (g_strcmp0 (name, ir_class_name (c)) == 0)
       return c;
   return IR_CLASS_ROUNDING;
 }
@@ -246,7 +259,7 @@ do_pipeline (const Replaying *replaying, IrModel *model, const IrDone *done, GEr
 {
   g_autoptr (IrPipeline) pipeline = pipeline_of (replaying->file, done, error);
   IrPolicy policy = { ir_policy_skip_named, done->skips };
-  const IrPipelineOptions options = { .max_class = class_of (replaying->file),
+  const IrPipelineOptions options = { .max_class = class_of (replaying->file, done),
                                       .policy = done->skips != NULL ? &policy : NULL,
                                       .record_refusals = replaying->options->keep_states,
                                       .backend = replaying->options->backend };

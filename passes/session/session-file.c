@@ -120,6 +120,9 @@ ir_done_copy (const IrDone *done)
 {
   IrDone *copy = ir_done_new (done->kind, done->text, (const char *const *) done->skips, done->at);
 
+  copy->passes = g_strdupv (done->passes);
+  copy->set = g_strdupv (done->set);
+  copy->step_class = g_strdup (done->step_class);
   copy->n_steps = done->n_steps;
   copy->n_nodes = done->n_nodes;
   if (done->made != NULL)
@@ -144,6 +147,9 @@ ir_done_free (IrDone *done)
     return;
   g_free (done->text);
   g_strfreev (done->skips);
+  g_strfreev (done->passes);
+  g_strfreev (done->set);
+  g_free (done->step_class);
   g_clear_pointer (&done->made, g_array_unref);
   g_free (done);
 }
@@ -199,6 +205,7 @@ ir_done_title (const IrDone *done)
 {
   g_autofree char *name = g_strndup (done->text, strcspn (done->text, " "));
   const IrAct *act = done->kind == IR_DONE_ACT ? ir_act_find (name) : NULL;
+  const guint n = done->passes != NULL ? g_strv_length (done->passes) : 0;
 
   switch (done->kind)
     {
@@ -211,7 +218,9 @@ ir_done_title (const IrDone *done)
     case IR_DONE_OPSET:
       return g_strdup_printf ("Upgrade to Opset %s", done->text);
     case IR_DONE_PIPELINE:
-      return g_strdup_printf ("Run Pipeline %s", done->text);
+      return n == 0   ? g_strdup_printf ("Run Pipeline %s", done->text)
+             : n == 1 ? g_strdup_printf ("Run Pass %s", done->passes[0])
+                      : g_strdup_printf ("Run %u Passes", n);
     case IR_N_DONE_KINDS:
     default:
       g_return_val_if_reached (NULL);
@@ -297,6 +306,8 @@ ir_session_file_free (IrSessionFile *self)
   g_free (self->other);
   g_free (self->pipeline);
   g_free (self->step_class);
+  g_strfreev (self->passes);
+  g_strfreev (self->passes_set);
   g_free (self->compare);
   g_free (self->view);
   for (guint i = 0; i < IR_N_SESSION_VIEWS; i++)
@@ -311,6 +322,40 @@ ir_session_file_free (IrSessionFile *self)
   g_ptr_array_unref (self->notes);
   g_hash_table_unref (self->window);
   g_free (self);
+}
+
+static void
+spell_out (const IrSessionFile *self, const GPtrArray *all)
+{
+  for (guint i = 0; i < all->len; i++)
+    {
+      IrDone *done = all->pdata[i];
+
+      if (done->kind != IR_DONE_PIPELINE)
+        continue;
+      if (done->step_class == NULL)
+        done->step_class = g_strdup (self->step_class);
+      if (done->set == NULL && self->set->len > 0)
+        {
+          done->set = g_new0 (char *, self->set->len + 1);
+          for (guint k = 0; k < self->set->len; k++)
+            done->set[k] = g_strdup (self->set->pdata[k]);
+        }
+    }
+}
+
+/**
+ * ir_session_file_spell_out:
+ * @self: a session
+ *
+ * Gives every run of a pipeline the class and the options that the session says for all of them.
+ */
+void
+ir_session_file_spell_out (IrSessionFile *self)
+{
+  spell_out (self, self->done);
+  for (guint i = 0; i < self->branches->len; i++)
+    spell_out (self, ((IrDoneBranch *) self->branches->pdata[i])->done);
 }
 
 /**

@@ -11,6 +11,7 @@ G_BEGIN_DECLS
 
 #define IR_SESSION_VERSION 1
 #define IR_N_SESSION_VIEWS 9
+#define IR_SESSION_PASSES  "passes" /* the pipeline whose passes were chosen one by one */
 
 /* How something was done to the graph, and so how it is done again. */
 typedef enum
@@ -35,6 +36,9 @@ typedef struct
   IrDoneKind kind;
   char *text;
   GStrv skips;       /* (nullable) of a pipeline: passes, rules and stable keys that it left out */
+  GStrv passes;      /* (nullable) of %IR_SESSION_PASSES: names, in order */
+  GStrv set;         /* (nullable) of a pipeline: PASS.OPTION=VALUE; %NULL: as the session says */
+  char *step_class;  /* (nullable) of a pipeline: how far rewrites may change results; the same */
   guint at, n_steps; /* it was done behind this many steps, and there were so many then */
   GArray *made;      /* (nullable) of IrDoneCount: what to expect */
   guint n_nodes;     /* there were then, as ir_model_n_counted_nodes(); 0: not known */
@@ -72,6 +76,8 @@ typedef struct _IrSessionFile
   char *other;          /* (nullable) path of the model that it is compared with */
 
   char *pipeline;   /* (nullable) the one that is set, by name or file */
+  GStrv passes;     /* (nullable) those that %IR_SESSION_PASSES stands for */
+  GStrv passes_set; /* (nullable) what of their options is set */
   char *step_class; /* (nullable) how far rewrites may change results */
   GPtrArray *set;   /* of char *: PASS.OPTION=VALUE */
   gboolean prove;
@@ -118,6 +124,7 @@ void ir_done_expect (IrDone *done, const IrModel *model, guint n_steps);
 char *ir_done_title (const IrDone *done);
 const char *ir_done_kind_name (IrDoneKind kind);
 gboolean ir_done_is_edit (const IrDone *done);
+void ir_session_file_spell_out (IrSessionFile *self);
 void ir_session_file_add_input (IrSessionFile *self,
                                 const char *name,
                                 const char *kind,

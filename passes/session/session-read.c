@@ -114,6 +114,19 @@ read_texts (Reading *reading, const cJSON *object, const char *key, GPtrArray *t
       fail (reading, key, "texts");
 }
 
+/* (transfer full) (nullable): there are none */
+static GStrv
+read_strv (Reading *reading, const cJSON *object, const char *key)
+{
+  g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func (g_free);
+
+  read_texts (reading, object, key, texts);
+  if (texts->len == 0)
+    return NULL;
+  g_ptr_array_add (texts, NULL);
+  return (GStrv) g_ptr_array_steal (texts, NULL);
+}
+
 /* (transfer full) (nullable): absolute. @path: (transfer full) (nullable) */
 static char *
 full_path (const Reading *reading, char *path)
@@ -153,7 +166,6 @@ static IrDone *
 read_done (Reading *reading, const cJSON *object)
 {
   IrDone *done = ir_done_new (IR_DONE_ACT, NULL, NULL, read_count (reading, object, "at", 0));
-  g_autoptr (GPtrArray) skips = g_ptr_array_new_with_free_func (g_free);
   guint n = 0;
 
   for (IrDoneKind kind = 0; kind < IR_N_DONE_KINDS; kind++)
@@ -168,12 +180,10 @@ read_done (Reading *reading, const cJSON *object)
       }
   if (n != 1)
     fail (reading, "done", "items with one of act, text, kernel, opset or pipeline each");
-  read_texts (reading, object, "skips", skips);
-  if (skips->len > 0)
-    {
-      g_ptr_array_add (skips, NULL);
-      done->skips = (GStrv) g_ptr_array_steal (skips, NULL);
-    }
+  done->skips = read_strv (reading, object, "skips");
+  done->passes = read_strv (reading, object, "passes");
+  done->set = read_strv (reading, object, "set");
+  done->step_class = read_text (reading, object, "class");
   done->n_steps = read_count (reading, object, "steps", done->at);
   done->n_nodes = read_count (reading, object, "nodes", 0);
   if (done->n_steps < done->at)
@@ -289,6 +299,8 @@ read_session (Reading *reading, const cJSON *json, IrSessionFile *self)
     }
   self->other = full_path (reading, read_text (reading, json, "other"));
   self->pipeline = read_pipeline (reading, json);
+  self->passes = read_strv (reading, json, "passes");
+  self->passes_set = read_strv (reading, json, "passes_set");
   self->step_class = read_text (reading, json, "class");
   read_texts (reading, json, "set", self->set);
   self->prove = read_boolean (reading, json, "prove", TRUE);

@@ -25,6 +25,15 @@ add_texts (cJSON *object, const char *key, const GPtrArray *texts)
     cJSON_AddItemToArray (array, cJSON_CreateString (texts->pdata[i]));
 }
 
+static void
+add_strv (cJSON *object, const char *key, char **texts)
+{
+  cJSON *array = texts != NULL && texts[0] != NULL ? cJSON_AddArrayToObject (object, key) : NULL;
+
+  for (guint i = 0; array != NULL && texts[i] != NULL; i++)
+    cJSON_AddItemToArray (array, cJSON_CreateString (texts[i]));
+}
+
 /* Within @folder (nullable) it is written from there, so that the folder can be moved. */
 static void
 add_path (cJSON *object, const char *key, const char *path, const char *folder)
@@ -48,16 +57,16 @@ add_pipeline (cJSON *object, const char *name, const char *folder)
 static cJSON *
 done_json (const IrDone *done, const char *folder)
 {
-  cJSON *object = cJSON_CreateObject (), *skips, *made;
+  cJSON *object = cJSON_CreateObject (), *made;
 
   if (done->kind == IR_DONE_PIPELINE)
     add_pipeline (object, done->text, folder);
   else
     add_text (object, ir_done_kind_name (done->kind), done->text);
-  skips = done->skips != NULL && done->skips[0] != NULL ? cJSON_AddArrayToObject (object, "skips")
-                                                        : NULL;
-  for (guint i = 0; skips != NULL && done->skips[i] != NULL; i++)
-    cJSON_AddItemToArray (skips, cJSON_CreateString (done->skips[i]));
+  add_strv (object, "passes", done->passes);
+  add_strv (object, "set", done->set);
+  add_text (object, "class", done->step_class);
+  add_strv (object, "skips", done->skips);
   cJSON_AddNumberToObject (object, "at", done->at);
   cJSON_AddNumberToObject (object, "steps", done->n_steps);
   if (done->n_nodes > 0)
@@ -93,6 +102,8 @@ add_graph (cJSON *json, const IrSessionFile *self, const char *folder)
     }
   add_path (json, "other", self->other, folder);
   add_pipeline (json, self->pipeline, folder);
+  add_strv (json, "passes", self->passes);
+  add_strv (json, "passes_set", self->passes_set);
   add_text (json, "class", self->step_class);
   add_texts (json, "set", self->set);
   if (!self->prove)

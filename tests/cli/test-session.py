@@ -192,6 +192,29 @@ def _():
     assert found['differs'] == [] and found['done'][0]['made'], found
 
 
+@test('passes that were chosen, their options and the class are those of each run')
+def _():
+    unsafe = graph('unsafe.onnxtxt', ' b = Sub (x, x)\n c = Identity (b)\n y = Add (c, x)')
+    irscope('session', unsafe, '--pass', 'rewrite-unsafe,eliminate-identity', '--class', 'unsafe', '-o', path('l.json'))
+    found = session('--session', path('l.json'))
+    assert found['differs'] == [] and found['done'][0]['passes'] == ['rewrite-unsafe', 'eliminate-identity'], found
+    expected = nodes(unsafe, '--pass', 'rewrite-unsafe,eliminate-identity', '--class', 'unsafe')
+    assert nodes('--session', path('l.json')) == expected != nodes(unsafe, '--pass', 'rewrite-unsafe,eliminate-identity'), expected
+    irscope('session', '--session', path('l.json'), '-o', path('l2.json'))
+    assert open(path('l.json')).read() == open(path('l2.json')).read()
+    # As the window has them: each run with its own, which are not those that are set now.
+    file = {'irscope_session': 1, 'program': '0.1.0', 'model': {'path': unsafe}, 'pipeline': 'default', 'class': 'rounding',
+            'done': [{'pipeline': 'passes', 'passes': ['rewrite-unsafe', 'fold-constants'], 'set': ['fold-constants.limit=1M'],
+                      'class': 'unsafe', 'at': 0, 'steps': 1}], 'step': 99}
+    found = session('--session', write('m.json', file))
+    assert found['differs'] == [] and found['class'] == 'rounding' and 'set' not in found, found
+    assert found['done'][0]['class'] == 'unsafe' and found['done'][0]['set'] == ['fold-constants.limit=1M'], found
+    assert 'Sub' not in nodes('--session', path('m.json'))
+    steps = json.loads(irscope('optimize', '--session', path('m.json'), '--json').stdout)
+    assert steps['nodes_after'] == sum(nodes('--session', path('m.json')).values()), steps
+    assert 'nonesuch' in irscope('session', unsafe, '--pass', 'nonesuch', '-o', path('n.json'), status=2).stderr
+
+
 @test('paths start from the folder of the session, which can be moved')
 def _():
     os.makedirs(path('one'))

@@ -234,6 +234,43 @@ test_text (Fixture *fixture, gconstpointer data)
   g_assert_nonnull (strstr (before, "Tanh"));
 }
 
+/* The passes that were chosen, their options, and what each run was allowed. */
+static void
+test_passes (Fixture *fixture, gconstpointer data)
+{
+  const char *const first[] = { "eliminate-identity", "fold-conv-bn", NULL },
+                    *const second[] = { "fold-constants", NULL },
+                    *const limit[] = { "fold-constants.limit=1M", NULL };
+  g_autofree char *before = NULL, *after = NULL;
+  g_autoptr (IrSession) restored = NULL;
+  g_autoptr (GError) error = NULL;
+
+  ir_session_set_unsafe (fixture->session, TRUE);
+  ir_session_set_passes (fixture->session, first, NULL, &error);
+  g_assert_no_error (error);
+  ir_session_run_pipeline (fixture->session, NULL);
+  finish (fixture);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture->session), >, 0);
+  ir_session_skip (fixture->session, "fold-conv-bn");
+  finish (fixture);
+  act (fixture->session, "insert", "Abs", "image"); /* goes on with the what-if */
+  ir_session_set_unsafe (fixture->session, FALSE);
+  ir_session_set_passes (fixture->session, second, limit, &error);
+  g_assert_no_error (error);
+  ir_session_run_pipeline (fixture->session, NULL);
+  finish (fixture);
+  before = text_of (fixture->session);
+  restored = restored_from (before, fixture);
+  g_assert_cmpstr (fixture->failed, ==, NULL);
+  after = text_of (restored);
+  g_assert_cmpstr (before, ==, after);
+  g_assert_nonnull (strstr (before, "\"unsafe\""));
+  g_assert_cmpstr (ir_session_get_pipeline (restored), ==, IR_SESSION_PASSES);
+  g_assert_true (g_strv_equal (ir_session_get_passes (restored), second));
+  g_assert_true (g_strv_equal (ir_session_get_pass_values (restored), limit));
+  g_assert_false (ir_session_get_unsafe (restored));
+}
+
 /* -- the model has changed -- */
 
 static void
@@ -624,6 +661,7 @@ main (int argc, char **argv)
   ADD ("gives what it was made of", test_round_trip);
   ADD ("can be undone and done again as before", test_undo_after);
   ADD ("has texts that were applied", test_text);
+  ADD ("has passes that were chosen, and what each run was allowed", test_passes);
   ADD ("keeps what fits a model that has changed", test_changed_model);
   ADD ("has only what was done behind the file that was saved", test_written);
   ADD ("offers the model again when its file has changed", test_watch);

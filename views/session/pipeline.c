@@ -20,6 +20,7 @@ typedef struct
   char *name;
   GStrv passes, values; /* (nullable) what IR_SESSION_PASSES stands for, and its options */
   gboolean prove, unsafe;
+  IrDone *ran; /* (nullable) the last run, also where it is a what-if */
 } Settings;
 
 static void
@@ -36,6 +37,7 @@ clear (gpointer state)
   g_free (settings->name);
   g_strfreev (settings->passes);
   g_strfreev (settings->values);
+  ir_done_free (settings->ran);
 }
 
 IR_SESSION_NOUN (Settings, init, clear)
@@ -358,14 +360,31 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
 static void
 record_run (IrSession *self, const PipelineRequest *request)
 {
-  const guint n = request->passes != NULL ? g_strv_length (request->passes) : 0;
-  g_autofree char *title = n == 0   ? g_strdup_printf ("Run Pipeline %s", request->pipeline)
-                           : n == 1 ? g_strdup_printf ("Run Pass %s", request->passes[0])
-                                    : g_strdup_printf ("Run %u Passes", n);
+  IrDone *done = ir_done_copy (own (self)->ran);
+  g_autofree char *title = ir_done_title (done);
 
   ir_session_record_act (self, &request->base, title,
-                         ir_timeline_last_edit (request->base.timeline),
-                         ir_done_new (IR_DONE_PIPELINE, request->pipeline, NULL, 0));
+                         ir_timeline_last_edit (request->base.timeline), done);
+}
+
+static void
+keep_ran (IrSession *self, const PipelineRequest *request)
+{
+  IrDone *done = ir_done_new (IR_DONE_PIPELINE, request->pipeline,
+                              (const char *const *) request->skips, 0);
+
+  done->passes = g_strdupv (request->passes);
+  done->set = g_strdupv (request->values);
+  done->step_class = g_strdup (ir_class_name (request->max_class));
+  ir_done_free (own (self)->ran);
+  own (self)->ran = done;
+}
+
+IrDone *
+ir_session_dup_ran (IrSession *self)
+{
+  return own (self)->ran != NULL ? ir_done_copy (own (self)->ran)
+                                 : ir_done_new (IR_DONE_PIPELINE, "default", NULL, 0);
 }
 
 static void
@@ -376,6 +395,7 @@ on_pipeline (IrSession *self, gpointer result, gpointer data)
 
   if (ir_request_is_current (request, self))
     {
+      keep_ran (self, request);
       if (request->skips != NULL)
         ir_session_keep_original (self, g_steal_pointer (&request->skips),
                                   g_steal_pointer (&successor->what_if));

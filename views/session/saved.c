@@ -110,6 +110,10 @@ ir_session_to_file (IrSession *self)
   file->model = g_strdup (ir_session_get_path (self));
   file->other = g_strdup (ir_session_get_other_path (self));
   file->pipeline = g_strdup (ir_session_get_pipeline (self));
+  file->passes = g_strdupv ((char **) ir_session_get_passes (self));
+  file->passes_set = g_strdupv ((char **) ir_session_get_pass_values (self));
+  file->step_class = g_strdup (
+      ir_class_name (ir_session_get_unsafe (self) ? IR_CLASS_UNSAFE : IR_CLASS_ROUNDING));
   file->prove = ir_session_get_prove (self);
   ir_session_list_done (self, file);
   file->step = step_of_file (self, ir_session_get_cursor (self));
@@ -308,6 +312,19 @@ restore_inputs (IrSession *self, const IrSessionFile *file, GPtrArray *said)
 }
 
 static void
+restore_pipeline (IrSession *self, const IrSessionFile *file, GPtrArray *said)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (file->passes != NULL &&
+      !ir_session_set_passes (self, (const char *const *) file->passes,
+                              (const char *const *) file->passes_set, &error))
+    g_ptr_array_add (said, g_strdup_printf ("the chosen passes are left out: %s", error->message));
+  ir_session_set_pipeline (self, file->pipeline);
+  ir_session_set_unsafe (self, g_strcmp0 (file->step_class, ir_class_name (IR_CLASS_UNSAFE)) == 0);
+}
+
+static void
 restore_debugger (IrSession *self, const IrSessionFile *file, GPtrArray *said)
 {
   while (ir_session_get_breakpoints (self)->len > 0)
@@ -413,7 +430,7 @@ on_restored (IrSession *self, gpointer result, gpointer data)
 
   ir_session_take_opened (self, restored->opened, file->model, title, file->other);
   ir_session_restore_acts (self, &restored->replay, restored->timelines);
-  ir_session_set_pipeline (self, file->pipeline);
+  restore_pipeline (self, file, restored->said);
   ir_session_set_prove (self, file->prove);
   restore_inputs (self, file, restored->said);
   restore_debugger (self, file, restored->said);
@@ -453,6 +470,7 @@ ir_session_restore_then (IrSession *self,
   RestoreRequest *request = ir_session_new_request (self, &restore_work, sizeof *request);
   g_autoptr (GPtrArray) problems = ir_problems_new ();
 
+  ir_session_file_spell_out (file);
   request->file = file;
   request->then = restored;
   request->data = data;

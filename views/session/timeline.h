@@ -7,7 +7,7 @@
 #include "views/session/session.h"
 
 /* -- reading -- */
-IrModel *ir_session_get_history (IrSession *self); /* (nullable) for ir_history_step() and such:
+IrModel *ir_session_get_history (IrSession *self);  /* (nullable) for ir_history_step() and such:
                                                       read only, main thread, until the next
                                                       IR_CHANGED_HISTORY; take snapshots only
                                                       through the frame */
@@ -30,7 +30,7 @@ void ir_session_pass_by (IrSession *self, int n_passes); /* to ends of pass runs
 void ir_session_run_pipeline (IrSession *self, const char *name); /* (nullable): the current one */
 const char *ir_session_get_pipeline (IrSession *self);
 void ir_session_set_pipeline (IrSession *self, const char *name);
-#define IR_SESSION_PASSES "passes" /* the pipeline whose passes were chosen one by one */
+/* Of %IR_SESSION_PASSES. */
 const char *const *ir_session_get_passes (IrSession *self); /* (nullable): none were */
 const char *const *ir_session_get_pass_values (IrSession *self);
 gboolean ir_session_set_passes (IrSession *self,

@@ -22,4 +22,6 @@ void ir_session_list_done (IrSession *self, IrSessionFile *file);
 void ir_session_restore_acts (IrSession *self,
                               const IrSessionReplay *replay,
                               GHashTable *timelines);
+/* The last run of a pipeline that ended, with what it skipped; (transfer full) */
+IrDone *ir_session_dup_ran (IrSession *self);
 guint ir_session_get_edits (IrSession *self); /* the same number: the same edits */

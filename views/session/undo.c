@@ -227,18 +227,14 @@ ir_session_begin_acts (IrSession *self)
   show (acts, timeline);
 }
 
-/* Who goes on with the result of a what-if can go back to it. */
+/* Who goes on with the result of a what-if can go back to it. Takes @said. */
 static void
-record_what_if (Acts *acts, IrTimeline *timeline, const char *const *skips)
+record_what_if (Acts *acts, IrTimeline *timeline, IrDone *said)
 {
   const State *here = current (acts);
-  const IrModel *model = ir_timeline_model (timeline);
-  const guint n = ir_history_n_pass_runs (model);
-  const char *name = n > 0 ? ir_history_pass_run (model, n - 1)->pipeline : NULL;
 
   add_state (acts,
-             state_new (timeline, "What If", ir_timeline_last_edit (timeline), here->edits,
-                        ir_done_new (IR_DONE_PIPELINE, name != NULL ? name : "default", skips, 0),
+             state_new (timeline, "What If", ir_timeline_last_edit (timeline), here->edits, said,
                         g_array_ref (here->found)),
              FALSE);
 }
@@ -252,7 +248,7 @@ ir_session_record_act (
   IrTimeline *timeline = ir_session_get_timeline (self);
 
   if (request->timeline != acts->shown)
-    record_what_if (acts, request->timeline, ir_session_get_ended_skips (self));
+    record_what_if (acts, request->timeline, ir_session_dup_ran (self));
   current (acts)->cursor = request->frame->to;
   add_state (acts,
              state_new (timeline, title, base, is_edit ? ++acts->n_edits : current (acts)->edits,

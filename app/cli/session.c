@@ -128,7 +128,7 @@ cli_session_arguments (Cli *cli, int argc, char **argv, GError **error)
   for (guint i = 0; session != NULL && i < session->inputs->len; i++)
     add_input (cli, builder, session->inputs->pdata[i]);
   if (session != NULL && session->seed != 0)
-    add (cli, builder, "random", "%" G_GUINT64_FORMAT, session->seed);
+    add (cli, builder, "random", "%" G_GINT64_FORMAT, (gint64) session->seed); /* as it was given */
   if (session != NULL && cli_session_class (session) != NULL)
     add (cli, builder, "class", "%s", cli_session_class (session));
   for (guint i = 0; session != NULL && i < session->watches->len; i++)

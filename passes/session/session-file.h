@@ -9,9 +9,10 @@
 
 G_BEGIN_DECLS
 
-#define IR_SESSION_VERSION 1
-#define IR_N_SESSION_VIEWS 9
-#define IR_SESSION_PASSES  "passes" /* the pipeline whose passes were chosen one by one */
+#define IR_SESSION_VERSION   1
+#define IR_N_SESSION_VIEWS   9
+#define IR_SESSION_MAX_COUNT 1000000000 /* counts that are numbers in the file */
+#define IR_SESSION_PASSES    "passes"   /* the pipeline whose passes were chosen one by one */
 
 /* How something was done to the graph, and so how it is done again. */
 typedef enum

@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_STEPS 1e9
-
 /* Where one is, and what was wrong there. */
 typedef struct
 {
@@ -58,17 +56,23 @@ need_text (Reading *reading, const cJSON *object, const char *key)
 }
 
 static guint
-read_count (Reading *reading, const cJSON *object, const char *key, guint fallback)
+read_number (Reading *reading, const cJSON *object, const char *key, guint fallback, guint most)
 {
   const cJSON *item = item_of (object, key);
 
   if (item == NULL)
     return fallback;
-  if (cJSON_IsNumber (item) && item->valuedouble >= 0 && item->valuedouble <= MAX_STEPS &&
+  if (cJSON_IsNumber (item) && item->valuedouble >= 0 && item->valuedouble <= most &&
       item->valuedouble == floor (item->valuedouble))
     return (guint) item->valuedouble;
   fail (reading, key, "a whole number, 0 or more");
   return fallback;
+}
+
+static guint
+read_count (Reading *reading, const cJSON *object, const char *key, guint fallback)
+{
+  return read_number (reading, object, key, fallback, IR_SESSION_MAX_COUNT);
 }
 
 static gboolean
@@ -243,7 +247,7 @@ read_seed (Reading *reading, const cJSON *json, IrSessionFile *self)
         fail (reading, "seed", "a whole number");
     }
   else
-    self->seed = read_count (reading, json, "seed", 0);
+    self->seed = read_number (reading, json, "seed", 0, G_MAXINT32); /* older ones are so large */
 }
 
 static void

@@ -145,7 +145,7 @@ add_inputs (cJSON *json, const IrSessionFile *self, const char *folder)
       cJSON_AddItemToArray (array, object);
     }
   add_texts (json, "sizes", self->sizes);
-  if (self->seed > G_MAXINT32)
+  if (self->seed > IR_SESSION_MAX_COUNT)
     {
       g_autofree char *seed = g_strdup_printf ("%" G_GUINT64_FORMAT, self->seed);
 

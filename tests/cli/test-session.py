@@ -118,6 +118,20 @@ def _():
     irscope('optimize', '--session', path('c.json'), '--pipeline', 'default')
 
 
+@test('a seed of any size is read as it was written')
+def _():
+    for seed in ('1000000000', '1000000001', '2147483647', '2147483648', '9223372036854775807', '-1', '-9223372036854775808'):
+        irscope('session', DIGITS, '--random', seed, '-o', path('seed.json'))
+        given = irscope('tensor', DIGITS, 'probabilities', '--random', seed).stdout.splitlines()[2:]
+        assert irscope('tensor', '--session', path('seed.json'), 'probabilities').stdout.splitlines()[2:] == given, seed
+        irscope('session', '--session', path('seed.json'), '-o', path('seed2.json'))
+        assert open(path('seed.json')).read() == open(path('seed2.json')).read(), seed
+    file = {'irscope_session': 1, 'program': '0.1.0', 'model': {'path': os.path.abspath(DIGITS)}, 'seed': 2000000000} # as older ones have them
+    irscope('info', '--session', write('seed3.json', file))
+    for wrong in (-1, 1.5, 'x', '-1', True):
+        assert 'seed needs' in irscope('info', '--session', write('seed3.json', {**file, 'seed': wrong}), status=2).stderr, wrong
+
+
 @test('every command that takes a model takes a session')
 def _():
     names = re.findall(r'^  (\S+) ', irscope('--help').stdout.split('Commands:')[1], re.M)

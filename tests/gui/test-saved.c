@@ -271,6 +271,24 @@ test_passes (Fixture *fixture, gconstpointer data)
   g_assert_false (ir_session_get_unsafe (restored));
 }
 
+/* What is said of inputs is said of the model as it was opened, also where an edit renames them. */
+static void
+test_names (Fixture *fixture, gconstpointer data)
+{
+  const IrValue *input = ir_graph_input (ir_session_get_original (fixture->session)->main, 0);
+  g_autofree char *text = NULL;
+  g_autoptr (IrSession) restored = NULL;
+  g_autoptr (GError) error = NULL;
+
+  ir_session_give_input (fixture->session, input->id, "fill", "ones", &error);
+  g_assert_no_error (error);
+  act (fixture->session, "rename-value", "image", "picture");
+  g_assert_cmpuint (ir_session_get_n_steps (fixture->session), ==, 1);
+  text = text_of (fixture->session);
+  restored = restored_from (text, fixture);
+  g_assert_cmpstr (fixture->failed, ==, NULL);
+}
+
 /* -- the model has changed -- */
 
 static void
@@ -662,6 +680,7 @@ main (int argc, char **argv)
   ADD ("can be undone and done again as before", test_undo_after);
   ADD ("has texts that were applied", test_text);
   ADD ("has passes that were chosen, and what each run was allowed", test_passes);
+  ADD ("has inputs by the names of the file", test_names);
   ADD ("keeps what fits a model that has changed", test_changed_model);
   ADD ("has only what was done behind the file that was saved", test_written);
   ADD ("offers the model again when its file has changed", test_watch);

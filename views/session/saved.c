@@ -244,6 +244,9 @@ run_restore (IrJob *job, gpointer data, GCancellable *cancellable, GError **erro
   restored->timelines = g_hash_table_new_full (NULL, NULL, NULL,
                                                (GDestroyNotify) ir_timeline_unref);
   model = ir_session_file_load (file, problems, restored->said, cancellable, error);
+  if (model !=
+      NULL) /* before it is edited: inputs and sizes are those of the model as it was opened */
+    ir_session_file_check_names (file, model, restored->said);
   if (model == NULL ||
       !ir_session_file_replay (file, model, &how, &restored->replay, cancellable, error))
     {
@@ -258,7 +261,6 @@ run_restore (IrJob *job, gpointer data, GCancellable *cancellable, GError **erro
       if (other == NULL)
         g_ptr_array_add (restored->said, g_strdup (gone->message));
     }
-  ir_session_file_check_names (file, model, restored->said);
   ir_session_file_check_notes (file, model, restored->said);
   for (guint i = 0; i < restored->replay.said->len; i++)
     g_ptr_array_add (restored->said, g_strdup (restored->replay.said->pdata[i]));

@@ -45,13 +45,25 @@ add_path (cJSON *object, const char *key, const char *path, const char *folder)
   add_text (object, key, within ? full + n + 1 : full);
 }
 
+/* What has no slash is the name of one that comes with the program. */
 static void
 add_pipeline (cJSON *object, const char *name, const char *folder)
 {
-  if (name != NULL && strchr (name, '/') != NULL)
-    add_path (object, "pipeline", name, folder);
-  else
-    add_text (object, "pipeline", name);
+  cJSON *item;
+
+  if (name == NULL || strchr (name, '/') == NULL)
+    {
+      add_text (object, "pipeline", name);
+      return;
+    }
+  add_path (object, "pipeline", name, folder);
+  item = cJSON_GetObjectItemCaseSensitive (object, "pipeline");
+  if (strchr (item->valuestring, '/') == NULL)
+    {
+      g_autofree char *here = g_strconcat ("./", item->valuestring, NULL);
+
+      cJSON_SetValuestring (item, here);
+    }
 }
 
 static cJSON *

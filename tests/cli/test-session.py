@@ -243,6 +243,18 @@ def _():
     assert sorted(os.listdir(path('two'))) == before, 'a session writes beside the model'
 
 
+@test('a file of a pipeline beside the session is found by any name')
+def _():
+    os.makedirs(path('beside'))
+    for name in ('mypipe', 'mine.json', 'default'):
+        write('beside/' + name, {'name': 'mine', 'title': '', 'doc': '', 'max_iterations': 1, 'passes': ['eliminate-identity']})
+        irscope('session', NET, '--pipeline', path('beside/' + name), '-o', path('beside/s.json'))
+        held = json.load(open(path('beside/s.json')))
+        assert held['pipeline'] == held['done'][0]['pipeline'] == './' + name, held
+        found = session('--session', path('beside/s.json'))
+        assert found['differs'] == [] and found['pipeline'] == path('beside/' + name), found
+
+
 @test('a reproducer bundle has a session, which can be moved with it')
 def _():
     irscope('reproduce', DIGITS, '--fail', 'max_abs(probabilities) > 0', '-o', path('bundle'))

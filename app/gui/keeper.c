@@ -29,7 +29,9 @@ typedef struct
   gboolean writing, again, ended;
 
   char *model;  /* (nullable) the file that is watched */
-  char *sha256; /* (nullable) its contents, as they were opened; %NULL: not known yet */
+  char *sha256; /* (nullable) its contents, as they were opened or saved; %NULL: not known yet */
+  char *seen;   /* (nullable) as they were when they were looked at last */
+  guint opened; /* which opening or saving these are of: ir_session_get_file_serial() */
   GFileMonitor *monitor;
   guint look;   /* source: its contents are to be looked at */
   guint serial; /* of what is watched: answers about an earlier one are of no use */
@@ -171,11 +173,14 @@ on_looked (GObject *source, GAsyncResult *result, gpointer data)
   if (!g_ptr_array_find (keepers, self, NULL) || looked->serial != self->serial || sha256 == NULL)
     return;
   if (self->sha256 == NULL)
-    write_soon (self);
-  else if (strcmp (self->sha256, sha256) != 0)
+    {
+      self->sha256 = g_strdup (sha256);
+      write_soon (self);
+    }
+  else if (strcmp (self->sha256, sha256) != 0 && g_strcmp0 (self->seen, sha256) != 0)
     ir_window_offer_reload (self->window);
-  g_free (self->sha256);
-  self->sha256 = g_steal_pointer (&sha256);
+  g_free (self->seen);
+  self->seen = g_steal_pointer (&sha256);
 }
 
 static gboolean
@@ -218,9 +223,14 @@ watch_model (Keeper *self)
   const char *path = ir_session_is_empty (self->window->session)
                          ? NULL
                          : ir_session_get_path (self->window->session);
+  const guint opened = ir_session_get_file_serial (self->window->session);
 
+  if (opened == self->opened) /* it was edited */
+    return;
+  self->opened = opened;
   self->serial++;
   g_clear_pointer (&self->sha256, g_free);
+  g_clear_pointer (&self->seen, g_free);
   if (g_strcmp0 (path, self->model) != 0)
     {
       g_autoptr (GFile) file = path != NULL ? g_file_new_for_path (path) : NULL;
@@ -264,6 +274,7 @@ end (Keeper *self)
   g_clear_object (&self->monitor);
   g_clear_pointer (&self->model, g_free);
   g_clear_pointer (&self->sha256, g_free);
+  g_clear_pointer (&self->seen, g_free);
   remove_files (self->path);
   if (self->writing) /* the rest is done when that has ended */
     {

@@ -19,7 +19,8 @@ typedef struct
 {
   char *path; /* (nullable) */
   char *title;
-  guint saved; /* the edits that are in a file, as ir_session_get_edits() counts them */
+  guint saved;  /* the edits that are in a file, as ir_session_get_edits() counts them */
+  guint serial; /* another number after it was opened or written */
 } File;
 
 static void
@@ -49,6 +50,12 @@ const char *
 ir_session_get_title (IrSession *self)
 {
   return own (self)->title;
+}
+
+guint
+ir_session_get_file_serial (IrSession *self)
+{
+  return own (self)->serial;
 }
 
 gboolean
@@ -162,7 +169,7 @@ ir_session_take_opened (
   File *file = own (self);
 
   clear (file);
-  *file = (File){ g_strdup (path), g_strdup (title), 0 };
+  *file = (File){ g_strdup (path), g_strdup (title), 0, file->serial + 1 };
   ir_session_take_last_run (self, NULL, NULL);
   ir_session_forget_records (self);
   ir_session_forget_events (self);
@@ -372,6 +379,7 @@ on_exported (IrSession *self, gpointer result, gpointer data)
       g_free (own (self)->title);
       own (self)->path = g_strdup (request->path);
       own (self)->title = g_strdup (base);
+      own (self)->serial++;
       ir_session_acts_written (self, request->base.frame->to);
     }
   ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_FILE);

@@ -5,6 +5,8 @@
 
 const char *ir_session_get_path (IrSession *self);  /* (nullable): never saved */
 const char *ir_session_get_title (IrSession *self); /* for the header bar */
+/* The same number: the file that is open was neither opened nor written since. */
+guint ir_session_get_file_serial (IrSession *self);
 gboolean ir_session_get_modified (IrSession *self);
 
 /* -- verbs: each returns at once; the outcome comes by signals -- */

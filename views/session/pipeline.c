@@ -20,7 +20,6 @@ typedef struct
   char *name;
   GStrv passes, values; /* (nullable) what IR_SESSION_PASSES stands for, and its options */
   gboolean prove, unsafe;
-  IrDone *ran; /* (nullable) the last run, also where it is a what-if */
 } Settings;
 
 static void
@@ -37,7 +36,6 @@ clear (gpointer state)
   g_free (settings->name);
   g_strfreev (settings->passes);
   g_strfreev (settings->values);
-  ir_done_free (settings->ran);
 }
 
 IR_SESSION_NOUN (Settings, init, clear)
@@ -360,7 +358,7 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
 static void
 record_run (IrSession *self, const PipelineRequest *request)
 {
-  IrDone *done = ir_done_copy (own (self)->ran);
+  IrDone *done = ir_session_dup_ran (self);
   g_autofree char *title = ir_done_title (done);
 
   ir_session_record_act (self, &request->base, title,
@@ -376,15 +374,7 @@ keep_ran (IrSession *self, const PipelineRequest *request)
   done->passes = g_strdupv (request->passes);
   done->set = g_strdupv (request->values);
   done->step_class = g_strdup (ir_class_name (request->max_class));
-  ir_done_free (own (self)->ran);
-  own (self)->ran = done;
-}
-
-IrDone *
-ir_session_dup_ran (IrSession *self)
-{
-  return own (self)->ran != NULL ? ir_done_copy (own (self)->ran)
-                                 : ir_done_new (IR_DONE_PIPELINE, "default", NULL, 0);
+  ir_session_set_ran (self, done);
 }
 
 static void

@@ -24,4 +24,5 @@ void ir_session_restore_acts (IrSession *self,
                               GHashTable *timelines);
 /* The last run of a pipeline that ended, with what it skipped; (transfer full) */
 IrDone *ir_session_dup_ran (IrSession *self);
+void ir_session_set_ran (IrSession *self, IrDone *ran); /* (transfer full), also of a what-if */
 guint ir_session_get_edits (IrSession *self); /* the same number: the same edits */

@@ -31,6 +31,7 @@ typedef struct
   GPtrArray *branches; /* (element-type GPtrArray): other lines, that begin as this one does */
   guint n_edits;
   GPtrArray *written; /* (nullable) what the file holds that is open: the states that led to it */
+  IrDone *ran;        /* (nullable) the last run of a pipeline */
   guint n_written;    /* and how many steps of the last of them; it may have more */
 } Acts;
 
@@ -80,9 +81,24 @@ clear (gpointer state)
   g_clear_pointer (&self->branches, g_ptr_array_unref);
   g_clear_pointer (&self->shown, ir_timeline_unref);
   g_clear_pointer (&self->written, g_ptr_array_unref);
+  g_clear_pointer (&self->ran, ir_done_free);
 }
 
 IR_SESSION_NOUN (Acts, init, clear)
+
+void
+ir_session_set_ran (IrSession *self, IrDone *ran)
+{
+  ir_done_free (own (self)->ran);
+  own (self)->ran = ran;
+}
+
+IrDone *
+ir_session_dup_ran (IrSession *self)
+{
+  return own (self)->ran != NULL ? ir_done_copy (own (self)->ran)
+                                 : ir_done_new (IR_DONE_PIPELINE, "default", NULL, 0);
+}
 
 /* (nullable): nothing is open */
 static State *

@@ -22,11 +22,14 @@
 
 typedef struct
 {
-  IrWindow *window; /* (transfer none) */
-  char *path;       /* of the session */
+  IrWindow *window;   /* (transfer none) */
+  IrSession *session; /* (nullable) (weak) its */
+  char *path;         /* of the session */
   int lock;
   guint pause; /* source: 0, nothing has changed since it was written */
-  gboolean writing, again, ended;
+  gboolean writing, again;
+  GMutex ending;  /* held while it is written */
+  gboolean ended; /* under @ending: nothing is written any more */
 
   char *model;  /* (nullable) the file that is watched */
   char *sha256; /* (nullable) its contents, as they were opened or saved; %NULL: not known yet */
@@ -77,10 +80,24 @@ static void
 run_write (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   IrSessionFile *file = data;
+  Keeper *self = g_object_get_data (G_OBJECT (task), "keeper"); /* it stays until this has ended */
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->ending);
   g_autoptr (GError) error = NULL;
 
+  if (self->ended)
+    return;
   if (!ir_session_file_write (file, file->file, &error))
     g_warning ("the session cannot be kept: %s", error->message);
+}
+
+static void
+keeper_free (Keeper *self)
+{
+  if (self->lock >= 0)
+    close (self->lock);
+  g_mutex_clear (&self->ending);
+  g_free (self->path);
+  g_free (self);
 }
 
 static void
@@ -90,13 +107,7 @@ on_written (GObject *source, GAsyncResult *result, gpointer data)
 
   self->writing = FALSE;
   if (self->ended)
-    {
-      remove_files (self->path);
-      if (self->lock >= 0)
-        close (self->lock);
-      g_free (self->path);
-      g_free (self);
-    }
+    keeper_free (self);
   else if (self->again)
     write_soon (self);
 }
@@ -129,6 +140,7 @@ write_now (gpointer data)
   file->file = g_strdup (self->path);
   self->writing = TRUE;
   task = g_task_new (NULL, NULL, on_written, self);
+  g_object_set_data (G_OBJECT (task), "keeper", self);
   g_task_set_task_data (task, file, (GDestroyNotify) ir_session_file_free);
   g_task_run_in_thread (task, run_write);
   return G_SOURCE_REMOVE;
@@ -275,16 +287,15 @@ end (Keeper *self)
   g_clear_pointer (&self->model, g_free);
   g_clear_pointer (&self->sha256, g_free);
   g_clear_pointer (&self->seen, g_free);
+  if (self->session != NULL)
+    g_signal_handlers_disconnect_by_data (self->session, self);
+  g_clear_weak_pointer (&self->session);
+  g_mutex_lock (&self->ending); /* what is being written is there then, and goes too */
+  self->ended = TRUE;
   remove_files (self->path);
-  if (self->writing) /* the rest is done when that has ended */
-    {
-      self->ended = TRUE;
-      return;
-    }
-  if (self->lock >= 0)
-    close (self->lock);
-  g_free (self->path);
-  g_free (self);
+  g_mutex_unlock (&self->ending);
+  if (!self->writing) /* else when that has ended */
+    keeper_free (self);
 }
 
 static void
@@ -305,6 +316,8 @@ ir_keeper_attach (IrWindow *window)
   g_mkdir_with_parents (dir, 0700);
   name = g_strconcat (unique, ".json", NULL);
   self->window = window;
+  g_mutex_init (&self->ending);
+  g_set_weak_pointer (&self->session, window->session);
   self->path = g_build_filename (dir, name, NULL);
   self->lock = take_lock (self->path);
   g_object_weak_ref (G_OBJECT (window), on_window_gone, self);
@@ -316,12 +329,7 @@ void
 ir_keepers_end (void)
 {
   while (keepers != NULL && keepers->len > 0)
-    {
-      Keeper *self = keepers->pdata[0];
-
-      g_signal_handlers_disconnect_by_data (self->window->session, self);
-      end (self);
-    }
+    end (keepers->pdata[0]);
 }
 
 /* -- what was lost -- */

@@ -135,11 +135,44 @@ take_class (IrSessionFile *file, const char *step_class)
     g_clear_pointer (&((IrDone *) file->done->pdata[i])->step_class, g_free);
 }
 
+/* What a session has no word for is not left out silently. */
+static gboolean
+check_kept (const CliModelOptions *model, gboolean runs, GError **error)
+{
+  const struct
+  {
+    const char *name;
+    gboolean given;
+  } some[] = {
+    { "shape", model->shapes != NULL },       { "opset", model->opset != 0 },
+    { "device", model->device != NULL },      { "kernel", model->kernels != NULL },
+    { "threads", model->threads != 0 },       { "set", model->set != NULL && !runs },
+    { "skip", model->skip != NULL && !runs },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (some); i++)
+    if (some[i].given)
+      {
+        g_set_error (error, CLI_ERROR, 0,
+                     "--%s: a session does not keep it%s; give it to the "
+                     "command that opens the session",
+                     some[i].name,
+                     strcmp (some[i].name, "set") == 0 || strcmp (some[i].name, "skip") == 0
+                         ? " without --pipeline or --pass"
+                         : "");
+        return FALSE;
+      }
+  return TRUE;
+}
+
 static gboolean
 take_options (Cli *cli, IrSessionFile *file, const Options *options, GError **error)
 {
   const CliModelOptions *model = &options->model;
 
+  if (!check_kept (model, model->pipeline != NULL || model->passes != NULL || cli->session_set,
+                   error))
+    return FALSE;
   take_texts (file->sizes, model->dims);
   g_ptr_array_set_size (file->inputs, 0);
   file->seed = (guint64) model->seed;

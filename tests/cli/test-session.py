@@ -83,6 +83,13 @@ def _():
     irscope('diff', '--session', path('p.json') + '@0', NET)
 
 
+@test('what a session does not keep is refused')
+def _():
+    for options in (('--shape', 'x=2x3'), ('--opset', '18'), ('--device', 'ref'), ('--threads', '2'), ('--skip', 'fuse-gelu'), ('--set', 'gradient.of=y')):
+        refused = irscope('session', NET, *options, '-o', path('k.json'), status=2)
+        assert f'{options[0]}: a session does not keep it' in refused.stderr and not os.path.exists(path('k.json')), (options, refused.stderr)
+
+
 @test('a session is never written over its model, and options with = in them are kept')
 def _():
     own = shutil.copy(NET, path('own.onnxtxt'))

@@ -408,11 +408,10 @@ ir_gpu_free (IrGpu *gpu)
   for (guint i = IR_GPU_N_LIBRARIES; i > 0; i--)
     {
       IrGpuLibrary *library = &gpu->libraries[i - 1];
+      /* Its handle stays: these libraries keep memory of their own and are not made to be unloaded. */
       g_free (library->path);
       g_free (library->version);
       g_free (library->reason);
-      if (library->handle != NULL)
-        dlclose (library->handle);
     }
   g_ptr_array_unref (gpu->places);
   g_free (gpu);

@@ -195,6 +195,10 @@ test_narrow (void)
   expect_seen (window, "IrPropertiesView", FALSE);
   expect_part (window, 0.65, 1);
   before = graph_part (window);
+  int least;
+  gtk_widget_measure (GTK_WIDGET (window), GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL, NULL,
+                      NULL);
+  g_assert_cmpint (least, <=, 800);
 
   g_assert_false (is_on (window, "show-end"));
   expect_seen (window, "IrPropertiesView", FALSE);

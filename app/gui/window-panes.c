@@ -12,6 +12,9 @@
 
 /* -- panes -- */
 
+/* Tabs that always fit into a pane. */
+#define FEW_TABS 4
+
 /* As wide as there is room: what does not fit is scrolled to by the focus, the wheel or a touch. */
 static GtkWidget *
 scrolled_row (GtkWidget *row)
@@ -42,7 +45,7 @@ pane_title (IrWindow *self, GtkStack *stack, guint n_views)
 
       gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (tabs), stack);
       gtk_widget_add_css_class (tabs, "pane-tabs");
-      return scrolled_row (tabs);
+      return n_views > FEW_TABS ? scrolled_row (tabs) : tabs;
     }
   view = self->views->pdata[self->views->len - 1];
   box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);

@@ -209,7 +209,8 @@ stft_frame_length (const IrCall *call, IrDim signal, IrDim *length, GError **err
 }
 
 /* Signal [batch, length, 1 or 2], frame_step, window, frame_length. Sets the output to [batch,
- * (length - frame_length) / frame_step + 1, bins, 2]. Source: ONNX STFT 17. */
+ * (length - frame_length) / frame_step + 1, bins, 2]. Source: ONNX STFT 17; a real signal [batch, length],
+ * which exporters write, is ONNX Runtime's. */
 gboolean
 ir_infer_stft (IrCall *call, GError **error)
 {
@@ -220,13 +221,15 @@ ir_infer_stft (IrCall *call, GError **error)
   IrDim step, length;
   IrDtype dtype = ir_call_input_dtype (call, 0), window = ir_call_input_dtype (call, 2);
 
-  if (rank != IR_RANK_UNKNOWN && rank != 3)
-    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "signal has %d dims, 3 are needed", rank);
+  if (rank != IR_RANK_UNKNOWN && rank != 2 && rank != 3)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                         "signal has %d dims, needed are 3, or 2 of a real signal", rank);
   if (dtype != IR_DTYPE_UNDEFINED && window != IR_DTYPE_UNDEFINED && dtype != window)
     return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "signal is %s, window is %s",
                          ir_dtype_name (dtype), ir_dtype_name (window));
   IrDim signal = in != NULL ? in[1] : IR_DIM_UNKNOWN;
-  if ((in != NULL && !check_parts (call, in[2], onesided ? 2 : IR_DIM_UNKNOWN, error)) ||
+  if ((rank == 3 && in != NULL &&
+       !check_parts (call, in[2], onesided ? 2 : IR_DIM_UNKNOWN, error)) ||
       !scalar_size (call, 1, 1, &step, error) || !stft_frame_length (call, signal, &length, error))
     return FALSE;
   if (ir_dim_is_known (signal) && ir_dim_is_known (length) && length > signal)

@@ -155,6 +155,7 @@ static const Recipe recipes[] = {
   { "DFT", "f2x6x2", "inverse=1 onesided=1" },
   { "DFT", "d3x7x2 - i<2", "" },
   { "STFT", "f2x12x1 i<5 f4", "" },
+  { "STFT", "f2x12 i<5 f4", "" },
   { "STFT", "f2x12x2 i<5 - i<9", "onesided=0" },
   { "MelWeightMatrix", "i<6 i<20 i<9 f<3 f<9", "" },
   { "CumProd", "f3x4 j<2", "" },

@@ -160,7 +160,7 @@ ir_ref_dft (IrCall *call, GError **error)
 
 /* -- STFT -- */
 
-/* Signal [batch, length, 1 or 2], frame_step, window, frame_length. Source: ONNX STFT 17. */
+/* Signal [batch, length, 1 or 2] or [batch, length], frame_step, window, frame_length. Source: ONNX STFT 17. */
 gboolean
 ir_ref_stft (IrCall *call, GError **error)
 {
@@ -173,6 +173,7 @@ ir_ref_stft (IrCall *call, GError **error)
     return FALSE;
   const IrTensor *x = ir_call_input (call, 0), *weights = ir_call_input (call, 2);
   gint64 n_in = ir_tensor_dims (x)[1];
+  guint parts = ir_tensor_rank (x) == 3 ? (guint) ir_tensor_dims (x)[2] : 1;
   gint64 fallback = weights != NULL ? ir_tensor_dims (weights)[0] : n_in;
   if (!read_integer (call, 1, 1, &step, error) || !read_integer (call, 3, fallback, &length, error))
     return FALSE;
@@ -193,7 +194,7 @@ ir_ref_stft (IrCall *call, GError **error)
       for (gint64 k = 0; k < length; k++)
         {
           double weight = window != NULL ? window[k] : 1;
-          IrComplex value = load_complex (x, first + k, (guint) ir_tensor_dims (x)[2]);
+          IrComplex value = load_complex (x, first + k, parts);
           frame[k] = (IrComplex){ value.re * weight, value.im * weight };
         }
       ir_fft_run (fft, frame, FALSE);

@@ -790,6 +790,8 @@ make_recurrent (Case *c, const IrOp *op)
   inputs[2] = operand (c, "r", 3, r);
   if (chance (c, 0.6))
     inputs[3] = operand (c, "b", 2, bias);
+  if (chance (c, 0.4))
+    inputs[4] = lengths_operand (c, "lengths", batch, 0, steps + (chance (c, 0.05) ? 1 : 0));
   if (chance (c, 0.6))
     inputs[5] = operand (c, "initial_h", 3, state);
   if (gates == 4 && chance (c, 0.6))

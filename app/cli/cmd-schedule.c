@@ -5,6 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
 #include "app/cli/rates.h"
+#include "app/cli/timeline.h"
 #include "core/io/io.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/op/infer.h"
@@ -16,6 +17,8 @@ typedef struct
   CliModelOptions model;
   char *policy, *costs, *wide_costs, *parallel;
   gint workers, max_group, max_groups;
+  gboolean run;
+  CliTimelineOptions timeline;
 } Options;
 
 static const CliOption command_options[] = {
@@ -38,6 +41,16 @@ static const CliOption command_options[] = {
     "With ios: nodes in a group of a stage at most", "N" },
   { "max-groups", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, max_groups),
     "With ios: groups in a stage at most", "N" },
+  { "run", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, run),
+    "Run it, and say which node ran when: what it began behind, why its worker stood idle before it, and the "
+    "critical path",
+    NULL },
+  { "from", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, timeline.from),
+    "Say what lies in a range of time, and by which operators: begins here", "MS" },
+  { "to", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, timeline.to), "Likewise: ends here",
+    "MS" },
+  { "node", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, timeline.node),
+    "Likewise: of this node alone (name or #id)", "NODE" },
   { NULL },
 };
 
@@ -237,8 +250,8 @@ item_to_json (const Answer *answer, guint i)
   return object;
 }
 
-static void
-print_json (Cli *cli, const Answer *answer)
+static cJSON *
+answer_json (Cli *cli, const Answer *answer)
 {
   cJSON *json = cJSON_CreateObject (), *array;
   const IrScheduleReport *report = answer->report;
@@ -268,7 +281,7 @@ print_json (Cli *cli, const Answer *answer)
     cJSON_AddItemToArray (array, item_to_json (answer, i));
   add_widths (json, answer);
   add_streams (json, answer);
-  cli_json_print_long (cli, json);
+  return json;
 }
 
 /* -- text -- */
@@ -376,9 +389,9 @@ read_parallel (const Options *options, IrScheduleOptions *plan, IrParallelMode *
 {
   g_autoptr (GError) error = NULL;
 
-  if (options->parallel == NULL)
+  if (options->parallel == NULL && !options->run)
     return TRUE;
-  if (!cli_parallel (options->parallel, mode, &error))
+  if (options->parallel != NULL && !cli_parallel (options->parallel, mode, &error))
     {
       cli_printerr ("irscope schedule: %s\n", error->message);
       return FALSE;
@@ -386,8 +399,9 @@ read_parallel (const Options *options, IrScheduleOptions *plan, IrParallelMode *
   if (options->policy != NULL || options->costs != NULL || options->wide_costs != NULL ||
       options->workers != 0 || options->max_group != 0 || options->max_groups != 0)
     {
-      cli_printerr ("irscope schedule: --parallel is the schedule of a run, which takes none of "
-                    "--policy, --workers, --costs, --wide-costs, --max-group and --max-groups\n");
+      cli_printerr ("irscope schedule: %s is the schedule of a run, which takes none of "
+                    "--policy, --workers, --costs, --wide-costs, --max-group and --max-groups\n",
+                    options->run ? "--run" : "--parallel");
       return FALSE;
     }
   *plan = ir_schedule_run_options (cli_n_workers (&options->model), *mode);
@@ -444,17 +458,105 @@ read_costs (const char *file, const IrModel *model, GError **error)
   return costs;
 }
 
+/* Of what a command is asked for. */
+typedef struct
+{
+  IrModel *model;
+  IrSchedule *schedule;
+  IrScheduleDetails *details;
+  IrNodeCosts *costs, *wide_costs; /* (nullable) */
+  IrTimeline *timeline;            /* (nullable) */
+  IrRun *run;                      /* (nullable) */
+} Made;
+
+static void
+made_clear (Made *made)
+{
+  g_clear_pointer (&made->timeline, ir_timeline_free);
+  g_clear_pointer (&made->wide_costs, ir_node_costs_free);
+  g_clear_pointer (&made->costs, ir_node_costs_free);
+  g_clear_pointer (&made->details, ir_schedule_details_free);
+  g_clear_pointer (&made->schedule, ir_schedule_unref);
+  g_clear_pointer (&made->run, ir_run_unref);
+  g_clear_pointer (&made->model, ir_model_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Made, made_clear)
+
+/* What a run follows, and for --run what it measured. */
+static gboolean
+make_by_run (Cli *cli, IrModel *model, IrParallelMode mode, Made *made, GError **error)
+{
+  Options *options = cli->options;
+
+  if (options->run)
+    made->run = cli_timed_run (cli, &options->model, model, mode, error);
+  if (!options->run)
+    made->schedule = cli_run_schedule (cli, &options->model, model, mode, &made->model,
+                                       &made->details, error);
+  else if (made->run != NULL)
+    {
+      made->model = ir_model_ref (made->run->model);
+      made->schedule = ir_schedule_ref (made->run->schedule);
+      made->details = ir_schedule_details_new (made->schedule, made->model);
+      made->timeline = ir_timeline_new_measured (made->run->trace, made->schedule, made->model);
+    }
+  return made->schedule != NULL;
+}
+
+static gboolean
+read_all_costs (const Options *options, IrScheduleOptions *plan, Made *made, GError **error)
+{
+  if (options->costs != NULL)
+    plan->costs = made->costs = read_costs (options->costs, made->model, error);
+  if (options->wide_costs != NULL && (options->costs == NULL || made->costs != NULL))
+    plan->wide_costs = made->wide_costs = read_costs (options->wide_costs, made->model, error);
+  return (options->costs == NULL || made->costs != NULL) &&
+         (options->wide_costs == NULL || made->wide_costs != NULL);
+}
+
+static CliStatus
+print (Cli *cli, const IrScheduleOptions *plan, IrParallelMode mode, const Made *made)
+{
+  const Options *options = cli->options;
+  g_autoptr (IrScheduleReport) report = ir_tasks_report (
+      made->details->tasks, made->schedule->n_workers, made->details->places);
+  g_autoptr (IrStreams) streams = ir_tasks_streams (made->details->tasks, cli->cancellable);
+  g_autoptr (GError) error = NULL;
+  cJSON *json = NULL;
+
+  if (streams == NULL)
+    return cli_cancelled (cli);
+  const Answer answer = { .model = made->model,
+                          .schedule = made->schedule,
+                          .details = made->details,
+                          .report = report,
+                          .streams = streams,
+                          .costs = made->costs,
+                          .wide_costs = made->wide_costs,
+                          .policy = ir_schedule_policy_name (plan->policy),
+                          .parallel = mode };
+  if (cli->json)
+    json = answer_json (cli, &answer);
+  if (made->timeline != NULL &&
+      !cli_timeline_show (cli, &options->timeline, made->timeline, json, &error))
+    {
+      cJSON_Delete (json);
+      return cli_fail (CLI_BAD, error);
+    }
+  if (json != NULL)
+    cli_json_print_long (cli, json);
+  else if (made->timeline == NULL)
+    print_text (cli, &answer);
+  return CLI_OK;
+}
+
 static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
   g_auto (CliModel) opened = { 0 };
+  g_auto (Made) made = { 0 };
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrNodeCosts) costs = NULL;
-  g_autoptr (IrNodeCosts) wide_costs = NULL;
-  g_autoptr (IrScheduleDetails) details = NULL;
-  g_autoptr (IrSchedule) schedule = NULL;
-  g_autoptr (IrModel) model = NULL;
   IrScheduleOptions plan = { 0 };
   IrParallelMode mode = IR_PARALLEL_OFF;
   CliStatus status;
@@ -466,46 +568,22 @@ run (Cli *cli)
   const IrBackend *backend = cli_backend (&options->model, &error);
   if (backend == NULL)
     return cli_fail (cli_status_of (error), error);
-  if (mode == IR_PARALLEL_AUTO)
-    schedule = cli_run_schedule (cli, &options->model, opened.model, mode, &model, &details,
-                                 &error);
+  if (mode == IR_PARALLEL_AUTO || options->run)
+    make_by_run (cli, opened.model, mode, &made, &error);
   else
-    model = cli_sized_model (&options->model, opened.model, &error);
-  if (model == NULL)
-    return cli_fail (cli_status_of (error), error);
-  if (options->costs != NULL)
     {
-      plan.costs = costs = read_costs (options->costs, model, &error);
-      if (costs == NULL)
+      made.model = cli_sized_model (&options->model, opened.model, &error);
+      if (made.model != NULL && !read_all_costs (options, &plan, &made, &error))
         return cli_fail (CLI_BAD, error);
+      plan.stages.cancellable = cli->cancellable;
+      if (made.model != NULL)
+        made.schedule = ir_schedule_new_with (made.model, backend, &plan, &made.details, &error);
     }
-  if (options->wide_costs != NULL)
-    {
-      plan.wide_costs = wide_costs = read_costs (options->wide_costs, model, &error);
-      if (wide_costs == NULL)
-        return cli_fail (CLI_BAD, error);
-    }
-  plan.stages.cancellable = cli->cancellable;
-  if (schedule == NULL)
-    schedule = ir_schedule_new_with (model, backend, &plan, &details, &error);
-  if (schedule == NULL)
+  if (made.schedule == NULL)
     return cli_fail (cli_status_of (error), error);
-  g_autoptr (IrScheduleReport)
-      report = ir_tasks_report (details->tasks, schedule->n_workers, details->places);
-  g_autoptr (IrStreams) streams = ir_tasks_streams (details->tasks, cli->cancellable);
-  if (streams == NULL)
-    return cli_cancelled (cli);
-  const Answer answer = { .model = model,
-                          .schedule = schedule,
-                          .details = details,
-                          .report = report,
-                          .streams = streams,
-                          .costs = costs,
-                          .wide_costs = wide_costs,
-                          .policy = ir_schedule_policy_name (plan.policy),
-                          .parallel = mode };
-  (cli->json ? print_json : print_text) (cli, &answer);
-  return CLI_OK;
+  if (made.timeline == NULL && cli_timeline_wanted (&options->timeline))
+    made.timeline = ir_timeline_new_predicted (made.schedule, made.model);
+  return print (cli, &plan, mode, &made);
 }
 
 const CliCommand cli_command_schedule = {
@@ -519,7 +597,9 @@ const CliCommand cli_command_schedule = {
       "the longest path behind it; memory keeps few bytes living at once; ios finds stages of\n"
       "groups that run concurrently, or as one kernel; with --wide-costs, where that takes\n"
       "less than one node at a time on all threads: 'irscope run --parallel' runs such stages. With\n"
-      "--json, the streams of a device with the fewest waits between them, by places in items.",
+      "--json, the streams of a device with the fewest waits between them, by places in items.\n"
+      "--run, --from, --to and --node look at one axis of time: the critical path is the longest chain\n"
+      "of nodes that wait for each other, and time for which a worker stands idle is explained.",
   .min_args = 1,
   .max_args = 1,
   .options = command_options,

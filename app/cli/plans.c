@@ -45,37 +45,31 @@ cli_schedule (Cli *cli,
   return *sized != NULL ? ir_schedule_new_with (*sized, backend, &plan, NULL, error) : NULL;
 }
 
-/* Runs @model until it is decided which nodes run concurrently. */
-static IrSchedule *
-measured_schedule (Cli *cli,
-                   const CliModelOptions *options,
-                   IrModel *model,
-                   const IrBackend *backend,
-                   IrModel **sized,
-                   GError **error)
+IrRun *
+cli_timed_run (
+    Cli *cli, const CliModelOptions *options, IrModel *model, IrParallelMode mode, GError **error)
 {
-  IrRunOptions settings = { .backend = backend,
+  IrRunOptions settings = { .backend = cli_backend (options, error),
                             .n_threads = cli_n_workers (options),
-                            .parallel = IR_PARALLEL_AUTO,
+                            .parallel = mode,
                             .seed = (guint64) options->seed };
-  g_autoptr (GHashTable) inputs = cli_inputs (cli, options, model, error);
+  g_autoptr (GHashTable) inputs = settings.backend != NULL ? cli_inputs (cli, options, model, error)
+                                                           : NULL;
   g_autoptr (IrExecutable) executable = inputs != NULL ? ir_executable_new (model, &settings, error)
                                                        : NULL;
+  const guint n = mode == IR_PARALLEL_AUTO ? IR_PARALLEL_AUTO_RUNS + 1 : 2; /* one to warm up */
   g_autoptr (IrRun) run = NULL;
 
-  for (guint i = 0; i <= IR_PARALLEL_AUTO_RUNS && executable != NULL; i++)
+  for (guint i = 0; i < n && executable != NULL; i++)
     {
       g_clear_pointer (&run, ir_run_unref);
       run = ir_executable_run (executable, inputs, cli->cancellable, NULL, error);
       if (run == NULL)
         return NULL;
-      cli_progress (cli, "run", i + 1, IR_PARALLEL_AUTO_RUNS + 1);
+      cli_progress (cli, "run", i + 1, n);
     }
   cli_progress_end (cli);
-  if (run == NULL)
-    return NULL;
-  *sized = ir_model_ref (run->model);
-  return g_steal_pointer (&run->schedule);
+  return g_steal_pointer (&run);
 }
 
 IrSchedule *
@@ -94,10 +88,14 @@ cli_run_schedule (Cli *cli,
     return NULL;
   if (mode == IR_PARALLEL_AUTO)
     {
-      IrSchedule *schedule = measured_schedule (cli, options, model, backend, sized, error);
-      if (schedule != NULL && details != NULL)
-        *details = ir_schedule_details_new (schedule, *sized);
-      return schedule;
+      g_autoptr (IrRun) run = cli_timed_run (cli, options, model, mode, error);
+
+      if (run == NULL)
+        return NULL;
+      *sized = ir_model_ref (run->model);
+      if (details != NULL)
+        *details = ir_schedule_details_new (run->schedule, *sized);
+      return ir_schedule_ref (run->schedule);
     }
   plan.stages.cancellable = cli->cancellable;
   *sized = cli_sized_model (options, model, error);

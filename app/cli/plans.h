@@ -50,6 +50,9 @@ IrSchedule *cli_run_schedule (Cli *cli,
                               IrModel **sized,
                               IrScheduleDetails **details,
                               GError **error);
+/* The last of a few runs with this option: those before it warm up, or decide. */
+IrRun *cli_timed_run (
+    Cli *cli, const CliModelOptions *options, IrModel *model, IrParallelMode mode, GError **error);
 /* A copy of @model without calls of functions, in which symbols have sizes as above. */
 IrModel *cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error);
 guint cli_n_workers (const CliModelOptions *options);

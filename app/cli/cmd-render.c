@@ -52,7 +52,9 @@ static const CliOption render_options[] = {
     "Why RULE did not fire at NODE: what fits its pattern, what does not, what is missing",
     "RULE:NODE" },
   { "view", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, view),
-    "graph (default), summary, schedule, trace, memory, tensor or derivation", "VIEW" },
+    "graph (default), summary, schedule (as predicted), trace (as measured), timeline (both on one axis, and what "
+    "memory holds), memory, tensor or derivation",
+    "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, tensor),
     "With --view tensor: which value", "NAME" },
   { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.budget),
@@ -63,7 +65,7 @@ static const CliOption render_options[] = {
   { "separate", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, plan.separate),
     "With --view memory: give every value bytes of its own, no views, nothing in place", NULL },
   { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.parallel),
-    "With --view memory or schedule: the plan of a run with this option: off (the default), on, or "
+    "With --view memory, schedule or timeline: the plan of a run with this option: off (the default), on, or "
     "auto, which runs FILE until it is decided",
     "off,on,auto" },
   { "cycle", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, cycle),
@@ -659,16 +661,17 @@ check_plan_options (const Options *options, const char *view, GError **error)
 {
   const CliPlanOptions *plan = &options->plan;
   const gboolean of_memory = strcmp (view, "memory") == 0;
-  const char *option = of_memory                                                  ? NULL
-                       : plan->order != NULL                                      ? "--order"
-                       : plan->separate                                           ? "--separate"
-                       : plan->budget != NULL                                     ? "--budget"
-                       : plan->parallel != NULL && strcmp (view, "schedule") != 0 ? "--parallel"
-                                                                                  : NULL;
+  const gboolean of_times = strcmp (view, "schedule") == 0 || strcmp (view, "timeline") == 0;
+  const char *option = of_memory                             ? NULL
+                       : plan->order != NULL                 ? "--order"
+                       : plan->separate                      ? "--separate"
+                       : plan->budget != NULL                ? "--budget"
+                       : plan->parallel != NULL && !of_times ? "--parallel"
+                                                             : NULL;
 
   if (option != NULL)
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: needs --view memory%s",
-                 option, strcmp (option, "--parallel") == 0 ? " or schedule" : "");
+                 option, strcmp (option, "--parallel") == 0 ? ", schedule or timeline" : "");
   return option == NULL;
 }
 

@@ -47,7 +47,7 @@ schedule_scene (Cli *cli,
                  ? cli_run_schedule (cli, source->model, model, mode, &sized, NULL, error)
                  : cli_schedule (cli, source->model, model, cli_n_workers (source->model), &sized,
                                  error);
-  return schedule != NULL ? ir_chart_schedule (schedule, sized, chart) : NULL;
+  return schedule != NULL ? ir_chart_times (schedule, NULL, NULL, sized, chart) : NULL;
 }
 
 static IrScene *
@@ -118,8 +118,30 @@ trace_scene (Cli *cli,
              GError **error)
 {
   g_autoptr (IrRun) run = cli_run (cli, source->model, model, IR_CAPTURE_NONE, NULL, NULL, error);
+  IrChartOptions full = *chart;
 
-  return run != NULL ? ir_chart_trace (run->trace, run->model, chart) : NULL;
+  if (run == NULL)
+    return NULL;
+  full.beside = run->schedule;
+  return ir_chart_times (NULL, run->trace, NULL, run->model, &full);
+}
+
+/* Predicted above measured, and what the plan holds below. */
+static IrScene *
+timeline_scene (Cli *cli,
+                const CliChartSource *source,
+                IrModel *model,
+                const IrChartOptions *chart,
+                GError **error)
+{
+  IrParallelMode mode = IR_PARALLEL_OFF;
+  g_autoptr (IrRun) run = NULL;
+
+  if (!cli_parallel (source->plan->parallel, &mode, error))
+    return NULL;
+  run = cli_timed_run (cli, source->model, model, mode, error);
+  return run != NULL ? ir_chart_times (run->schedule, run->trace, run->memplan, run->model, chart)
+                     : NULL;
 }
 
 static IrScene *
@@ -150,10 +172,10 @@ derivation_scene (Cli *cli,
   if (!cli_limits (source->model, &limits, error))
     return NULL;
   inputs = cli_inputs_within (cli, source->model, model, limits.memory_limit, error);
-  g_autoptr (IrDerivation)
-      derivation = inputs != NULL ? ir_derivation_new (model, inputs, "", "inputs", &limits,
-                                                       cli->cancellable, error)
-                                  : NULL;
+  g_autoptr (IrDerivation) derivation = inputs != NULL
+                                            ? ir_derivation_new (model, inputs, "", "inputs",
+                                                                 &limits, cli->cancellable, error)
+                                            : NULL;
   return derivation != NULL ? ir_derivation_chart (derivation, chart) : NULL;
 }
 
@@ -166,8 +188,8 @@ static const struct
                     const IrChartOptions *chart,
                     GError **error);
 } charts[] = {
-  { "summary", summary_scene }, { "schedule", schedule_scene }, { "trace", trace_scene },
-  { "memory", memory_scene },   { "tensor", tensor_scene },
+  { "summary", summary_scene },       { "schedule", schedule_scene }, { "trace", trace_scene },
+  { "timeline", timeline_scene },     { "memory", memory_scene },     { "tensor", tensor_scene },
   { "derivation", derivation_scene },
 };
 
@@ -182,7 +204,9 @@ cli_chart (Cli *cli,
   for (guint i = 0; i < G_N_ELEMENTS (charts); i++)
     if (strcmp (view, charts[i].name) == 0)
       return charts[i].make (cli, source, model, chart, error);
-  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-               "--view %s: needs graph, summary, schedule, trace, memory, tensor or derivation", view);
+  g_set_error (
+      error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor or derivation",
+      view);
   return NULL;
 }

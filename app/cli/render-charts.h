@@ -12,7 +12,7 @@ typedef struct
   const char *tensor; /* (nullable) for "tensor": of which value */
 } CliChartSource;
 
-/* @view: summary, schedule, trace, memory or tensor. (transfer full) (nullable) */
+/* @view: summary, schedule, trace, timeline, memory, tensor or derivation. (transfer full) (nullable) */
 IrScene *cli_chart (Cli *cli,
                     const char *view,
                     const CliChartSource *source,

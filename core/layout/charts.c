@@ -2,7 +2,7 @@
  * selection can be shown in it. */
 #include "config.h"
 
-#include "core/layout/charts.h"
+#include "core/layout/charts-private.h"
 
 #include "core/op/op.h"
 
@@ -10,50 +10,35 @@
 #include <string.h>
 
 #define DEFAULT_WIDTH    1200.0
-#define LABEL_WIDTH      96.0 /* px left of the drawing area, for the names of lanes */
-#define LANE_HEIGHT      40.0
-#define BAR_HEIGHT       28.0
-#define LEAST_BAR        1.0 /* px: what took no time is still there */
-#define AXIS_HEIGHT      28.0
 #define MEMORY_HEIGHT    560.0
 #define HISTOGRAM_HEIGHT 320.0
-#define TITLE_HEIGHT     32.0
-#define TICK_DISTANCE    120.0 /* px, about */
 
-typedef struct
-{
-  IrScene *scene;
-  double width;  /* px of the drawing area */
-  double height; /* px of it, of memory plans */
-  double top;    /* px: first lane or row */
-} Chart;
-
-static void
+void
 chart_init (Chart *chart, const IrChartOptions *options)
 {
   chart->scene = ir_scene_new (options != NULL ? options->measure : NULL,
                                options != NULL ? options->measure_data : NULL);
   chart->width = options != NULL && options->width > 0 ? options->width : DEFAULT_WIDTH;
   chart->height = options != NULL && options->height > 0 ? options->height : MEMORY_HEIGHT;
-  chart->top = TITLE_HEIGHT;
+  chart->top = CHART_TITLE_HEIGHT;
 }
 
-static void
-add_text (Chart *chart,
-          const char *text,
-          IrSceneTextStyle style,
-          IrSceneAlign align,
-          gint32 box,
-          double x,
-          double y,
-          double width)
+void
+chart_add_text (Chart *chart,
+                const char *text,
+                IrSceneTextStyle style,
+                IrSceneAlign align,
+                gint32 box,
+                double x,
+                double y,
+                double width)
 {
   IrSceneText item = { .style = style, .align = align, .box = box, .x = x, .y = y, .text = text };
   ir_scene_add_text (chart->scene, &item, width);
 }
 
-static void
-add_grid_line (Chart *chart, double x0, double y0, double x1, double y1)
+void
+chart_add_grid_line (Chart *chart, double x0, double y0, double x1, double y1)
 {
   IrSceneLine line = { .kind = IR_SCENE_LINE_PLAIN, .from = -1, .to = -1 };
   IrLayoutPoint points[2] = { { x0, y0 }, { x1, y1 } };
@@ -71,18 +56,16 @@ round_step (double range, double n)
   return power * (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10);
 }
 
-typedef char *(*FormatFunc) (double value);
-
-static char *
-format_ms (double ms)
+char *
+chart_format_ms (double ms)
 {
   return ms == 0  ? g_strdup ("0")
          : ms < 1 ? g_strdup_printf ("%g µs", ms * 1000)
                   : g_strdup_printf ("%g ms", ms);
 }
 
-static char *
-format_bytes (double bytes)
+char *
+chart_format_bytes (double bytes)
 {
   return g_format_size_full ((guint64) bytes, G_FORMAT_SIZE_IEC_UNITS);
 }
@@ -94,34 +77,34 @@ format_number (double value)
 }
 
 /* Ticks below the drawing area, with grid lines through it. */
-static void
-add_x_axis (Chart *chart, double low, double high, double height, FormatFunc format)
+void
+chart_add_x_axis (Chart *chart, double low, double high, double height, ChartFormat format)
 {
   double step, bottom = chart->top + height;
 
   if (!(high > low))
     return;
-  step = round_step (high - low, chart->width / TICK_DISTANCE);
+  step = round_step (high - low, chart->width / CHART_TICK_DISTANCE);
   for (double tick = ceil (low / step) * step; tick <= high * (1 + 1e-9); tick += step)
     {
-      double x = LABEL_WIDTH + (tick - low) / (high - low) * chart->width;
+      double x = CHART_LABEL_WIDTH + (tick - low) / (high - low) * chart->width;
       g_autofree char *text = format (fabs (tick) < step / 1e6 ? 0 : tick);
 
-      add_grid_line (chart, x, chart->top, x, bottom + 4);
-      add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, -1, x, bottom + 20,
-                TICK_DISTANCE);
+      chart_add_grid_line (chart, x, chart->top, x, bottom + 4);
+      chart_add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, -1, x, bottom + 20,
+                      CHART_TICK_DISTANCE);
     }
 }
 
-static guint8
-colour_of (const IrNode *node)
+guint8
+chart_colour_of (const IrNode *node)
 {
   return node->op != NULL ? (guint8) node->op->family : IR_SCENE_COLOUR_UNKNOWN;
 }
 
 /* The text stands in the bar if the bar has room for some of it. */
-static void
-add_bar (Chart *chart, IrSceneBox *box, const char *text)
+void
+chart_add_bar (Chart *chart, IrSceneBox *box, const char *text)
 {
   gint32 index;
 
@@ -130,15 +113,15 @@ add_bar (Chart *chart, IrSceneBox *box, const char *text)
   box->header = box->height;
   index = ir_scene_add_box (chart->scene, box);
   if (box->width >= 32 && box->height >= 14)
-    add_text (chart, text, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, index, box->x + 6,
-              box->y + box->height / 2 + 4, box->width - 12);
+    chart_add_text (chart, text, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, index, box->x + 6,
+                    box->y + box->height / 2 + 4, box->width - 12);
 }
 
 /* -- spans: concurrent nodes -- */
 
 /* A frame behind the bars of a span, from @low to @high on the x axis in px. */
-static void
-add_span (
+void
+chart_add_span (
     Chart *chart, guint index, const IrScheduleSpan *span, double low, double high, double height)
 {
   g_autofree char *id = g_strdup_printf ("s%u", index), *tip = NULL, *together = NULL,
@@ -148,215 +131,22 @@ add_span (
                      .parent = -1,
                      .x = low,
                      .y = chart->top,
-                     .width = MAX (high - low, LEAST_BAR),
+                     .width = MAX (high - low, CHART_LEAST_BAR),
                      .height = height,
                      .id = id };
 
-  together = format_ms (round (span->together_ms * 1e6) / 1e6);
-  apart = format_ms (round (span->apart_ms * 1e6) / 1e6);
+  together = chart_format_ms (round (span->together_ms * 1e6) / 1e6);
+  apart = chart_format_ms (round (span->apart_ms * 1e6) / 1e6);
   tip = g_strdup_printf ("Steps %u to %u run concurrently\npredicted %s so, %s one at a time",
                          span->first, span->last, together, apart);
   box.tip = tip;
   ir_scene_add_box (chart->scene, &box);
 }
 
-static guint
-n_spans (const IrSchedule *schedule)
+guint
+chart_n_spans (const IrSchedule *schedule)
 {
   return schedule != NULL && schedule->spans != NULL ? schedule->spans->len : 0;
-}
-
-/* When the nodes of a span run, ms. */
-static void
-span_in_schedule (const IrSchedule *schedule, const IrScheduleSpan *span, double *low, double *high)
-{
-  *low = INFINITY;
-  *high = 0;
-  for (guint i = span->first; i <= span->last && i < schedule->items->len; i++)
-    {
-      const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
-      *low = MIN (*low, item->start_ms);
-      *high = MAX (*high, item->end_ms);
-    }
-}
-
-/* By node id: which span of @schedule it runs in, from 1 on; 0: none. */
-static guint *
-spans_of_nodes (const IrSchedule *schedule, guint n_nodes)
-{
-  guint *spans = g_new0 (guint, n_nodes + 1);
-
-  for (guint k = 0; k < n_spans (schedule); k++)
-    {
-      const IrScheduleSpan *span = &g_array_index (schedule->spans, IrScheduleSpan, k);
-      for (guint i = span->first; i <= span->last && i < schedule->items->len; i++)
-        {
-          IrNodeId node = g_array_index (schedule->items, IrScheduleItem, i).node;
-          if (node < n_nodes)
-            spans[node] = k + 1;
-        }
-    }
-  return spans;
-}
-
-static void
-add_measured_spans (Chart *chart,
-                    const IrTrace *trace,
-                    const IrModel *model,
-                    const IrSchedule *schedule,
-                    double height)
-{
-  const guint n = n_spans (schedule), n_nodes = model->nodes->len;
-  const double scale = trace->duration_ns > 0 ? chart->width / (double) trace->duration_ns : 0;
-  g_autofree guint *spans = n > 0 ? spans_of_nodes (schedule, n_nodes) : NULL;
-  g_autofree gint64 *low = g_new (gint64, n + 1), *high = g_new0 (gint64, n + 1);
-
-  for (guint k = 0; k <= n; k++)
-    low[k] = G_MAXINT64;
-  for (guint i = 0; n > 0 && i < trace->items->len; i++)
-    {
-      const IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
-      const guint k = item->node < n_nodes ? spans[item->node] : 0;
-      low[k] = MIN (low[k], item->start_ns);
-      high[k] = MAX (high[k], item->end_ns);
-    }
-  for (guint k = 0; k < n; k++)
-    if (high[k + 1] > 0)
-      add_span (chart, k, &g_array_index (schedule->spans, IrScheduleSpan, k),
-                LABEL_WIDTH + (double) low[k + 1] * scale,
-                LABEL_WIDTH + (double) high[k + 1] * scale, height);
-}
-
-static void
-add_predicted_spans (Chart *chart, const IrSchedule *schedule, double height)
-{
-  const double scale = schedule->makespan_ms > 0 ? chart->width / schedule->makespan_ms : 0;
-
-  for (guint k = 0; k < n_spans (schedule); k++)
-    {
-      const IrScheduleSpan *span = &g_array_index (schedule->spans, IrScheduleSpan, k);
-      double low, high;
-
-      span_in_schedule (schedule, span, &low, &high);
-      if (high > low)
-        add_span (chart, k, span, LABEL_WIDTH + low * scale, LABEL_WIDTH + high * scale, height);
-    }
-}
-
-/* -- time -- */
-
-static void
-add_time_bar (Chart *chart,
-              const IrModel *model,
-              IrNodeId id,
-              const char *kernel,
-              guint lane,
-              double start_ms,
-              double end_ms,
-              double total_ms)
-{
-  const IrNode *node = ir_model_node (model, id);
-  double scale = total_ms > 0 ? chart->width / total_ms : 0;
-  g_autofree char *label = ir_node_label (node), *duration = format_ms (end_ms - start_ms),
-                  *tip = NULL, *box_id = NULL;
-  IrSceneBox box = { .colour = colour_of (node), .node = id, .key = id };
-
-  tip = g_strdup_printf ("%s\n%s, %s", label, duration, kernel);
-  box_id = g_strdup_printf ("t%u", id);
-  box.tip = tip;
-  box.id = box_id;
-  box.x = LABEL_WIDTH + start_ms * scale;
-  box.y = chart->top + lane * LANE_HEIGHT + (LANE_HEIGHT - BAR_HEIGHT) / 2;
-  box.width = MAX ((end_ms - start_ms) * scale, LEAST_BAR);
-  box.height = BAR_HEIGHT;
-  add_bar (chart, &box, node->op_type);
-}
-
-static void
-add_lanes (Chart *chart, guint n, double total_ms)
-{
-  for (guint lane = 0; lane < n; lane++)
-    {
-      g_autofree char *name = g_strdup_printf ("worker %u", lane);
-      double y = chart->top + lane * LANE_HEIGHT + LANE_HEIGHT / 2 + 4;
-
-      add_text (chart, name, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, y,
-                LABEL_WIDTH - 8);
-    }
-  add_x_axis (chart, 0, total_ms, n * LANE_HEIGHT, format_ms);
-}
-
-/**
- * ir_chart_schedule:
- * @schedule: a schedule
- * @model: the model that it is of
- * @options: (nullable): how to draw
- *
- * Predicted times, ms to the right, a lane for each worker.
- *
- * Returns: (transfer full): the picture
- */
-IrScene *
-ir_chart_schedule (const IrSchedule *schedule, const IrModel *model, const IrChartOptions *options)
-{
-  Chart chart;
-  g_autofree char *title = g_strdup_printf (
-      "Predicted: makespan %.3g ms, critical path %.3g ms, work %.3g ms, %u workers",
-      schedule->makespan_ms, schedule->critical_path_ms, schedule->work_ms, schedule->n_workers);
-
-  chart_init (&chart, options);
-  add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
-            LABEL_WIDTH + chart.width);
-  add_predicted_spans (&chart, schedule, schedule->n_workers * LANE_HEIGHT);
-  add_lanes (&chart, schedule->n_workers, schedule->makespan_ms);
-  for (guint i = 0; i < schedule->items->len; i++)
-    {
-      const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
-      add_time_bar (&chart, model, item->node, item->kernel, item->worker, item->start_ms,
-                    item->end_ms, schedule->makespan_ms);
-    }
-  ir_scene_finish (chart.scene);
-  return chart.scene;
-}
-
-/**
- * ir_chart_trace:
- * @trace: what a run measured
- * @model: the model that ran
- * @options: (nullable): how to draw
- *
- * Measured times, ms to the right, a lane for each worker.
- *
- * Returns: (transfer full): the picture
- */
-IrScene *
-ir_chart_trace (const IrTrace *trace, const IrModel *model, const IrChartOptions *options)
-{
-  double total_ms = trace->duration_ns / 1e6;
-  g_autofree char *duration = format_ms (round (total_ms * 1000) / 1000),
-                  *held = format_bytes (trace->peak_bytes);
-  g_autofree char *title = g_strdup_printf (
-      "Measured: %s, %u kernel calls, %s of values held at most", duration, trace->items->len,
-      held);
-  guint n_lanes = 1;
-  Chart chart;
-
-  chart_init (&chart, options);
-  for (guint i = 0; i < trace->items->len; i++)
-    n_lanes = MAX (n_lanes, g_array_index (trace->items, IrTraceItem, i).worker + 1);
-  add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
-            LABEL_WIDTH + chart.width);
-  add_measured_spans (&chart, trace, model, options != NULL ? options->beside : NULL,
-                      n_lanes * LANE_HEIGHT);
-  add_lanes (&chart, n_lanes, total_ms);
-  for (guint i = 0; i < trace->items->len; i++)
-    {
-      const IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
-      add_time_bar (&chart, model, item->node, item->kernel, item->worker, item->start_ns / 1e6,
-                    item->end_ns / 1e6, total_ms);
-    }
-  ir_scene_finish (chart.scene);
-  return chart.scene;
 }
 
 /* -- memory -- */
@@ -366,9 +156,9 @@ add_memory_box (
     Chart *chart, const IrModel *model, const IrMemItem *item, double per_step, double per_byte)
 {
   const IrValue *value = ir_model_value (model, item->value);
-  g_autofree char *size = format_bytes (item->size), *tip = NULL,
+  g_autofree char *size = chart_format_bytes (item->size), *tip = NULL,
                   *id = g_strdup_printf ("m%u", item->value);
-  IrSceneBox box = { .colour = value->producer != NULL ? colour_of (value->producer)
+  IrSceneBox box = { .colour = value->producer != NULL ? chart_colour_of (value->producer)
                                                        : IR_SCENE_COLOUR_INPUT,
                      .value = item->value,
                      .key = item->value,
@@ -378,11 +168,11 @@ add_memory_box (
                          item->offset, item->first, item->last);
   box.tip = tip;
   box.node = value->producer != NULL ? value->producer->id : 0;
-  box.x = LABEL_WIDTH + item->first * per_step;
-  box.width = MAX ((item->last + 1 - item->first) * per_step, LEAST_BAR);
-  box.height = MAX (item->size * per_byte, LEAST_BAR);
+  box.x = CHART_LABEL_WIDTH + item->first * per_step;
+  box.width = MAX ((item->last + 1 - item->first) * per_step, CHART_LEAST_BAR);
+  box.height = MAX (item->size * per_byte, CHART_LEAST_BAR);
   box.y = chart->top + chart->height - (item->offset + item->size) * per_byte;
-  add_bar (chart, &box, value->name);
+  chart_add_bar (chart, &box, value->name);
 }
 
 static void
@@ -394,11 +184,11 @@ add_memory_axis (Chart *chart, guint64 top, double per_byte)
   for (double tick = 0; tick <= (double) top; tick += step)
     {
       double y = chart->top + chart->height - tick * per_byte;
-      g_autofree char *text = format_bytes (tick);
+      g_autofree char *text = chart_format_bytes (tick);
 
-      add_grid_line (chart, LABEL_WIDTH - 4, y, LABEL_WIDTH + chart->width, y);
-      add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, LABEL_WIDTH - 8, y + 4,
-                LABEL_WIDTH - 8);
+      chart_add_grid_line (chart, CHART_LABEL_WIDTH - 4, y, CHART_LABEL_WIDTH + chart->width, y);
+      chart_add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
+                      CHART_LABEL_WIDTH - 8, y + 4, CHART_LABEL_WIDTH - 8);
     }
 }
 
@@ -406,17 +196,18 @@ add_memory_axis (Chart *chart, guint64 top, double per_byte)
 static void
 add_order_axis (Chart *chart, guint n, const char *what)
 {
-  const double most = MAX (n, 1), step = MAX (round_step (most, chart->width / TICK_DISTANCE), 1);
+  const double most = MAX (n, 1),
+               step = MAX (round_step (most, chart->width / CHART_TICK_DISTANCE), 1);
   const double bottom = chart->top + chart->height;
 
   for (double tick = 0; tick < most; tick += step)
     {
-      const double x = LABEL_WIDTH + (tick + 0.5) / most * chart->width;
+      const double x = CHART_LABEL_WIDTH + (tick + 0.5) / most * chart->width;
       g_autofree char *text = tick == 0 ? g_strdup_printf ("%s 0", what) : format_number (tick);
 
-      add_grid_line (chart, x, bottom, x, bottom + 4);
-      add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, -1, x, bottom + 20,
-                TICK_DISTANCE);
+      chart_add_grid_line (chart, x, bottom, x, bottom + 4);
+      chart_add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, -1, x, bottom + 20,
+                      CHART_TICK_DISTANCE);
     }
 }
 
@@ -424,11 +215,11 @@ add_order_axis (Chart *chart, guint n, const char *what)
 static void
 add_step_spans (Chart *chart, const IrSchedule *schedule, double per_step)
 {
-  for (guint k = 0; k < n_spans (schedule); k++)
+  for (guint k = 0; k < chart_n_spans (schedule); k++)
     {
       const IrScheduleSpan *span = &g_array_index (schedule->spans, IrScheduleSpan, k);
-      add_span (chart, k, span, LABEL_WIDTH + span->first * per_step,
-                LABEL_WIDTH + (span->last + 1) * per_step, chart->height);
+      chart_add_span (chart, k, span, CHART_LABEL_WIDTH + span->first * per_step,
+                      CHART_LABEL_WIDTH + (span->last + 1) * per_step, chart->height);
     }
 }
 
@@ -446,9 +237,9 @@ add_step_spans (Chart *chart, const IrSchedule *schedule, double per_step)
 IrScene *
 ir_chart_memory (const IrMemPlan *plan, const IrModel *model, const IrChartOptions *options)
 {
-  g_autofree char *peak = format_bytes (plan->peak_bytes),
-                  *bound = format_bytes (plan->lower_bound_bytes),
-                  *naive = format_bytes (plan->naive_bytes);
+  g_autofree char *peak = chart_format_bytes (plan->peak_bytes),
+                  *bound = chart_format_bytes (plan->lower_bound_bytes),
+                  *naive = chart_format_bytes (plan->naive_bytes);
   g_autofree char *title = g_strdup_printf ("Peak %s, lower bound %s, without reuse %s", peak,
                                             bound, naive);
   guint n_steps = 1;
@@ -457,8 +248,8 @@ ir_chart_memory (const IrMemPlan *plan, const IrModel *model, const IrChartOptio
   chart_init (&chart, options);
   for (guint i = 0; i < plan->items->len; i++)
     n_steps = MAX (n_steps, g_array_index (plan->items, IrMemItem, i).last + 1);
-  add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
-            LABEL_WIDTH + chart.width);
+  chart_add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
+                  CHART_LABEL_WIDTH + chart.width);
   add_step_spans (&chart, options != NULL ? options->beside : NULL, chart.width / n_steps);
   add_memory_axis (&chart, plan->peak_bytes, chart.height / MAX (plan->peak_bytes, 1));
   add_order_axis (&chart, n_steps, "step");
@@ -489,9 +280,9 @@ add_interval (Chart *chart,
   const IrValue *value = ir_model_value (model,
                                          g_array_index (graph->values, IrValueId, interval->value));
   const guint64 bytes = graph->problem.sizes[interval->value];
-  g_autofree char *size = format_bytes ((double) bytes), *tip = NULL,
+  g_autofree char *size = chart_format_bytes ((double) bytes), *tip = NULL,
                   *id = g_strdup_printf ("l%u", index);
-  IrSceneBox box = { .colour = value->producer != NULL ? colour_of (value->producer)
+  IrSceneBox box = { .colour = value->producer != NULL ? chart_colour_of (value->producer)
                                                        : IR_SCENE_COLOUR_INPUT,
                      .state = again ? IR_SCENE_CHANGED : IR_SCENE_SAME,
                      .value = value->id,
@@ -503,11 +294,11 @@ add_interval (Chart *chart,
                          interval->last);
   box.tip = tip;
   box.node = value->producer != NULL ? value->producer->id : 0;
-  box.x = LABEL_WIDTH + interval->first * per_run;
-  box.width = MAX ((interval->last + 1 - interval->first) * per_run, LEAST_BAR);
-  box.height = MAX ((double) bytes * per_byte, LEAST_BAR);
+  box.x = CHART_LABEL_WIDTH + interval->first * per_run;
+  box.width = MAX ((interval->last + 1 - interval->first) * per_run, CHART_LEAST_BAR);
+  box.height = MAX ((double) bytes * per_byte, CHART_LEAST_BAR);
   box.y = chart->top + chart->height - (double) (interval->offset + bytes) * per_byte;
-  add_bar (chart, &box, value->name);
+  chart_add_bar (chart, &box, value->name);
 }
 
 static void
@@ -515,9 +306,9 @@ add_budget (Chart *chart, guint64 budget, double per_byte)
 {
   const double y = chart->top + chart->height - (double) budget * per_byte;
 
-  add_grid_line (chart, LABEL_WIDTH - 4, y, LABEL_WIDTH + chart->width, y);
-  add_text (chart, "budget", IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
-            LABEL_WIDTH + chart->width, y - 4, TICK_DISTANCE);
+  chart_add_grid_line (chart, CHART_LABEL_WIDTH - 4, y, CHART_LABEL_WIDTH + chart->width, y);
+  chart_add_text (chart, "budget", IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
+                  CHART_LABEL_WIDTH + chart->width, y - 4, CHART_TICK_DISTANCE);
 }
 
 /**
@@ -539,17 +330,17 @@ ir_chart_recompute (const IrRecomputeGraph *graph,
                     const IrChartOptions *options)
 {
   const guint64 top = MAX (MAX (plan->peak_bytes, plan->budget_bytes), 1);
-  g_autofree char *peak = format_bytes ((double) plan->peak_bytes),
-                  *plain = format_bytes ((double) plan->plain_peak_bytes),
-                  *budget = format_bytes ((double) plan->budget_bytes);
+  g_autofree char *peak = chart_format_bytes ((double) plan->peak_bytes),
+                  *plain = chart_format_bytes ((double) plan->plain_peak_bytes),
+                  *budget = chart_format_bytes ((double) plan->budget_bytes);
   g_autofree char *title = g_strdup_printf ("Budget %s, peak %s; without budget %s", budget, peak,
                                             plain);
   g_autofree gboolean *seen = g_new0 (gboolean, graph->problem.n_values + 1);
   Chart chart;
 
   chart_init (&chart, options);
-  add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
-            LABEL_WIDTH + chart.width);
+  chart_add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
+                  CHART_LABEL_WIDTH + chart.width);
   add_memory_axis (&chart, top, chart.height / (double) top);
   add_order_axis (&chart, plan->runs->len, "run");
   for (guint i = 0; i < plan->intervals->len; i++)
@@ -582,11 +373,11 @@ add_bin (Chart *chart, const IrTensorStats *stats, guint bin, guint64 most)
   tip = g_strdup_printf ("%" G_GUINT64_FORMAT " values from %.4g to %.4g", stats->bins[bin],
                          stats->bin_low + bin * step, stats->bin_low + (bin + 1) * step);
   box.tip = tip;
-  box.x = LABEL_WIDTH + bin * width + 1;
-  box.width = MAX (width - 2, LEAST_BAR);
-  box.height = MAX (height, LEAST_BAR);
+  box.x = CHART_LABEL_WIDTH + bin * width + 1;
+  box.width = MAX (width - 2, CHART_LEAST_BAR);
+  box.height = MAX (height, CHART_LEAST_BAR);
   box.y = chart->top + HISTOGRAM_HEIGHT - box.height;
-  add_bar (chart, &box, "");
+  chart_add_bar (chart, &box, "");
 }
 
 /**
@@ -613,13 +404,13 @@ ir_chart_histogram (const IrTensorStats *stats, const char *title, const IrChart
   for (guint i = 0; i < stats->n_bins; i++)
     most = MAX (most, stats->bins[i]);
   top = g_strdup_printf ("%" G_GUINT64_FORMAT, most);
-  add_text (&chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
-            LABEL_WIDTH + chart.width);
-  add_text (&chart, top, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, LABEL_WIDTH - 8,
-            chart.top + 8, LABEL_WIDTH - 8);
-  add_grid_line (&chart, LABEL_WIDTH - 4, chart.top + HISTOGRAM_HEIGHT, LABEL_WIDTH + chart.width,
-                 chart.top + HISTOGRAM_HEIGHT);
-  add_x_axis (&chart, stats->bin_low, stats->bin_high, HISTOGRAM_HEIGHT, format_number);
+  chart_add_text (&chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
+                  CHART_LABEL_WIDTH + chart.width);
+  chart_add_text (&chart, top, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, CHART_LABEL_WIDTH - 8,
+                  chart.top + 8, CHART_LABEL_WIDTH - 8);
+  chart_add_grid_line (&chart, CHART_LABEL_WIDTH - 4, chart.top + HISTOGRAM_HEIGHT,
+                       CHART_LABEL_WIDTH + chart.width, chart.top + HISTOGRAM_HEIGHT);
+  chart_add_x_axis (&chart, stats->bin_low, stats->bin_high, HISTOGRAM_HEIGHT, format_number);
   for (guint i = 0; i < stats->n_bins; i++)
     add_bin (&chart, stats, i, most);
   ir_scene_finish (chart.scene);

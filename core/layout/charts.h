@@ -22,10 +22,11 @@ typedef struct
   const IrSchedule *beside;
 } IrChartOptions;
 
-IrScene *ir_chart_schedule (const IrSchedule *schedule,
-                            const IrModel *model,
-                            const IrChartOptions *options);
-IrScene *ir_chart_trace (const IrTrace *trace, const IrModel *model, const IrChartOptions *options);
+IrScene *ir_chart_times (const IrSchedule *schedule, /* (nullable) */
+                         const IrTrace *trace,       /* (nullable) */
+                         const IrMemPlan *plan,      /* (nullable) */
+                         const IrModel *model,
+                         const IrChartOptions *options);
 IrScene *ir_chart_memory (const IrMemPlan *plan,
                           const IrModel *model,
                           const IrChartOptions *options);

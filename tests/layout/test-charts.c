@@ -3,6 +3,7 @@
 
 #include "core/io/io.h"
 #include "core/ir/edit.h"
+#include "core/exec/measure/timeline.h"
 #include "core/layout/charts.h"
 #include "core/op/infer.h"
 
@@ -105,26 +106,23 @@ check_ticks (const IrScene *scene, double low, double high, guint least)
 
 /* -- time -- */
 
-/* @beside: the worker of the first bar */
+/* @beside: the worker of the bar of @other */
 static void
 check_bar (const IrScene *scene,
            IrNodeId node,
            guint worker,
+           IrNodeId other,
            guint beside,
            double start,
            double end,
            double total)
 {
-  const IrSceneBox *bar = find_box (scene, "t%u", node), *first;
+  const IrSceneBox *bar = find_box (scene, "t%u", node), *first = find_box (scene, "t%u", other);
 
   g_assert_nonnull (bar);
   g_assert_cmpuint (bar->node, ==, node);
   assert_near (bar->x, LEFT + start / total * WIDTH);
   assert_near (bar->width, MAX ((end - start) / total * WIDTH, 1));
-  guint n;
-  first = ir_scene_boxes (scene, &n);
-  while (first->kind != IR_SCENE_PLAIN)
-    first++;
   assert_near (bar->y - first->y, 40.0 * ((double) worker - beside));
   assert_near (bar->height, first->height);
 }
@@ -163,13 +161,13 @@ test_trace (void)
   add_span (&graph, 1, 3);
   IrChartOptions beside = options;
   beside.beside = graph.schedule;
-  g_autoptr (IrScene) scene = ir_chart_trace (trace, run->model, &beside);
+  g_autoptr (IrScene) scene = ir_chart_times (NULL, trace, NULL, run->model, &beside);
   g_assert_cmpuint (count_boxes (scene), ==, n + 1);
   for (guint i = 0; i < n; i++)
     {
       const IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
-      check_bar (scene, item->node, item->worker, 0, (double) item->start_ns, (double) item->end_ns,
-                 (double) trace->duration_ns);
+      check_bar (scene, item->node, item->worker, g_array_index (trace->items, IrTraceItem, 0).node,
+                 0, (double) item->start_ns, (double) item->end_ns, (double) trace->duration_ns);
     }
   const IrSceneBox *frame = find_box (scene, "s%u", 0);
   double low = INFINITY, high = 0;
@@ -195,13 +193,14 @@ test_schedule (void)
 
   add_span (&graph, 0, 1);
   add_span (&graph, 3, 4);
-  g_autoptr (IrScene) scene = ir_chart_schedule (graph.schedule, graph.model, &options);
+  g_autoptr (IrScene) scene = ir_chart_times (graph.schedule, NULL, NULL, graph.model, &options);
   g_assert_cmpuint (count_boxes (scene), ==, items->len + 2);
   for (guint i = 0; i < items->len; i++)
     {
       const IrScheduleItem *item = &g_array_index (items, IrScheduleItem, i);
-      check_bar (scene, item->node, item->worker, g_array_index (items, IrScheduleItem, 0).worker,
-                 item->start_ms, item->end_ms, graph.schedule->makespan_ms);
+      check_bar (scene, item->node, item->worker, g_array_index (items, IrScheduleItem, 0).node,
+                 g_array_index (items, IrScheduleItem, 0).worker, item->start_ms, item->end_ms,
+                 graph.schedule->makespan_ms);
     }
   for (guint k = 0; k < 2; k++)
     {
@@ -217,6 +216,107 @@ test_schedule (void)
       assert_near (frame->width, (high - low) / graph.schedule->makespan_ms * WIDTH);
     }
   check_ticks (scene, 0, graph.schedule->makespan_ms, 3);
+}
+
+/* -- both on one axis -- */
+
+/* Two workers; b waits for a on the other one, c is behind b on its own after a pause. */
+static void
+test_timeline (void)
+{
+  g_auto (Graph) graph = { 0 };
+  graph_init (&graph);
+  IrRunOptions run_options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) run = ir_model_run (graph.model, graph.inputs, &run_options, NULL, &error);
+  g_assert_no_error (error);
+  GArray *calls = run->trace->items;
+  static const struct
+  {
+    guint worker;
+    gint64 start, end;
+  } times[] = { { 0, 0, 10 },  { 1, 15, 20 }, { 0, 10, 12 }, { 0, 12, 14 },
+                { 0, 14, 16 }, { 1, 40, 50 }, { 1, 50, 60 } }; /* a b c d e f y, us */
+
+  g_assert_cmpuint (calls->len, ==, G_N_ELEMENTS (times));
+  for (guint i = 0; i < calls->len; i++)
+    {
+      IrTraceItem *call = &g_array_index (calls, IrTraceItem, i);
+      call->worker = times[i].worker;
+      call->start_ns = times[i].start * 1000;
+      call->end_ns = times[i].end * 1000;
+    }
+  run->trace->duration_ns = 60000;
+  g_autoptr (IrTimeline)
+      timeline = ir_timeline_new_measured (run->trace, graph.schedule, run->model);
+  static const struct
+  {
+    const char *op;
+    double idle_us;
+    gint32 behind;
+    IrWait wait;
+    gboolean critical;
+    const char *text; /* (nullable) what the explanation holds */
+  } wanted[] = {
+    /* by start: a c d e, of which b is between; f waits for b and e */
+    { "MatMul", 0, -1, IR_WAIT_WORKER, TRUE, NULL },
+    { "Exp", 0, 0, IR_WAIT_WORKER, FALSE, NULL },
+    { "MatMul", 0, 1, IR_WAIT_INPUT, FALSE, NULL },
+    { "Tanh", 0, 2, IR_WAIT_INPUT, FALSE, NULL },
+    { "Relu", 15, 0, IR_WAIT_INPUT, TRUE, "10 µs it waited for" },
+    { "Add", 20, 4, IR_WAIT_INPUT, TRUE, "nothing that it waits for was running" },
+    { "Mul", 0, 5, IR_WAIT_INPUT, TRUE, NULL },
+  };
+  g_assert_cmpuint (timeline->items->len, ==, G_N_ELEMENTS (wanted));
+  for (guint i = 0; i < G_N_ELEMENTS (wanted); i++)
+    {
+      const IrTimelineItem *item = &g_array_index (timeline->items, IrTimelineItem, i);
+      g_autofree char *text = ir_timeline_gap_text (timeline, i);
+      g_assert_cmpstr (ir_model_node (run->model, item->node)->op_type, ==, wanted[i].op);
+      assert_near (item->idle_ms * 1000, wanted[i].idle_us);
+      g_assert_cmpint (item->behind, ==, wanted[i].behind);
+      g_assert_cmpint (item->behind >= 0 ? item->wait : IR_WAIT_WORKER, ==, wanted[i].wait);
+      g_assert_cmpint (item->critical, ==, wanted[i].critical);
+      g_assert_true ((text == NULL) == (wanted[i].text == NULL));
+      g_assert_true (text == NULL || strstr (text, wanted[i].text) != NULL);
+    }
+  assert_near (timeline->critical_path_ms, 0.035);
+
+  g_autoptr (IrTimelineRange) range = ir_timeline_range (timeline, 0.011, 0.016);
+  assert_near (range->busy_ms, 0.006);
+  assert_near (range->idle_ms, 0.004);
+  g_assert_cmpuint (range->items->len, ==, 4);
+  assert_near (g_array_index (range->rows, IrTimelineRow, 0).ms, 0.002);
+
+  g_autoptr (IrScene)
+      scene = ir_chart_times (graph.schedule, run->trace, run->memplan, run->model, &options);
+  const double total = MAX (0.06, graph.schedule->makespan_ms);
+  for (guint i = 0; i < calls->len; i++)
+    {
+      const IrTraceItem *call = &g_array_index (calls, IrTraceItem, i);
+      const IrScheduleItem *step = &g_array_index (graph.schedule->items, IrScheduleItem, i);
+      const IrSceneBox *above = find_box (scene, "p%u", step->node),
+                       *below = find_box (scene, "t%u", call->node);
+      assert_near (above->x, LEFT + step->start_ms / total * WIDTH);
+      assert_near (below->x, LEFT + (double) call->start_ns / 1e6 / total * WIDTH);
+      g_assert_cmpfloat (above->y + above->height, <, below->y);
+    }
+  g_autoptr (GArray) held = ir_mem_plan_held (run->memplan);
+  guint64 most = 0;
+  for (guint i = 0; i < held->len; i++)
+    most = MAX (most, g_array_index (held, guint64, i));
+  for (guint i = 0; i < held->len; i++)
+    {
+      const IrSceneBox *box = find_box (scene, "h%u", i);
+      const guint64 bytes = g_array_index (held, guint64, i);
+      g_assert_true ((box != NULL) == (bytes > 0));
+      if (box != NULL)
+        assert_near (box->height, (double) bytes / (double) run->memplan->peak_bytes * 64);
+    }
+  guint step;
+  guint64 at_peak;
+  g_array_unref (ir_mem_plan_at_peak (run->memplan, &step, &at_peak));
+  g_assert_cmpuint (at_peak, ==, most);
 }
 
 /* -- memory -- */
@@ -350,6 +450,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/charts/a trace is bars where its nodes ran", test_trace);
   g_test_add_func ("/charts/a schedule is bars where its nodes shall run", test_schedule);
+  g_test_add_func ("/charts/both lie on one axis, with what nodes waited for", test_timeline);
   g_test_add_func ("/charts/a memory plan is rectangles of steps and bytes", test_memory);
   g_test_add_func ("/charts/what is computed again has a colour of its own", test_recompute);
   g_test_add_func ("/charts/a histogram is as high as its counts", test_histogram);

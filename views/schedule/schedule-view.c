@@ -12,11 +12,19 @@
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 
+typedef enum
+{
+  SHOWN_PREDICTED,
+  SHOWN_MEASURED,
+  SHOWN_BOTH,
+  N_SHOWN
+} Shown;
+
 struct _IrScheduleView
 {
   IrView parent;
   GtkWidget *stack, *message, *note;
-  GtkWidget *measured, *predicted;
+  GtkWidget *kinds[N_SHOWN];                      /* buttons */
   GtkWidget *node_text, *chooser_place, *chooser; /* of the selected node; (nullable) the last */
   IrChartArea *chart;
 };
@@ -27,11 +35,20 @@ G_DEFINE_FINAL_TYPE (IrScheduleView, ir_schedule_view, IR_TYPE_VIEW)
 
 /* -- the chart -- */
 
+static Shown
+shown_of (IrScheduleView *self)
+{
+  for (Shown shown = 0; shown < N_SHOWN; shown++)
+    if (gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->kinds[shown])))
+      return shown;
+  return SHOWN_PREDICTED;
+}
+
 typedef struct
 {
   IrRun *run;     /* (nullable) */
   IrModel *model; /* whose schedule is to be predicted */
-  gboolean measured;
+  Shown shown;
 } Request;
 
 static void
@@ -55,16 +72,18 @@ make_scene (IrJob *job,
   IrChartOptions full = *options;
   g_autoptr (IrSchedule) schedule = NULL;
 
-  if (request->measured)
-    {
-      full.beside = request->run->schedule;
-      return ir_chart_trace (request->run->trace, request->run->model, &full);
-    }
   if (request->run != NULL && request->run->schedule != NULL)
-    return ir_chart_schedule (request->run->schedule, request->run->model, options);
+    {
+      IrRun *run = request->run;
+
+      full.beside = run->schedule;
+      return ir_chart_times (request->shown != SHOWN_MEASURED ? run->schedule : NULL,
+                             request->shown != SHOWN_PREDICTED ? run->trace : NULL, run->memplan,
+                             run->model, &full);
+    }
   schedule = ir_schedule_new (request->model, ir_backend_find ("cpu"), g_get_num_processors (),
                               error);
-  return schedule != NULL ? ir_chart_schedule (schedule, request->model, options) : NULL;
+  return schedule != NULL ? ir_chart_times (schedule, NULL, NULL, request->model, options) : NULL;
 }
 
 static void
@@ -93,7 +112,9 @@ rebuild (IrScheduleView *self)
   IrRun *run = ir_session_get_run (session, IR_SIDE_AFTER);
   Request *request;
 
-  gtk_widget_set_sensitive (self->measured, run != NULL && run->trace != NULL);
+  const gboolean timed = run != NULL && run->trace != NULL && run->schedule != NULL;
+  gtk_widget_set_sensitive (self->kinds[SHOWN_MEASURED], timed);
+  gtk_widget_set_sensitive (self->kinds[SHOWN_BOTH], timed);
   if (frame == NULL)
     {
       ir_chart_area_clear (self->chart);
@@ -101,12 +122,12 @@ rebuild (IrScheduleView *self)
       return;
     }
   request = g_new0 (Request, 1);
-  request->measured = run != NULL && run->trace != NULL &&
-                      gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->measured));
-  if (run != NULL && (request->measured || ir_session_get_run_step (session) == frame->to))
+  request->shown = timed ? shown_of (self) : SHOWN_PREDICTED;
+  if (timed &&
+      (request->shown != SHOWN_PREDICTED || ir_session_get_run_step (session) == frame->to))
     request->run = ir_run_ref (run);
   request->model = ir_model_ref (frame->model);
-  show_note (self, request->measured);
+  show_note (self, request->shown != SHOWN_PREDICTED);
   ir_chart_area_load (self->chart, make_scene, request, request_free);
 }
 
@@ -157,7 +178,7 @@ ir_schedule_view_session_changed (IrView *view, IrSessionChanges changes)
 
   if (changes & IR_CHANGED_RUNS &&
       ir_session_get_run (ir_view_get_session (view), IR_SIDE_AFTER) != NULL)
-    gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->measured), TRUE);
+    gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->kinds[SHOWN_BOTH]), TRUE);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
     rebuild (self);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_SELECTION))
@@ -180,21 +201,34 @@ ir_schedule_view_class_init (IrScheduleViewClass *klass)
   IR_VIEW_CLASS (klass)->focus_content = ir_schedule_view_focus_content;
 }
 
+/* One of them goes off when another goes on. */
+static void
+on_kind (GtkToggleButton *kind, IrScheduleView *self)
+{
+  if (gtk_toggle_button_get_active (kind) && self->stack != NULL)
+    rebuild (self);
+}
+
 static GtkWidget *
 make_toolbar (IrScheduleView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6),
             *kinds = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  static const char *const titles[] = {
+    [SHOWN_PREDICTED] = "Predicted", [SHOWN_MEASURED] = "Measured", [SHOWN_BOTH] = "Both"
+  };
 
-  self->measured = gtk_toggle_button_new_with_label ("Measured");
-  self->predicted = gtk_toggle_button_new_with_label ("Predicted");
-  gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->predicted),
-                               GTK_TOGGLE_BUTTON (self->measured));
-  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->predicted), TRUE);
-  g_signal_connect_swapped (self->measured, "toggled", G_CALLBACK (rebuild), self);
+  for (Shown shown = 0; shown < N_SHOWN; shown++)
+    {
+      self->kinds[shown] = gtk_toggle_button_new_with_label (titles[shown]);
+      if (shown > 0)
+        gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->kinds[shown]),
+                                     GTK_TOGGLE_BUTTON (self->kinds[0]));
+      g_signal_connect (self->kinds[shown], "toggled", G_CALLBACK (on_kind), self);
+      gtk_box_append (GTK_BOX (kinds), self->kinds[shown]);
+    }
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->kinds[SHOWN_PREDICTED]), TRUE);
   gtk_widget_add_css_class (kinds, "linked");
-  gtk_box_append (GTK_BOX (kinds), self->predicted);
-  gtk_box_append (GTK_BOX (kinds), self->measured);
   self->node_text = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (self->node_text), 1);
   gtk_label_set_justify (GTK_LABEL (self->node_text), GTK_JUSTIFY_RIGHT);

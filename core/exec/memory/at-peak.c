@@ -85,6 +85,52 @@ drop_ended (GArray *live, guint step)
       g_array_remove_index_fast (live, i - 1);
 }
 
+typedef void (*HeldFunc) (guint step, guint64 bytes, const GArray *live, gpointer data);
+
+/* Calls @func for each step in order with what lives then: of IrMemItem, in no order. */
+static void
+for_steps (const IrMemPlan *plan, HeldFunc func, gpointer data)
+{
+  const guint n_steps = ir_mem_plan_schedule (plan)->items->len;
+  g_autoptr (GArray) items = in_arena (plan), ranges = g_array_new (FALSE, FALSE, sizeof (Range)),
+                     live = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
+  guint64 held = 0;
+  guint i = 0;
+
+  for (guint now = 0; now < n_steps; now++)
+    {
+      const guint before = live->len, first = i;
+
+      drop_ended (live, now);
+      const gboolean ended = live->len != before;
+      for (; i < items->len && g_array_index (items, IrMemItem, i).first == now; i++)
+        g_array_append_val (live, g_array_index (items, IrMemItem, i));
+      if (ended || i != first)
+        held = union_of (live, ranges);
+      func (now, held, live, data);
+    }
+}
+
+typedef struct
+{
+  guint step;
+  guint64 bytes;
+  GArray *live;
+} Most;
+
+static void
+keep_most (guint step, guint64 bytes, const GArray *live, gpointer data)
+{
+  Most *most = data;
+
+  if (bytes <= most->bytes)
+    return;
+  most->step = step;
+  most->bytes = bytes;
+  g_array_set_size (most->live, 0);
+  g_array_append_vals (most->live, live->data, live->len);
+}
+
 /**
  * ir_mem_plan_at_peak:
  * @plan: a memory plan
@@ -98,30 +144,35 @@ drop_ended (GArray *live, guint step)
 GArray *
 ir_mem_plan_at_peak (const IrMemPlan *plan, guint *step, guint64 *bytes)
 {
-  g_autoptr (GArray) items = in_arena (plan), ranges = g_array_new (FALSE, FALSE, sizeof (Range)),
-                     live = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
-  GArray *most = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
+  Most most = { .live = g_array_new (FALSE, FALSE, sizeof (IrMemItem)) };
 
-  *step = 0;
-  *bytes = 0;
-  for (guint i = 0; i < items->len;)
-    {
-      const guint now = g_array_index (items, IrMemItem, i).first;
-      guint64 held;
+  for_steps (plan, keep_most, &most);
+  g_array_sort (most.live, compare_size);
+  *step = most.step;
+  *bytes = most.bytes;
+  return most.live;
+}
 
-      drop_ended (live, now);
-      for (; i < items->len && g_array_index (items, IrMemItem, i).first == now; i++)
-        g_array_append_val (live, g_array_index (items, IrMemItem, i));
-      held = union_of (live, ranges);
-      if (held <= *bytes)
-        continue;
-      *step = now;
-      *bytes = held;
-      g_array_set_size (most, 0);
-      g_array_append_vals (most, live->data, live->len);
-    }
-  g_array_sort (most, compare_size);
-  return most;
+static void
+add_held (guint step, guint64 bytes, const GArray *live, gpointer data)
+{
+  g_array_append_val ((GArray *) data, bytes);
+}
+
+/**
+ * ir_mem_plan_held:
+ * @plan: a memory plan
+ *
+ * Returns: (transfer full) (element-type guint64): by step of its schedule, bytes of the arena that are
+ *   held then; those that several values share count once
+ */
+GArray *
+ir_mem_plan_held (const IrMemPlan *plan)
+{
+  GArray *held = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  for_steps (plan, add_held, held);
+  return held;
 }
 
 /**

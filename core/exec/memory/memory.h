@@ -22,7 +22,8 @@ typedef struct
   guint64 peak_bytes, lower_bound_bytes, naive_bytes;
   guint n_too_large; /* values that no memory has room for: left external */
   guint align_bytes;
-  struct _IrMemDetails *details; /* how it was made: see the functions of core/exec/memory/memory.h */
+  struct _IrMemDetails
+      *details; /* how it was made: see the functions of core/exec/memory/memory.h */
   gatomicrefcount ref_count;
 } IrMemPlan;
 /* Needs all shapes; values of unknown size are left external. */
@@ -50,6 +51,8 @@ GArray *ir_mem_plan_readers (const IrMemPlan *plan, const IrModel *model, IrValu
 guint64 ir_mem_plan_distance (const IrMemPlan *plan, IrValueId from, IrValueId to);
 /* What lives where most is held, the largest first: of IrMemItem. (transfer full) */
 GArray *ir_mem_plan_at_peak (const IrMemPlan *plan, guint *step, guint64 *bytes);
+/* By step, bytes of the arena that are held: of guint64. (transfer full) */
+GArray *ir_mem_plan_held (const IrMemPlan *plan);
 char *ir_mem_plan_peak_text (const IrMemPlan *plan, const IrModel *model, guint most);
 /* Where @value lies, what it shares bytes with or why with nothing, and what stands next to it. */
 char *ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId value);

@@ -1,0 +1,263 @@
+/* Runs on one axis of time: predicted above measured, and below both what the plan holds. Nodes of
+ * the critical path are framed. */
+#include "config.h"
+
+#include "core/exec/measure/timeline.h"
+#include "core/layout/charts-private.h"
+
+#include <math.h>
+
+#define AXIS_HEIGHT   28.0
+#define LANE_HEIGHT   40.0
+#define BAR_HEIGHT    28.0
+#define MEMORY_HEIGHT 64.0
+#define SECTION_GAP   12.0
+
+typedef struct
+{
+  Chart chart;
+  double scale; /* px per ms */
+} Times;
+
+static double
+x_of (const Times *times, double ms)
+{
+  return CHART_LABEL_WIDTH + ms * times->scale;
+}
+
+static void
+add_title (Times *times, const char *title)
+{
+  chart_add_text (&times->chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0,
+                  times->chart.top + 14, CHART_LABEL_WIDTH + times->chart.width);
+  times->chart.top += CHART_TITLE_HEIGHT;
+}
+
+/* -- bars -- */
+
+static void
+add_time_bar (Times *times, const IrTimeline *timeline, guint index, const char *prefix)
+{
+  const IrTimelineItem *item = &g_array_index (timeline->items, IrTimelineItem, index);
+  const IrNode *node = ir_model_node (timeline->model, item->node);
+  g_autofree char *label = ir_node_label (node),
+                  *duration = chart_format_ms (round ((item->end_ms - item->start_ms) * 1e6) / 1e6),
+                  *gap = ir_timeline_gap_text (timeline, index),
+                  *id = g_strdup_printf ("%s%u", prefix, item->node);
+  g_autofree char *tip = g_strconcat (label, "\n", duration, ", ", item->kernel,
+                                      item->critical ? "\non the critical path" : "",
+                                      gap != NULL ? "\n" : NULL, gap, NULL);
+  IrSceneBox box = { .colour = chart_colour_of (node),
+                     .state = item->critical ? IR_SCENE_CHANGED : IR_SCENE_SAME,
+                     .node = item->node,
+                     .key = item->node,
+                     .id = id,
+                     .tip = tip };
+
+  box.x = x_of (times, item->start_ms);
+  box.y = times->chart.top + item->worker * LANE_HEIGHT + (LANE_HEIGHT - BAR_HEIGHT) / 2;
+  box.width = MAX ((item->end_ms - item->start_ms) * times->scale, CHART_LEAST_BAR);
+  box.height = BAR_HEIGHT;
+  chart_add_bar (&times->chart, &box, node->op_type);
+}
+
+/* Frames behind the bars of concurrent nodes. */
+static void
+add_spans (Times *times, const IrTimeline *timeline, const IrSchedule *schedule)
+{
+  const guint n = chart_n_spans (schedule), n_nodes = timeline->model->nodes->len;
+  g_autofree guint *spans = g_new0 (guint, n_nodes + 1);
+  g_autofree double *low = g_new (double, n + 1), *high = g_new0 (double, n + 1);
+
+  for (guint k = 0; k < n; k++)
+    {
+      const IrScheduleSpan *span = &g_array_index (schedule->spans, IrScheduleSpan, k);
+
+      low[k + 1] = INFINITY;
+      for (guint i = span->first; i <= span->last && i < schedule->items->len; i++)
+        spans[g_array_index (schedule->items, IrScheduleItem, i).node] = k + 1;
+    }
+  low[0] = INFINITY;
+  for (guint i = 0; n > 0 && i < timeline->items->len; i++)
+    {
+      const IrTimelineItem *item = &g_array_index (timeline->items, IrTimelineItem, i);
+      const guint k = spans[item->node];
+
+      low[k] = MIN (low[k], item->start_ms);
+      high[k] = MAX (high[k], item->end_ms);
+    }
+  for (guint k = 0; k < n; k++)
+    if (high[k + 1] > 0)
+      chart_add_span (&times->chart, k, &g_array_index (schedule->spans, IrScheduleSpan, k),
+                      x_of (times, low[k + 1]), x_of (times, high[k + 1]),
+                      timeline->n_workers * LANE_HEIGHT);
+}
+
+static void
+add_lanes (Times *times, const IrTimeline *timeline, const IrSchedule *schedule, const char *prefix)
+{
+  for (guint lane = 0; lane < timeline->n_workers; lane++)
+    {
+      g_autofree char *name = g_strdup_printf ("worker %u", lane);
+
+      chart_add_text (&times->chart, name, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0,
+                      times->chart.top + lane * LANE_HEIGHT + LANE_HEIGHT / 2 + 4,
+                      CHART_LABEL_WIDTH - 8);
+    }
+  add_spans (times, timeline, schedule);
+  for (guint i = 0; i < timeline->items->len; i++)
+    add_time_bar (times, timeline, i, prefix);
+  times->chart.top += timeline->n_workers * LANE_HEIGHT;
+}
+
+/* -- what is held -- */
+
+/* When the nodes of @timeline began, by id; negative: they are not in it. */
+static double *
+starts_of (const IrTimeline *timeline)
+{
+  const guint n = timeline->model->nodes->len;
+  double *starts = g_new (double, n + 1);
+
+  for (guint i = 0; i <= n; i++)
+    starts[i] = -1;
+  for (guint i = timeline->items->len; i-- > 0;)
+    {
+      const IrTimelineItem *item = &g_array_index (timeline->items, IrTimelineItem, i);
+      starts[item->node] = item->start_ms;
+    }
+  return starts;
+}
+
+static void
+add_held_bar (Times *times,
+              const IrNode *node,
+              guint step,
+              guint64 bytes,
+              guint64 most,
+              double from,
+              double to)
+{
+  g_autofree char *size = chart_format_bytes ((double) bytes), *label = ir_node_label (node),
+                  *id = g_strdup_printf ("h%u", step),
+                  *tip = g_strdup_printf ("%s held at step %u\n%s", size, step, label);
+  IrSceneBox box = {
+    .colour = IR_SCENE_COLOUR_FOLD, .node = node->id, .key = node->id, .id = id, .tip = tip
+  };
+
+  box.height = MAX ((double) bytes / (double) most * MEMORY_HEIGHT, CHART_LEAST_BAR);
+  box.x = x_of (times, from);
+  box.y = times->chart.top + MEMORY_HEIGHT - box.height;
+  box.width = MAX ((to - from) * times->scale, CHART_LEAST_BAR);
+  chart_add_bar (&times->chart, &box, "");
+}
+
+/* A step holds its bytes until the next one begins. */
+static void
+add_held (Times *times, const IrTimeline *timeline, const IrMemPlan *plan)
+{
+  const IrSchedule *schedule = ir_mem_plan_schedule (plan);
+  g_autoptr (GArray) held = ir_mem_plan_held (plan);
+  g_autofree double *starts = starts_of (timeline);
+  g_autofree char *arena = chart_format_bytes ((double) plan->peak_bytes),
+                  *bound = chart_format_bytes ((double) plan->lower_bound_bytes);
+  g_autofree char *title = g_strdup_printf (
+      "Arena: %s; no placement of these steps can have less than %s", arena, bound);
+  double end = timeline->duration_ms;
+
+  add_title (times, title);
+  for (guint i = MIN (held->len, schedule->items->len); i-- > 0;)
+    {
+      const IrNodeId id = g_array_index (schedule->items, IrScheduleItem, i).node;
+      const guint64 bytes = g_array_index (held, guint64, i);
+
+      if (id >= timeline->model->nodes->len || starts[id] < 0)
+        continue;
+      if (bytes > 0)
+        add_held_bar (times, ir_model_node (timeline->model, id), i, bytes,
+                      MAX (plan->peak_bytes, 1), starts[id], MAX (end, starts[id]));
+      end = starts[id];
+    }
+  chart_add_text (&times->chart, arena, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
+                  CHART_LABEL_WIDTH - 8, times->chart.top + 8, CHART_LABEL_WIDTH - 8);
+  times->chart.top += MEMORY_HEIGHT;
+}
+
+/* -- charts -- */
+
+static char *
+predicted_title (const IrSchedule *schedule)
+{
+  return g_strdup_printf (
+      "Predicted: makespan %.3g ms, critical path (framed) %.3g ms, work %.3g ms, %u workers",
+      schedule->makespan_ms, schedule->critical_path_ms, schedule->work_ms, schedule->n_workers);
+}
+
+static char *
+measured_title (const IrTrace *trace, const IrTimeline *timeline)
+{
+  g_autofree char *duration = chart_format_ms (round (timeline->duration_ms * 1000) / 1000),
+                  *path = chart_format_ms (round (timeline->critical_path_ms * 1000) / 1000),
+                  *held = chart_format_bytes ((double) trace->peak_bytes);
+
+  return g_strdup_printf (
+      "Measured: %s, critical path (framed) %s, %u kernel calls, %s of values held at most",
+      duration, path, trace->items->len, held);
+}
+
+/**
+ * ir_chart_times:
+ * @schedule: (nullable): predicted times that are drawn
+ * @trace: (nullable): measured times that are drawn, below
+ * @plan: (nullable): the memory plan that was followed, of which is drawn what it holds, below both
+ * @model: the model that they are of
+ * @options: (nullable): how to draw
+ *
+ * Times, ms to the right on one axis, a lane for each worker. Nodes on the critical path are framed, and
+ * tips say why a worker stood idle.
+ *
+ * Returns: (transfer full): the picture
+ */
+IrScene *
+ir_chart_times (const IrSchedule *schedule,
+                const IrTrace *trace,
+                const IrMemPlan *plan,
+                const IrModel *model,
+                const IrChartOptions *options)
+{
+  const IrSchedule *followed = options != NULL && options->beside != NULL ? options->beside
+                                                                          : schedule;
+  g_autoptr (IrTimeline)
+      predicted = schedule != NULL ? ir_timeline_new_predicted (schedule, model) : NULL,
+      measured = trace != NULL ? ir_timeline_new_measured (trace, followed, model) : NULL;
+  const double total_ms = MAX (predicted != NULL ? predicted->duration_ms : 0,
+                               measured != NULL ? measured->duration_ms : 0);
+  Times times;
+  double bottom;
+
+  chart_init (&times.chart, options);
+  times.scale = total_ms > 0 ? times.chart.width / total_ms : 0;
+  times.chart.top = 0;
+  if (predicted != NULL)
+    {
+      g_autofree char *title = predicted_title (schedule);
+
+      add_title (&times, title);
+      add_lanes (&times, predicted, schedule, measured != NULL ? "p" : "t");
+    }
+  if (measured != NULL)
+    {
+      g_autofree char *title = measured_title (trace, measured);
+
+      times.chart.top += predicted != NULL ? SECTION_GAP : 0;
+      add_title (&times, title);
+      add_lanes (&times, measured, followed, "t");
+    }
+  if (plan != NULL)
+    add_held (&times, measured != NULL ? measured : predicted, plan);
+  bottom = times.chart.top;
+  times.chart.top = CHART_TITLE_HEIGHT;
+  chart_add_x_axis (&times.chart, 0, total_ms, bottom - CHART_TITLE_HEIGHT, chart_format_ms);
+  ir_scene_finish (times.chart.scene);
+  return times.chart.scene;
+}

@@ -315,11 +315,11 @@ boxes_of (IrChartArea *self, guint *n)
   return self->scene != NULL ? ir_scene_boxes (self->scene, n) : NULL;
 }
 
-/* Frames of spans are no bars. */
+/* Frames of spans are no bars, nor is what only marks one. */
 static gboolean
 is_bar (const IrSceneBox *box)
 {
-  return box->kind != IR_SCENE_CLUSTER;
+  return box->node != 0 || box->value != 0;
 }
 
 /* Whether a bar stands for what is selected. */

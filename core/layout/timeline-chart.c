@@ -1,5 +1,5 @@
 /* Runs on one axis of time: predicted above measured, and below both what the plan holds. Nodes of
- * the critical path are framed. */
+ * the critical path are underlined. */
 #include "config.h"
 
 #include "core/exec/measure/timeline.h"
@@ -11,6 +11,7 @@
 #define LANE_HEIGHT   40.0
 #define BAR_HEIGHT    28.0
 #define MEMORY_HEIGHT 64.0
+#define STRIP_HEIGHT  4.0
 #define SECTION_GAP   12.0
 
 typedef struct
@@ -35,6 +36,22 @@ add_title (Times *times, const char *title)
 
 /* -- bars -- */
 
+/* A strip below a bar. It stands for no node, so that keys go from bar to bar. */
+static void
+underline (Times *times, const IrSceneBox *bar)
+{
+  g_autofree char *id = g_strconcat (bar->id, "c", NULL);
+  IrSceneBox strip = { .colour = IR_SCENE_COLOUR_OUTPUT,
+                       .x = bar->x,
+                       .y = bar->y + bar->height + 1,
+                       .width = bar->width,
+                       .height = STRIP_HEIGHT,
+                       .id = id,
+                       .tip = "on the critical path" };
+
+  chart_add_bar (&times->chart, &strip, "");
+}
+
 static void
 add_time_bar (Times *times, const IrTimeline *timeline, guint index, const char *prefix)
 {
@@ -47,18 +64,17 @@ add_time_bar (Times *times, const IrTimeline *timeline, guint index, const char 
   g_autofree char *tip = g_strconcat (label, "\n", duration, ", ", item->kernel,
                                       item->critical ? "\non the critical path" : "",
                                       gap != NULL ? "\n" : NULL, gap, NULL);
-  IrSceneBox box = { .colour = chart_colour_of (node),
-                     .state = item->critical ? IR_SCENE_CHANGED : IR_SCENE_SAME,
-                     .node = item->node,
-                     .key = item->node,
-                     .id = id,
-                     .tip = tip };
+  IrSceneBox box = {
+    .colour = chart_colour_of (node), .node = item->node, .key = item->node, .id = id, .tip = tip
+  };
 
   box.x = x_of (times, item->start_ms);
   box.y = times->chart.top + item->worker * LANE_HEIGHT + (LANE_HEIGHT - BAR_HEIGHT) / 2;
   box.width = MAX ((item->end_ms - item->start_ms) * times->scale, CHART_LEAST_BAR);
   box.height = BAR_HEIGHT;
   chart_add_bar (&times->chart, &box, node->op_type);
+  if (item->critical)
+    underline (times, &box);
 }
 
 /* Frames behind the bars of concurrent nodes. */
@@ -189,7 +205,7 @@ static char *
 predicted_title (const IrSchedule *schedule)
 {
   return g_strdup_printf (
-      "Predicted: makespan %.3g ms, critical path (framed) %.3g ms, work %.3g ms, %u workers",
+      "Predicted: makespan %.3g ms, critical path (underlined) %.3g ms, work %.3g ms, %u workers",
       schedule->makespan_ms, schedule->critical_path_ms, schedule->work_ms, schedule->n_workers);
 }
 
@@ -201,7 +217,7 @@ measured_title (const IrTrace *trace, const IrTimeline *timeline)
                   *held = chart_format_bytes ((double) trace->peak_bytes);
 
   return g_strdup_printf (
-      "Measured: %s, critical path (framed) %s, %u kernel calls, %s of values held at most",
+      "Measured: %s, critical path (underlined) %s, %u kernel calls, %s of values held at most",
       duration, path, trace->items->len, held);
 }
 
@@ -213,7 +229,7 @@ measured_title (const IrTrace *trace, const IrTimeline *timeline)
  * @model: the model that they are of
  * @options: (nullable): how to draw
  *
- * Times, ms to the right on one axis, a lane for each worker. Nodes on the critical path are framed, and
+ * Times, ms to the right on one axis, a lane for each worker. Nodes on the critical path are underlined, and
  * tips say why a worker stood idle.
  *
  * Returns: (transfer full): the picture

@@ -315,6 +315,9 @@ run (Cli *cli)
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &a, &status) ||
       !cli_model_open (cli, &options->model, cli->args[1], FALSE, &b, &status))
     return status;
+  if (!cli_spares_model ("--table", options->table.path, a.path, &error) ||
+      !cli_spares_model ("--table", options->table.path, b.path, &error))
+    return cli_fail (CLI_BAD, error);
   same_file = strcmp (a.path, b.path) == 0 && (a.step >= 0 || b.step >= 0);
   if (same_file)
     {

@@ -234,7 +234,15 @@ run (Cli *cli)
       return CLI_BAD;
     }
   if (options->devices)
-    return cli_devices (cli);
+    {
+      const char *given = cli_given_option (cli_model_options, options);
+
+      if (given != NULL)
+        cli_printerr (
+            "irscope info --devices: is of the machine, and takes no --%s, which is of a model\n",
+            given);
+      return given != NULL ? CLI_BAD : cli_devices (cli);
+    }
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   const IrCost cost = ir_cost_model (opened.model, &partial);

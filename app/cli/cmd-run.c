@@ -618,11 +618,14 @@ run (Cli *cli)
 {
   CliRun *options = cli->options;
   g_auto (CliModel) opened = { 0 };
+  g_autoptr (GError) error = NULL;
   CliStatus status;
 
   name_data_set (options, cli->args[0]);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
+  if (!cli_spares_model ("--trace", options->trace, opened.path, &error))
+    return cli_fail (CLI_BAD, error);
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   status = run_model (cli, options, opened.model);
   /* What is left of a file that was cut gives nothing, which is no success. */

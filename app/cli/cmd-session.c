@@ -11,7 +11,6 @@
 #include "passes/session/session-file.h"
 
 #include <string.h>
-#include <glib/gstdio.h>
 
 typedef struct
 {
@@ -381,15 +380,6 @@ begin_session (Cli *cli, GError **error)
   return take_options (cli, file, cli->options, error) ? file : NULL;
 }
 
-static gboolean
-is_model (const IrSessionFile *file, const char *path)
-{
-  GStatBuf a, b;
-
-  return file->model != NULL && g_stat (path, &a) == 0 && g_stat (file->model, &b) == 0 &&
-         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 static CliStatus
 answer (Cli *cli, IrSessionFile *file, const GPtrArray *said, gboolean is_new, GError **error)
 {
@@ -400,7 +390,7 @@ answer (Cli *cli, IrSessionFile *file, const GPtrArray *said, gboolean is_new, G
       g_set_error (error, CLI_ERROR, 0, "%s", (char *) said->pdata[0]);
       return CLI_BAD;
     }
-  if (options->output != NULL && is_model (file, options->output))
+  if (options->output != NULL && cli_same_file (options->output, file->model))
     {
       g_set_error (error, CLI_ERROR, 0,
                    "--output %s: is the model itself; give the session a name "

@@ -407,6 +407,9 @@ run (Cli *cli)
 
   if (!cli_model_open (cli, &options->model, file, FALSE, &opened, &status))
     return status;
+  if (!cli_spares_model ("--out", options->out, opened.path, &error) ||
+      !cli_spares_model ("--picture", options->picture.path, opened.path, &error))
+    return cli_fail (CLI_BAD, error);
   if (!find_answer (cli, &options->model, opened.model, cli->args[1], &answer, &error))
     return cli_fail (answer.value == NULL ? CLI_BAD : cli_status_of (error), error);
   if (options->out != NULL && !ir_tensor_save (answer.tensor, options->out, &error))

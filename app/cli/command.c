@@ -82,6 +82,27 @@ free_texts (const CliOption *table, gpointer options)
     }
 }
 
+static gsize
+size_of (GOptionArg arg)
+{
+  if (arg == G_OPTION_ARG_NONE || arg == G_OPTION_ARG_INT)
+    return sizeof (gint);
+  return arg == G_OPTION_ARG_INT64    ? sizeof (gint64)
+         : arg == G_OPTION_ARG_DOUBLE ? sizeof (double)
+                                      : sizeof (gpointer);
+}
+
+const char *
+cli_given_option (const CliOption *table, gconstpointer options)
+{
+  static const gint64 nothing = 0;
+
+  for (; table->name != NULL; table++)
+    if (memcmp ((const char *) options + table->offset, &nothing, size_of (table->arg)) != 0)
+      return table->name;
+  return NULL;
+}
+
 static CliStatus
 parse_and_run (Cli *cli, gpointer options, int argc, char **argv)
 {

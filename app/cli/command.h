@@ -60,6 +60,8 @@ struct _CliCommand
   CliStatus (*run) (Cli *cli);
 };
 
+/* The first option of @table that was given, and not as 0; (nullable) */
+const char *cli_given_option (const CliOption *table, gconstpointer options);
 const CliCommand *const *cli_commands (guint *n);
 const CliCommand *cli_command_find (const char *name);
 CliStatus cli_main (const CliCommand *command, int argc, char **argv, GCancellable *cancellable);

@@ -7,6 +7,7 @@
 #include "core/io/io.h"
 #include "core/io/json/print.h"
 
+#include <glib/gstdio.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -329,6 +330,26 @@ cli_cancelled (const Cli *cli)
 
   g_cancellable_set_error_if_cancelled (cli->cancellable, &error);
   return cli_fail (CLI_FAILED, error);
+}
+
+gboolean
+cli_same_file (const char *path, const char *other)
+{
+  GStatBuf a, b;
+
+  return path != NULL && other != NULL && g_stat (path, &a) == 0 && g_stat (other, &b) == 0 &&
+         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+gboolean
+cli_spares_model (const char *option, const char *path, const char *model, GError **error)
+{
+  if (!cli_same_file (path, model))
+    return TRUE;
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+               "%s %s: is the model itself, which it would replace; choose another name", option,
+               path);
+  return FALSE;
 }
 
 char *

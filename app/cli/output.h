@@ -34,6 +34,10 @@ void cli_print_problems (const GPtrArray *problems, IrSeverity at_least); /* to 
 CliStatus cli_fail (CliStatus status, const GError *error);               /* prints it to stderr */
 CliStatus cli_cancelled (const Cli *cli);                                 /* says that it was */
 CliStatus cli_status_of (const GError *error); /* bad input or could not, by domain and code */
+/* Whether both are there and one; nullable */
+gboolean cli_same_file (const char *path, const char *other);
+/* FALSE: what @option writes would replace the model */
+gboolean cli_spares_model (const char *option, const char *path, const char *model, GError **error);
 char *cli_format_count (guint64 n);            /* "25.6 M" */
 char *cli_format_bytes (guint64 n);            /* "97.7 MiB" */
 

@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* Bytes of a value's name in that of its file: 255 is what file systems allow of all of it. */
+#define MOST_NAME 200
+
 /* A file name for a value: unusual characters become '_', two values never share one. NumPy has no
  * bfloat16, no 8-bit floats and no strings of any bytes; the ending tells which format is written.
  */
@@ -19,13 +22,14 @@ file_of_value (const IrValue *value, const IrTensor *tensor, GHashTable *taken)
                                ir_tensor_sparse_values (tensor) == NULL
                            ? "npy"
                            : "pb";
-  g_autofree char *safe = g_strdup (value->name);
+  g_autofree char *safe = g_strndup (value->name, MOST_NAME);
+  const gboolean whole = strlen (value->name) <= MOST_NAME;
   g_autofree char *name = NULL;
 
   g_strcanon (safe, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", '_');
   if (safe[0] == '.' || safe[0] == '\0')
     name = g_strdup_printf ("value%s_%u.%s", safe, value->id, ending);
-  else if (g_hash_table_contains (taken, safe))
+  else if (!whole || g_hash_table_contains (taken, safe))
     name = g_strdup_printf ("%s_%u.%s", safe, value->id, ending);
   else
     name = g_strdup_printf ("%s.%s", safe, ending);

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -418,6 +419,31 @@ def _():
                     ['--run', '--policy', 'list'], ['--from', '']):
         code, out, err = irscope('schedule', DIGITS, *options)
         assert code == 2 and not out and err, (options, code, out[:99], err)
+
+
+@test('what a command writes beside its model never replaces it, and long names fit into those of files')
+def _():
+    kept = path('kept.onnx')
+    shutil.copy(DIGITS, kept)
+    linked = path('linked.onnx')
+    os.link(kept, linked)
+    as_json = path('kept.json')
+    assert irscope('convert', DIGITS, as_json)[0] == 0
+    for command in (['run', kept, '--trace', kept], ['run', kept, '--trace', linked], ['run', kept + '@0', '--trace', kept],
+                    ['tensor', kept, 'fc.bias', '--picture', kept], ['tensor', kept, 'fc.bias', '-o', linked],
+                    ['diff', '--values', DIGITS, as_json, '--table', as_json]):
+        before = open(command[-1], 'rb').read()
+        code, out, err = irscope(*command)
+        assert code == 2 and not out and 'is the model itself' in err and open(command[-1], 'rb').read() == before, (command, code, err)
+    names = ['n' * 5000, 'n' * 5000 + '2', 'é' * 150, 'n' * 200]
+    source = as_text('long-names.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[2] x) => (' +
+                     ', '.join(f'float[2] "{name}"' for name in names) + ') {\n' +
+                     ''.join(f'  "{name}" = Relu (x)\n' for name in names) + '}')
+    files = [v['file'] for v in json_of('run', source, '--capture', 'all', '-o', path('long'))['outputs']]
+    assert len(set(files)) == len(names) and all(os.path.exists(file) for file in files), files
+    for option in (['--dim', 'N=3'], ['--pipeline', 'basic'], ['--set', 'a.b=1']):
+        code, out, err = irscope('info', '--devices', *option)
+        assert code == 2 and not out and option[0] in err, (option, code, err)
 
 
 @test('memory places a list of buffers, and says in which line one is wrong')

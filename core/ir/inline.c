@@ -33,6 +33,7 @@ typedef struct
   IrModel *model;
   const IrNode *call;
   const IrGraph *body;        /* what is copied */
+  IrGraph *to;                /* where its nodes go */
   const IrFunctionInfo *info; /* (nullable) NULL: the body is a subgraph of the call */
   GHashTable *values;         /* IrValue of the body -> IrValue here; NULL: left out by the call */
   GHashTable *results; /* IrValue of the body -> IrValue: outputs that await their producer */
@@ -202,7 +203,7 @@ place_node (Expansion *expansion, const IrNode *from, IrNode *to)
       if (attr != NULL)
         ir_edit_set_attr (edit, to, attr);
     }
-  if (to->graph == call->graph)
+  if (to->graph == expansion->to)
     g_ptr_array_add (expansion->nodes, to);
   ir_edit_step_map_node (edit, call->id, to->id);
   if (expansion->info == NULL)
@@ -415,8 +416,15 @@ inline_call (IrEdit *edit, IrNode *node, GHashTable *orders, GPtrArray *problems
   g_autoptr (GHashTable) results = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
   g_autoptr (GPtrArray) identities = NULL;
-  Expansion expansion = { edit,  ir_edit_model (edit), node, body, NULL, values, results, nodes,
-                          orders };
+  Expansion expansion = { .edit = edit,
+                          .model = ir_edit_model (edit),
+                          .call = node,
+                          .body = body,
+                          .to = node->graph,
+                          .values = values,
+                          .results = results,
+                          .nodes = nodes,
+                          .orders = orders };
 
   if (body == NULL || body->function == NULL || !import_domains (edit, node, body, problems))
     return FALSE;
@@ -456,31 +464,40 @@ ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems)
  * @edit: an edit, with a step open unless it imports
  * @node: a node that owns @body
  * @body: a subgraph
- * @values: IrValue of @body to IrValue of @node's graph: its inputs, given by the caller; gets the
- *   other values of @body that nodes read, and its outputs
+ * @to: the graph of @node, or one within
+ * @values: IrValue of @body to IrValue of @to: its inputs, given by the caller; gets the other values
+ *   of @body that nodes read, and its outputs
  *
- * Copies the nodes of @body once into the graph of @node, with the graphs that they own. What the
+ * Copies the nodes of @body once into @to, with the graphs that they own. What the
  * body captures is read as it is. @node and @body stay. Lineage leads from @node, and from the
  * nodes of the body, to the copies.
  *
  * Cost: O(size of the body).
  *
- * Returns: (transfer container): the new nodes of @node's graph, in a valid order
+ * Returns: (transfer container): the new nodes of @to, in a valid order
  */
 GPtrArray *
-ir_inline_body (IrEdit *edit, IrNode *node, const IrGraph *body, GHashTable *values)
+ir_inline_body (
+    IrEdit *edit, const IrNode *node, const IrGraph *body, IrGraph *to, GHashTable *values)
 {
   g_autoptr (GHashTable) orders = orders_new ();
   g_autoptr (GHashTable) results = g_hash_table_new (NULL, NULL);
   GPtrArray *nodes = g_ptr_array_new ();
-  Expansion expansion = { edit,  ir_edit_model (edit), node, body, NULL, values, results, nodes,
-                          orders };
+  Expansion expansion = { .edit = edit,
+                          .model = ir_edit_model (edit),
+                          .call = node,
+                          .body = body,
+                          .to = to,
+                          .values = values,
+                          .results = results,
+                          .nodes = nodes,
+                          .orders = orders };
 
-  copy_nodes (&expansion, body, node->graph);
+  copy_nodes (&expansion, body, to);
   for (guint i = 0; i < ir_graph_n_outputs (body); i++)
     {
       IrValue *output = ir_graph_output (body, i);
-      IrValue *copy = map_value (&expansion, output, node->graph);
+      IrValue *copy = map_value (&expansion, output, to);
 
       if (output != NULL)
         g_hash_table_insert (values, output, copy);

@@ -5,7 +5,9 @@
 
 const IrGraph *ir_node_function (const IrNode *node); /* (nullable): what the node calls */
 gboolean ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems);
-/* Copies a subgraph of a node to where the node is: (transfer container) the new nodes. */
-GPtrArray *ir_inline_body (IrEdit *edit, IrNode *node, const IrGraph *body, GHashTable *values);
+/* Copies a subgraph of a node to where the node is, or into a graph there: (transfer container) the
+ * new nodes. */
+GPtrArray *ir_inline_body (
+    IrEdit *edit, const IrNode *node, const IrGraph *body, IrGraph *to, GHashTable *values);
 gboolean ir_inline_is_bounded (const IrModel *model); /* all calls expanded: does it end? */
 guint ir_inline_functions (IrEdit *edit, GPtrArray *problems);

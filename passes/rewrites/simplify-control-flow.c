@@ -308,7 +308,7 @@ unroll_once (IrPassContext *context,
     g_hash_table_insert (values, second, add_scalar (context, graph, "true", IR_DTYPE_BOOL, 1));
   for (guint i = 0; i < loop->n_carried; i++)
     g_hash_table_insert (values, ir_graph_input (loop->body, i + 2), carried->pdata[i]);
-  nodes = ir_inline_body (context->edit, loop->node, loop->body, values);
+  nodes = ir_inline_body (context->edit, loop->node, loop->body, loop->node->graph, values);
   for (guint i = 0; i < nodes->len; i++)
     ir_infer_node (context->edit, nodes->pdata[i], NULL);
   for (guint i = 1; i < ir_graph_n_outputs (loop->body); i++)

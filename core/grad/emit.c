@@ -1,6 +1,7 @@
 /* Building the nodes of derivatives: see emit.h. */
 #include "config.h"
 
+#include "core/grad/body.h"
 #include "core/grad/emit.h"
 
 #include "core/grad/grad.h"
@@ -232,6 +233,8 @@ ir_emit_size (const IrVjp *vjp, IrValue *value)
 IrValue *
 ir_emit_filled (const IrVjp *vjp, IrValue *like, double element)
 {
+  if (ir_type_is_container (like->type))
+    return ir_emit_filled_container (vjp, like, element);
   IrValue *shape = ir_emit_shape (vjp, like);
   IrNode *node = ir_emit_node (vjp, "ConstantOfShape", 1, &shape, 1);
   gint64 one = 1;

@@ -32,6 +32,9 @@ IrValue *ir_emit_shape (const IrVjp *vjp, IrValue *value);
 IrValue *ir_emit_size (const IrVjp *vjp, IrValue *value); /* number of elements, int64 */
 IrValue *ir_emit_filled (const IrVjp *vjp, IrValue *like, double element);
 
+IrValue *ir_emit_add (const IrVjp *vjp, IrValue *a, IrValue *b); /* of containers, too */
+gboolean ir_emit_is_float (const IrValue *value);                /* or contains such */
+
 /* -- shapes -- */
 gboolean ir_emit_dims (const IrValue *value, gint64 *dims, int *rank); /* all known? */
 IrValue *ir_emit_sum_to (const IrVjp *vjp, IrValue *value, IrValue *like);

@@ -24,7 +24,7 @@
 #include "config.h"
 
 #include "core/grad/emit.h"
-#include "core/grad/grad.h"
+#include "core/grad/forward.h"
 #include "core/ir/grad-mark.h"
 #include "core/ir/inline.h"
 #include "core/op/infer.h"
@@ -133,14 +133,7 @@ end (const IrForward *forward)
 
 /* -- one node -- */
 
-typedef struct
-{
-  IrForward *forward;
-  IrNode *node;
-  IrVjp emit;        /* where its nodes go */
-  IrValue **moves;   /* per input (nullable): how it moves */
-  IrValue **results; /* per output: to be found; NULL: it does not move */
-} Dual;
+typedef IrDual Dual;
 
 /* The sum of @parts, in the shape of @like; (nullable) where there is none. */
 static IrValue *
@@ -153,6 +146,8 @@ sum_of (const Dual *dual, const GPtrArray *parts, IrValue *like)
     return NULL;
   sum = parts->len > 1 ? ir_emit (emit, "Sum", parts->len, (IrValue *const *) parts->pdata)
                        : parts->pdata[0];
+  if (ir_type_is_container (like->type))
+    return sum;
   if (sum->type != NULL && like->type != NULL && ir_type_has_rank (sum->type) &&
       sum->type->rank == like->type->rank &&
       memcmp (sum->type->dims, like->type->dims,
@@ -393,8 +388,8 @@ move_transposed (Dual *dual, GError **error)
 
 static gboolean move_node (IrForward *forward, IrNode *node, GError **error);
 
-static gboolean
-move_each (IrForward *forward, const GPtrArray *path, GError **error)
+gboolean
+ir_forward_each (IrForward *forward, const GPtrArray *path, GError **error)
 {
   for (guint i = 0; i < path->len; i++)
     if (!move_node (forward, path->pdata[i], error))
@@ -422,7 +417,7 @@ move_call (Dual *dual, GError **error)
       ir_infer_node (dual->emit.edit, part, NULL);
       g_ptr_array_add (path, part);
     }
-  return move_each (dual->forward, path, error);
+  return ir_forward_each (dual->forward, path, error);
 }
 
 static gboolean
@@ -434,7 +429,7 @@ move_body (Dual *dual, GError **error)
   g_autofree IrValue **outputs = NULL;
   g_autoptr (GPtrArray) path = ir_reverse_open_body (reverse, node, &outputs, error);
 
-  if (path == NULL || !move_each (dual->forward, path, error))
+  if (path == NULL || !ir_forward_each (dual->forward, path, error))
     return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL)
@@ -474,6 +469,8 @@ find_results (Dual *dual, GError **error)
     return TRUE;
   if (row != NULL && row->body && can_open)
     return move_body (dual, error);
+  if (row != NULL && row->dual != NULL)
+    return row->dual (dual, error);
   if (row != NULL && row->linear != NULL)
     return move_linear (dual, row->linear), TRUE;
   if (ir_vjp_is_pointwise (node))
@@ -491,12 +488,23 @@ find_moves (Dual *dual)
   for (guint i = 0; i < node->n_inputs; i++)
     {
       IrValue *input = node->inputs[i];
-      if (input != NULL &&
-          (ir_dtype_is_float (ir_value_dtype (input)) || ir_vjp_passes_integers (node, i)))
+      if (input != NULL && (ir_emit_is_float (input) || ir_vjp_passes_integers (node, i)))
         dual->moves[i] = ir_forward_tangent (dual->forward, input);
       any |= dual->moves[i] != NULL;
     }
-  return any;
+  return any || dual->emit.n_captured > 0;
+}
+
+/* (transfer container): what its subgraphs read, and that moves */
+static GPtrArray *
+find_captured (const IrForward *forward, const IrNode *node)
+{
+  GPtrArray *captured = ir_grad_captured (node);
+
+  for (guint i = captured->len; i-- > 0;)
+    if (ir_forward_tangent (forward, captured->pdata[i]) == NULL)
+      g_ptr_array_remove_index (captured, i);
+  return captured;
 }
 
 static void
@@ -509,11 +517,11 @@ keep_results (const Dual *dual)
       IrValue *y = node->outputs[i];
       if (y == NULL || dual->results[i] == NULL ||
           g_ptr_array_find (dual->forward->held, y, NULL) ||
-          (!ir_dtype_is_float (ir_value_dtype (y)) && !ir_op_is (node, IR_OP_QUANTIZE_LINEAR)))
+          (!ir_emit_is_float (y) && !ir_op_is (node, IR_OP_QUANTIZE_LINEAR)))
         continue;
       IrValue *own = ir_forward_tangent (dual->forward, y); /* it is moved by itself, too */
       g_hash_table_insert (dual->forward->tangents, y,
-                           own != NULL ? ir_emit2 (&dual->emit, "Sum", own, dual->results[i])
+                           own != NULL ? ir_emit_add (&dual->emit, own, dual->results[i])
                                        : dual->results[i]);
     }
 }
@@ -523,18 +531,28 @@ move_node (IrForward *forward, IrNode *node, GError **error)
 {
   g_autofree IrValue **moves = g_new0 (IrValue *, node->n_inputs + node->n_outputs + 1);
   g_autofree IrValue **results = g_new0 (IrValue *, node->n_outputs + 1);
-  Dual dual = {
-    .forward = forward,
-    .node = node,
-    .emit = { .edit = forward->edit, .node = node, .graph = forward->graph, .rank = node->rank },
-    .moves = moves,
-    .results = results
-  };
+  g_autofree gboolean *wanted = g_new0 (gboolean, node->n_inputs + 1);
+  g_autoptr (GPtrArray) captured = find_captured (forward, node);
+  Dual dual = { .forward = forward,
+                .node = node,
+                .emit = { .edit = forward->edit,
+                          .node = node,
+                          .graph = forward->graph,
+                          .rank = node->rank,
+                          .wanted = wanted,
+                          .n_captured = captured->len,
+                          .captured = (IrValue *const *) captured->pdata,
+                          .inline_body = forward->hooks.inline_body,
+                          .inline_data = forward->hooks.data },
+                .moves = moves,
+                .results = results };
   const guint first_node = ir_edit_model (forward->edit)->nodes->len;
   const guint first_value = ir_edit_model (forward->edit)->values->len;
 
   if (ir_grad_mark (node) == IR_GRAD_MARK_STOP || !find_moves (&dual))
     return TRUE;
+  for (guint i = 0; i < node->n_inputs; i++)
+    wanted[i] = moves[i] != NULL;
   dual.emit.dy = moves; /* numbers have the type of what moves */
   if (!find_results (&dual, error))
     return FALSE;
@@ -595,13 +613,9 @@ derive_node (IrForward *forward, const IrReverse *activity, IrNode *node, GError
   const IrVjp emit = {
     .edit = forward->edit, .node = node, .graph = forward->graph, .rank = node->rank
   };
-  const IrValue *captured = ir_reverse_captured (activity, node);
 
   if (ir_grad_mark (node) == IR_GRAD_MARK_STOP)
     return TRUE;
-  if (captured != NULL)
-    return ir_emit_fail (&emit, error, "its subgraphs read %s, and control flow is not derived yet",
-                         captured->name);
   ir_reverse_keep (activity, &emit);
   if (!begin (forward, ir_grad_rule_TANGENT, node))
     return TRUE;

@@ -50,7 +50,11 @@ GPtrArray *ir_reverse_open_body (const IrReverse *reverse,
                                  IrValue ***outputs,
                                  GError **error);
 void ir_reverse_keep (const IrReverse *reverse, const IrVjp *vjp);
-const IrValue *ir_reverse_captured (const IrReverse *reverse, const IrNode *node);
+GPtrArray *ir_grad_captured (const IrNode *node);
+GPtrArray *ir_reverse_captured (const IrReverse *reverse, const IrNode *node);
+gboolean ir_reverse_is_active (const IrReverse *reverse, const IrValue *value);
+void ir_reverse_activate (IrReverse *reverse, IrNode *const *path, guint n);
+gboolean ir_reverse_reads (const IrNode *node, const IrValue *value);
 
 /* -- forward accumulation (forward.c) -- */
 typedef struct _IrForward IrForward;

@@ -31,17 +31,15 @@ typedef struct
   IrNode *node; /* the Gradient */
   IrGraph *graph;
   IrValue *y;
-  GHashTable *bounds;  /* set of IrValue: xs and zs */
-  GHashTable *depends; /* set of IrValue: what some of xs, or a value that is replaced, leads to */
-  GHashTable *here;    /* IrValue -> IrValue: the same at the place, where it differs */
-  GPtrArray *path;     /* of IrNode: between xs and y, in order */
+  GHashTable *bounds; /* set of IrValue: xs and zs */
+  GHashTable *here;   /* IrValue -> IrValue: the same at the place, where it differs */
+  GPtrArray *path;    /* of IrNode: between xs and y, in order */
 } Derivation;
 
 static void
 derivation_clear (Derivation *d)
 {
   g_clear_pointer (&d->bounds, g_hash_table_unref);
-  g_clear_pointer (&d->depends, g_hash_table_unref);
   g_clear_pointer (&d->here, g_hash_table_unref);
   g_clear_pointer (&d->path, g_ptr_array_unref);
 }
@@ -130,9 +128,7 @@ derivation_init (Derivation *d, IrEdit *edit, IrNode *node, GError **error)
   d->node = node;
   d->graph = node->graph;
   d->bounds = g_hash_table_new (NULL, NULL);
-  d->depends = g_hash_table_new (NULL, NULL);
   d->here = g_hash_table_new (NULL, NULL);
-  d->path = g_ptr_array_new ();
   gint64 opset = ir_graph_opset (d->graph, "");
   if (opset != 0 && opset < MIN_OPSET)
     return fail (node, error, "derivatives need opset %d or newer, the model has %" G_GINT64_FORMAT,
@@ -162,59 +158,22 @@ is_x (const Derivation *d, const IrValue *value)
   return FALSE;
 }
 
-static gboolean
-depends_on_inputs (const Derivation *d, const IrNode *node)
-{
-  ir_node_for_each_input (node, i, value)
-    if (g_hash_table_contains (d->depends, value))
-      return TRUE;
-  return FALSE;
-}
-
-/* Nodes that lead to y: from it backwards, not beyond xs and zs. */
-static GHashTable *
-find_sources (const Derivation *d)
-{
-  GHashTable *needed = g_hash_table_new (NULL, NULL);
-  g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
-
-  g_ptr_array_add (waiting, d->y);
-  while (waiting->len > 0)
-    {
-      const IrValue *value = g_ptr_array_steal_index_fast (waiting, waiting->len - 1);
-      IrNode *node = value->producer;
-      if (node == NULL || node->graph != d->graph || g_hash_table_contains (d->bounds, value) ||
-          !g_hash_table_add (needed, node))
-        continue;
-      ir_node_for_each_input (node, i, input)
-        g_ptr_array_add (waiting, input);
-    }
-  return needed;
-}
-
+/* Nodes that lead to y from xs, and from values that are others at the place, not beyond xs and zs */
 static void
 find_path (Derivation *d)
 {
-  g_autoptr (GHashTable) needed = find_sources (d);
+  g_autoptr (IrReverse) activity = ir_reverse_new (d->edit, d->graph, 0, NULL);
   GHashTableIter iter;
   gpointer bound;
-  guint n;
 
   g_hash_table_iter_init (&iter, d->bounds);
   while (g_hash_table_iter_next (&iter, &bound, NULL))
-    if (is_x (d, bound) || g_hash_table_contains (d->here, bound))
-      g_hash_table_add (d->depends, bound);
-  IrNode *const *order = ir_graph_order (d->graph, &n);
-  for (guint i = 0; i < n; i++)
     {
-      if (!g_hash_table_contains (needed, order[i]) || !depends_on_inputs (d, order[i]))
-        continue;
-      g_ptr_array_add (d->path, order[i]);
-      for (guint k = 0; k < order[i]->n_outputs; k++)
-        if (order[i]->outputs[k] != NULL &&
-            !g_hash_table_contains (d->bounds, order[i]->outputs[k]))
-          g_hash_table_add (d->depends, order[i]->outputs[k]);
+      ir_reverse_hold (activity, bound);
+      if (is_x (d, bound) || g_hash_table_contains (d->here, bound))
+        ir_reverse_by (activity, bound);
     }
+  d->path = ir_reverse_path (activity, d->y);
 }
 
 /* -- other values at the place -- */

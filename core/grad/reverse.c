@@ -124,15 +124,28 @@ end (const IrReverse *reverse)
 static IrVjp
 vjp_of (const IrReverse *reverse, const IrNode *node)
 {
-  return (
-      IrVjp){ .edit = reverse->edit, .node = node, .graph = reverse->graph, .rank = reverse->rank };
+  return (IrVjp){ .edit = reverse->edit,
+                  .node = node,
+                  .graph = reverse->graph,
+                  .rank = reverse->rank,
+                  .inline_body = reverse->hooks.inline_body,
+                  .inline_data = reverse->hooks.data };
 }
 
 /* -- activity -- */
 
-/* Values around it that its subgraphs, and those in them, read. */
+static gboolean
+lies_within (const IrValue *value, const IrNode *node)
+{
+  for (const IrGraph *graph = value->graph; graph != NULL; graph = ir_graph_outer (graph))
+    if (graph->owner == node->id && graph->kind == IR_GRAPH_SUBGRAPH)
+      return TRUE;
+  return FALSE;
+}
+
+/* Values around @outer that subgraphs of @node, @outer or a node in it, read. */
 static void
-add_captured (const IrNode *node, const IrGraph *outside, GPtrArray *values)
+add_captured (const IrNode *node, const IrNode *outer, GPtrArray *values)
 {
   if (node->op != NULL && !(node->op->flags & IR_OP_SUBGRAPHS))
     return;
@@ -145,14 +158,35 @@ add_captured (const IrNode *node, const IrGraph *outside, GPtrArray *values)
       for (guint i = 0; i < n; i++)
         {
           ir_node_for_each_input (order[i], k, value)
-            if (value->graph == outside)
+            if (!lies_within (value, outer))
               g_ptr_array_add (values, value);
-          add_captured (order[i], outside, values);
+          add_captured (order[i], outer, values);
         }
       for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
-        if (ir_graph_output (graph, i)->graph == outside)
+        if (!lies_within (ir_graph_output (graph, i), outer))
           g_ptr_array_add (values, ir_graph_output (graph, i));
     }
+}
+
+/**
+ * ir_grad_captured:
+ * @node: a node
+ *
+ * Returns: (transfer container) (element-type IrValue): values around @node that its subgraphs read,
+ *   each once
+ */
+GPtrArray *
+ir_grad_captured (const IrNode *node)
+{
+  g_autoptr (GPtrArray) all = g_ptr_array_new ();
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  GPtrArray *values = g_ptr_array_new ();
+
+  add_captured (node, node, all);
+  for (guint i = 0; i < all->len; i++)
+    if (g_hash_table_add (seen, all->pdata[i]))
+      g_ptr_array_add (values, all->pdata[i]);
+  return values;
 }
 
 /**
@@ -160,20 +194,49 @@ add_captured (const IrNode *node, const IrGraph *outside, GPtrArray *values)
  * @reverse: a derivation
  * @node: a node
  *
- * Returns: (nullable): a floating-point value that its subgraphs read, and that derivatives are
- *   wanted by
+ * Returns: (transfer container) (element-type IrValue): floating-point values that its subgraphs
+ *   read, and that derivatives are wanted by, each once
  */
-const IrValue *
+GPtrArray *
 ir_reverse_captured (const IrReverse *reverse, const IrNode *node)
 {
-  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+  GPtrArray *values = ir_grad_captured (node);
 
-  add_captured (node, reverse->graph, values);
-  for (guint i = 0; i < values->len; i++)
-    if (g_hash_table_contains (reverse->active, values->pdata[i]) &&
-        ir_dtype_is_float (ir_value_dtype (values->pdata[i])))
-      return values->pdata[i];
-  return NULL;
+  for (guint i = values->len; i-- > 0;)
+    if (!g_hash_table_contains (reverse->active, values->pdata[i]) ||
+        !ir_emit_is_float (values->pdata[i]))
+      g_ptr_array_remove_index (values, i);
+  return values;
+}
+
+/**
+ * ir_reverse_reads:
+ * @node: a node
+ * @value: a value
+ *
+ * Returns: whether @node has it as an input, or its subgraphs read it
+ */
+gboolean
+ir_reverse_reads (const IrNode *node, const IrValue *value)
+{
+  ir_node_for_each_input (node, i, input)
+    if (input == value)
+      return TRUE;
+  g_autoptr (GPtrArray) values = ir_grad_captured (node);
+  return g_ptr_array_find (values, value, NULL);
+}
+
+/**
+ * ir_reverse_is_active:
+ * @reverse: a derivation
+ * @value: a value
+ *
+ * Returns: whether it depends on what is derived by
+ */
+gboolean
+ir_reverse_is_active (const IrReverse *reverse, const IrValue *value)
+{
+  return g_hash_table_contains (reverse->active, value);
 }
 
 static gboolean
@@ -182,7 +245,8 @@ reads_active (const IrReverse *reverse, const IrNode *node)
   ir_node_for_each_input (node, i, value)
     if (g_hash_table_contains (reverse->active, value))
       return TRUE;
-  return ir_reverse_captured (reverse, node) != NULL;
+  g_autoptr (GPtrArray) captured = ir_reverse_captured (reverse, node);
+  return captured->len > 0;
 }
 
 static void
@@ -191,6 +255,22 @@ activate (IrReverse *reverse, const IrNode *node)
   for (guint i = 0; i < node->n_outputs && ir_grad_mark (node) != IR_GRAD_MARK_STOP; i++)
     if (node->outputs[i] != NULL && !g_hash_table_contains (reverse->held, node->outputs[i]))
       g_hash_table_add (reverse->active, node->outputs[i]);
+}
+
+/**
+ * ir_reverse_activate:
+ * @reverse: a derivation that knows what it derives by
+ * @path: nodes, in order
+ * @n: how many
+ *
+ * Has outputs of nodes count as active that read what is.
+ */
+void
+ir_reverse_activate (IrReverse *reverse, IrNode *const *path, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (reads_active (reverse, path[i]))
+      activate (reverse, path[i]);
 }
 
 /**
@@ -217,7 +297,7 @@ ir_reverse_sources (const IrReverse *reverse, const IrValue *of)
         continue;
       ir_node_for_each_input (node, i, input)
         g_ptr_array_add (waiting, input);
-      add_captured (node, reverse->graph, waiting);
+      add_captured (node, node, waiting);
     }
   return needed;
 }
@@ -275,6 +355,13 @@ sum_of (const IrReverse *reverse, GPtrArray *parts)
   IrDtype dtype = ir_value_dtype (parts->pdata[0]);
   gboolean half = dtype == IR_DTYPE_FLOAT16 || dtype == IR_DTYPE_BFLOAT16;
 
+  if (dtype == IR_DTYPE_UNDEFINED) /* containers */
+    {
+      IrValue *sum = parts->pdata[0];
+      for (guint i = 1; i < parts->len; i++)
+        sum = ir_emit_add (&vjp, sum, parts->pdata[i]);
+      return sum;
+    }
   for (guint i = 0; half && i < parts->len; i++)
     parts->pdata[i] = ir_emit_cast (&vjp, parts->pdata[i], IR_DTYPE_FLOAT);
   return ir_emit_cast (&vjp, ir_emit (&vjp, "Sum", parts->len, (IrValue *const *) parts->pdata),
@@ -422,6 +509,8 @@ ir_reverse_node (const IrReverse *reverse, IrVjp *vjp, GError **error)
   gboolean call = ir_node_function (vjp->node) != NULL;
   guint first_node = ir_edit_model (reverse->edit)->nodes->len;
   guint first_value = ir_edit_model (reverse->edit)->values->len;
+  g_autoptr (GPtrArray) results = g_ptr_array_new ();
+  const guint n_inputs = vjp->node->n_inputs; /* a Loop may get more, to keep values */
 
   if (ir_grad_mark (vjp->node) == IR_GRAD_MARK_STRAIGHT_THROUGH)
     return pass_through (vjp, error);
@@ -436,7 +525,12 @@ ir_reverse_node (const IrReverse *reverse, IrVjp *vjp, GError **error)
     }
   else if (!ir_vjp_run (vjp, error))
     return FALSE;
-  ir_emit_sweep (vjp->edit, first_node, first_value, vjp->dx, vjp->node->n_inputs);
+  for (guint i = 0; i < n_inputs; i++)
+    g_ptr_array_add (results, vjp->dx[i]);
+  for (guint i = 0; i < vjp->n_captured; i++)
+    g_ptr_array_add (results, vjp->by_captured[i]);
+  ir_emit_sweep (vjp->edit, first_node, first_value, (IrValue *const *) results->pdata,
+                 results->len);
   return TRUE;
 }
 
@@ -453,8 +547,7 @@ find_wanted (const IrReverse *reverse, IrVjp *vjp, gboolean *wanted, gboolean *a
         continue;
       if (input->type == NULL)
         return ir_emit_fail (vjp, error, "the type of its input %s is not known", input->name);
-      *any |= wanted[i] = ir_dtype_is_float (ir_value_dtype (input)) ||
-                          ir_vjp_passes_integers (node, i);
+      *any |= wanted[i] = ir_emit_is_float (input) || ir_vjp_passes_integers (node, i);
     }
   return TRUE;
 }
@@ -480,6 +573,21 @@ ir_reverse_keep (const IrReverse *reverse, const IrVjp *vjp)
   end (reverse);
 }
 
+/* For proofs: what is derived within a part, in a body, is no part of its own. */
+static void
+note_part (const IrReverse *reverse, const IrValue *value, const IrValue *part)
+{
+  if (reverse->hooks.begin != NULL)
+    ir_edit_step_note_part (reverse->edit, value->id, part->id);
+}
+
+static void
+add_part (IrReverse *reverse, IrValue *value, IrValue *part)
+{
+  ir_reverse_give (reverse, value, part);
+  note_part (reverse, value, part);
+}
+
 static gboolean
 derive_node (IrReverse *reverse, const IrNode *node, GError **error)
 {
@@ -499,25 +607,27 @@ derive_node (IrReverse *reverse, const IrNode *node, GError **error)
   vjp.wanted = wanted;
   if (!find_wanted (reverse, &vjp, wanted, &any_wanted, error))
     return FALSE;
-  const IrValue *captured = ir_reverse_captured (reverse, node);
-  if (captured != NULL)
-    return ir_emit_fail (&vjp, error, "its subgraphs read %s, and control flow is not derived yet",
-                         captured->name);
-  if (!any_wanted)
+  g_autoptr (GPtrArray) captured = ir_reverse_captured (reverse, node);
+  g_autofree IrValue **by_captured = g_new0 (IrValue *, captured->len + 1);
+  if (!any_wanted && captured->len == 0)
     return TRUE;
+  vjp.n_captured = captured->len;
+  vjp.captured = (IrValue *const *) captured->pdata;
+  vjp.by_captured = by_captured;
   ir_reverse_keep (reverse, &vjp);
   if (!begin (reverse, ir_grad_rule_VJP, node))
     return TRUE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (dy[i] != NULL)
-      ir_edit_step_note_part (reverse->edit, node->outputs[i]->id, dy[i]->id);
+      note_part (reverse, node->outputs[i], dy[i]);
+  const guint n_inputs = node->n_inputs;
   gboolean done = ir_reverse_node (reverse, &vjp, error);
-  for (guint i = 0; done && i < node->n_inputs; i++)
+  for (guint i = 0; done && i < n_inputs; i++)
     if (wanted[i] && dx[i] != NULL)
-      {
-        ir_reverse_give (reverse, node->inputs[i], dx[i]);
-        ir_edit_step_note_part (reverse->edit, node->inputs[i]->id, dx[i]->id);
-      }
+      add_part (reverse, node->inputs[i], dx[i]);
+  for (guint i = 0; done && i < captured->len; i++)
+    if (by_captured[i] != NULL)
+      add_part (reverse, captured->pdata[i], by_captured[i]);
   end (reverse);
   return done;
 }
@@ -540,9 +650,7 @@ gboolean
 ir_reverse_run (
     IrReverse *reverse, IrValue *of, IrValue *seed, IrNode *const *path, guint n, GError **error)
 {
-  for (guint i = 0; i < n; i++)
-    if (reads_active (reverse, path[i]))
-      activate (reverse, path[i]);
+  ir_reverse_activate (reverse, path, n);
   if (of != NULL)
     {
       IrVjp vjp = vjp_of (reverse, of->producer);

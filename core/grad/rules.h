@@ -64,10 +64,32 @@
   F (lp_pool)                                                                                      \
   F (global_lp_pool)                                                                               \
   F (max_unpool)                                                                                   \
-  F (top_k)
+  F (top_k)                                                                                        \
+  F (if)                                                                                           \
+  F (loop)                                                                                         \
+  F (scan)                                                                                         \
+  F (sequence_map)                                                                                 \
+  F (sequence_construct)                                                                           \
+  F (sequence_at)                                                                                  \
+  F (sequence_insert)                                                                              \
+  F (sequence_erase)                                                                               \
+  F (split_to_sequence)                                                                            \
+  F (concat_from_sequence)                                                                         \
+  F (optional)                                                                                     \
+  F (optional_get_element)
 
 #define F(NAME) gboolean ir_vjp_##NAME (IrVjp *vjp, GError **error);
 IR_VJP_FUNCTIONS (F)
+#undef F
+
+#define IR_DUAL_FUNCTIONS(F)                                                                       \
+  F (if)                                                                                           \
+  F (loop)                                                                                         \
+  F (scan)                                                                                         \
+  F (sequence_map)
+
+#define F(NAME) gboolean ir_dual_##NAME (IrDual *dual, GError **error);
+IR_DUAL_FUNCTIONS (F)
 #undef F
 
 /* -- which output besides the first they read -- */

@@ -246,13 +246,13 @@ ir_vjp_run (IrVjp *vjp, GError **error)
     return TRUE;
   if (row->opaque != NULL)
     return ir_emit_fail (vjp, error, "%s", row->opaque);
-  for (guint i = 0; i < (guint) vjp->node->op->in.min; i++)
+  for (guint i = 0; i < (guint) vjp->node->op->in.min && row->dual == NULL; i++)
     if (ir_node_input (vjp->node, i) == NULL)
       return ir_emit_fail (vjp, error, "one of its inputs is missing");
   if (!row->any_output && !only_first_output (vjp))
     return ir_emit_fail (vjp, error, "the result depends on another output than the first");
   for (guint i = 0; i < vjp->node->n_outputs; i++)
-    if (vjp->dy[i] != NULL && !ir_dtype_is_float (ir_value_dtype (vjp->dy[i])))
+    if (vjp->dy[i] != NULL && !ir_emit_is_float (vjp->dy[i]))
       return ir_emit_fail (vjp, error, "the type of its output is not known");
   return row->function != NULL ? row->function (vjp, error) : run_rules (vjp, row, error);
 }

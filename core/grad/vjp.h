@@ -17,9 +17,18 @@ typedef struct
   IrValue *const *dy;     /* per output of @node (nullable): by it */
   const gboolean *wanted; /* per input of @node */
   IrValue **dx;           /* per input of @node: result; NULL: not wanted, or 0 */
+  guint n_captured;       /* values that subgraphs of @node read, and that are derived by: */
+  IrValue *const *captured;
+  IrValue **by_captured;    /* per such value: result; NULL: 0 */
+  IrGradInline inline_body; /* (nullable): for nodes in those subgraphs */
+  gpointer inline_data;
 } IrVjp;
 
 typedef gboolean (*IrVjpFunc) (IrVjp *vjp, GError **error);
+
+/* How a node that owns subgraphs moves: see forward.h */
+typedef struct _IrDual IrDual;
+typedef gboolean (*IrDualFunc) (IrDual *dual, GError **error);
 
 #define IR_VJP_MAX_RULES 3
 
@@ -33,6 +42,7 @@ typedef struct
   gboolean zero;                       /* nothing depends on its inputs smoothly */
   const char *opaque;                  /* (nullable) why it cannot be derived: a sentence */
   const char *linear;                  /* (nullable) how it moves forwards: see forward.c */
+  IrDualFunc dual;                     /* (nullable) the same, where it owns subgraphs */
   guint (*keep) (const IrNode *node); /* (nullable) of function: the output beside the first that it
                                          reads, which is made where it is absent; 0: none */
   gboolean any_output; /* function: takes derivatives by other outputs than the first */

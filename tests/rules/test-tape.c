@@ -6,7 +6,7 @@
 #include "passes/proof/differences.h"
 #include "passes/rewrites/gradient.h"
 #include "tests/exec/bodies.h"
-#include "tests/exec/gradient-cases.h"
+#include "tests/exec/gradient-control.h"
 #include "tests/exec/graphs.h"
 #include "tests/rules/pass-test.h"
 
@@ -234,6 +234,29 @@ test_every_rule (void)
     compare_case (&gradient_cases[i]);
 }
 
+/* Bodies and sequences are not recorded: it says so, and of which node. */
+static void
+test_control_flow (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (control_cases); i++)
+    {
+      const GradientCase *c = &control_cases[i];
+      g_autofree char *b = c->b != NULL ? g_strdup_printf (", %s b", c->b_type) : g_strdup ("");
+      g_autofree char *signature = g_strdup_printf ("(%s a%s) => (double y)", c->a_type, b);
+      g_autoptr (IrModel) model = read_graph (23, signature, c->body);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      g_autoptr (GError) error = NULL;
+
+      inputs_add (inputs, ir_graph_input (model->main, 0), tensor_of (c->a_type, c->a));
+      if (c->b != NULL)
+        inputs_add (inputs, ir_graph_input (model->main, 1), tensor_of (c->b_type, c->b));
+      infer (model);
+      g_autoptr (IrTape) tape = tape_of (model, inputs, "y", "inputs", &error);
+      g_assert_null (tape);
+      g_assert_nonnull (strstr (error->message, "): the tape has "));
+    }
+}
+
 /* -- odd things -- */
 
 static void
@@ -269,7 +292,7 @@ test_stops (void)
          "(float[2,2] o) { o = Exp (x) }, else_branch = e () => (float[2,2] p) { p = Neg (x) }> }",
   };
   static const char *const needed[] = { "d (Det): cannot be derived",
-                                        "if (If): cannot be derived" };
+                                        "if (If): the tape has no nodes of bodies" };
 
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
     {
@@ -295,6 +318,7 @@ main (int argc, char **argv)
   TEST ("slopes multiply along paths", test_slopes_and_paths);
   TEST ("too many paths are not followed", test_many_paths);
   TEST ("every rule says by the tape what it says backwards", test_every_rule);
+  TEST ("control flow and sequences are not recorded", test_control_flow);
   TEST ("functions, free sizes, no elements and cut paths", test_functions_and_sizes);
   TEST ("what stops it is named", test_stops);
   return g_test_run ();

@@ -516,19 +516,43 @@ move (Run *run, IrNode *node, GError **error)
 }
 
 static gboolean
+has_container (const IrNode *node)
+{
+  ir_node_for_each_input (node, i, value)
+    if (ir_type_is_container (value->type))
+      return TRUE;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && ir_type_is_container (node->outputs[i]->type))
+      return TRUE;
+  return FALSE;
+}
+
+/* The tape has nodes of one graph, and tensors. */
+static gboolean
+can_be_recorded (const Run *run, const IrNode *node, gboolean active, GError **error)
+{
+  const guint32 flags = node->op != NULL ? node->op->flags : 0;
+  g_autoptr (GPtrArray) captured = ir_reverse_captured (run->activity, node);
+  g_autofree char *label = ir_node_label (node);
+
+  if (ir_grad_mark (node) == IR_GRAD_MARK_STOP || (!active && captured->len == 0) ||
+      ((flags & IR_OP_SUBGRAPHS) == 0 && !has_container (node)))
+    return TRUE;
+  g_set_error (error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE,
+               "%s: the tape has %s; use --mode reverse or forward, which derive it, or unroll it "
+               "first (simplify-control-flow, split-sequences)",
+               label,
+               flags & IR_OP_SUBGRAPHS ? "no nodes of bodies" : "tensors alone, no sequences");
+  return FALSE;
+}
+
+static gboolean
 run_node (Run *run, IrNode *node, GError **error)
 {
   gboolean active = reads_active (run, node) && ir_grad_mark (node) != IR_GRAD_MARK_STOP;
 
-  if (ir_reverse_captured (run->activity, node) != NULL && ir_grad_mark (node) != IR_GRAD_MARK_STOP)
-    {
-      g_autofree char *label = ir_node_label (node);
-      g_set_error (
-          error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE,
-          "%s: cannot be derived: its subgraphs read %s, and control flow is not derived yet",
-          label, ir_reverse_captured (run->activity, node)->name);
-      return stopped_at (run, node);
-    }
+  if (!can_be_recorded (run, node, active, error))
+    return stopped_at (run, node);
   if (active)
     {
       g_autoptr (IrReverse)

@@ -1,0 +1,206 @@
+/* Control flow and containers: cases like those of gradient-cases.h, for the rules that derive bodies. */
+#pragma once
+
+#include "tests/exec/gradient-cases.h"
+
+#define INT(NAME, NUMBER)  NAME " = Constant <value = int64 {" NUMBER "}> ()\n"
+#define BOOL(NAME, NUMBER) NAME " = Constant <value = bool {" NUMBER "}> ()\n"
+#define IF(COND, THEN, ELSE)                                                                       \
+  "If (" COND ") <then_branch = t () => (u) { " THEN " }, else_branch = e () => (w) { " ELSE " }>"
+#define STEP_BODY(TYPE)                                                                            \
+  "body = body (int64 i, bool go, " TYPE " v) => (go_out, v_out, s) { go_out = Identity (go) "
+
+static const GradientCase control_cases[] = {
+  TWO ("If",
+       BOTH_SIGNS,
+       SMALL,
+       BOOL ("c", "1") "y = " IF ("c", "k = Sin (a)\n u = Mul (k, b)", "w = Exp (a)")),
+  TWO ("If",
+       BOTH_SIGNS,
+       SMALL,
+       BOOL ("c", "0") "y = " IF ("c", "u = Mul (a, b)", "k = Exp (a)\n w = Mul (k, a)")),
+  /* a branch that hands out what is around it, and one that nothing comes back through */
+  ONE ("If",
+       BOTH_SIGNS,
+       BOOL ("c", "1") "z = " IF ("c", "u = Identity (a)", "w = Neg (a)") "\n y = Mul (z, a)"),
+  ONE ("If",
+       BOTH_SIGNS,
+       BOOL ("c", "0") "z = " IF ("c", "u = Exp (a)", "w = Sign (a)") "\n y = Mul (z, a)"),
+  /* what decides is computed from what is derived by */
+  ONE (
+      "If",
+      BOTH_SIGNS,
+      "m = ReduceSum <keepdims = 0> (a)\n k = Constant <value = double {0}> ()\n c = Greater (m, k)\n"
+      "y = " IF ("c", "u = Mul (a, m)", "w = Sin (a)")),
+  /* one in the other; shapes that differ from branch to branch */
+  TWO (
+      "If",
+      BOTH_SIGNS,
+      SMALL,
+      BOOL ("c", "1") BOOL (
+          "d",
+          "0") "y = If (c) <then_branch = t () => (u) { k = Mul (a, b)\n u = If (d) "
+               "<then_branch = tt () => (p) { p = ReduceSum (a) }, else_branch = ee () => (q) { q = Mul (k, b) }> }, "
+               "else_branch = e () => (w) { w = ReduceSum (b) }>"),
+  TWO ("Loop",
+       SMALL,
+       BOTH_SIGNS,
+       INT ("n", "3") "y, z = Loop (n, , a) <" STEP_BODY (
+           "double[2,3]") "k = Mul (v, b)\n v_out = Sin (k)\n s = Mul (k, v) }>"),
+  TWO ("Loop",
+       SMALL,
+       BOTH_SIGNS,
+       INT ("n", "3") "z, y = Loop (n, , a) <" STEP_BODY (
+           "double[2,3]") "k = Mul (v, b)\n v_out = Sin (k)\n s = Mul (k, v) }>"),
+  TWO ("Loop",
+       SMALL,
+       BOTH_SIGNS,
+       INT ("n", "2") "p, q = Loop (n, , a) <" STEP_BODY (
+           "double[2,3]") "k = Mul (v, b)\n v_out = Exp (k)\n s = Identity (v) }>\n"
+                          "r = ReduceSum <keepdims = 0> (q)\n y = Mul (p, r)"),
+  /* no iteration; one that ends by its condition; none by it */
+  ONE ("Loop",
+       SMALL,
+       INT ("n", "0") "y, z = Loop (n, , a) <" STEP_BODY (
+           "double[2,3]") "v_out = Mul (v, a)\n s = Exp (v) }>"),
+  ONE (
+      "Loop",
+      POSITIVE,
+      BOOL (
+          "c",
+          "1") "k = Constant <value = double {50}> ()\n"
+               "y, n = Loop (, c, a) <body = body (int64 i, bool go, double[2,3] v) => (go_out, v_out, s) "
+               "{ v_out = Mul (v, a)\n m = Add (v_out, v_out)\n t = ReduceSum <keepdims = 0> (m)\n "
+               "go_out = Less (t, k)\n s = Identity (i) }>"),
+  ONE ("Loop",
+       SMALL,
+       INT ("n", "4") BOOL ("c", "0") "z, x = Loop (n, c, a) <" STEP_BODY (
+           "double[2,3]") "v_out = Mul (v, a)\n s = Exp (v) }>\n"
+                          "y = Mul (z, a)"),
+  /* states that pass something on to each other; one that nothing smooth comes of; the iteration */
+  TWO (
+      "Loop",
+      SMALL,
+      BOTH_SIGNS,
+      INT (
+          "n",
+          "3") "e = Neg (a)\n f = Sign (a)\n y, z, x = Loop (n, , a, e, f) <body = body (int64 i, bool go, "
+               "double[2,3] v, double[2,3] h, double[2,3] g) => (go_out, v_out, h_out, g_out) { go_out = Identity (go)\n "
+               "d = Cast <to = 11> (i)\n k = Add (h, d)\n v_out = Mul (k, b)\n h_out = Sin (v)\n g_out = Round (g) }>"),
+  /* a shape that grows from round to round */
+  { "Loop", SMALL, "double[2]", BOTH_SIGNS, "double[1]",
+    INT (
+        "n",
+        "3") "y, z = Loop (n, , a) <body = body (int64 i, bool go, double[N] v) => (go_out, v_out, s) "
+             "{ go_out = Identity (go)\n k = Mul (v, b)\n v_out = Concat <axis = 0> (k, b)\n s = ReduceSum <keepdims = 0> (v_out) }>" },
+  { "Loop", SMALL, "double[2]", BOTH_SIGNS, "double[1]",
+    INT (
+        "n",
+        "3") "z, y = Loop (n, , a) <body = body (int64 i, bool go, double[N] v) => (go_out, v_out, s) "
+             "{ go_out = Identity (go)\n k = Sin (v)\n v_out = Concat <axis = 0> (k, b)\n s = ReduceSum <keepdims = 0> (v_out) }>" },
+  /* a loop in a loop, and an If in that */
+  TWO (
+      "Loop",
+      SMALL,
+      BOTH_SIGNS,
+      INT ("n", "2") INT ("m", "3") BOOL ("c", "1") "y, z = Loop (n, , a) <" STEP_BODY (
+          "double[2,3]") "x, r = Loop (m, , v) <body = inner (int64 j, bool on, double[2,3] h) => (on_out, h_out, o) { on_out = Identity (on)\n "
+                         "g = Mul (h, v)\n f = " IF (
+                             "c",
+                             "u = Mul (g, b)",
+                             "w = Neg (a)") "\n h_out = Sin (f)\n o = Identity (f) }>\n"
+                                            "q = ReduceSum <keepdims = 0> (r)\n p = Mul (x, q)\n v_out = Sin (p)\n s = Identity (v) }>"),
+  TWO ("Scan",
+       SMALL,
+       BOTH_SIGNS,
+       "y, z = Scan <num_scan_inputs = 1, body = body (double[3] v, double[3] x) => (v_out, s) "
+       "{ k = Mul (v, b)\n v_out = Add (k, x)\n s = Sin (v_out) }> (b, a)"),
+  TWO (
+      "Scan",
+      SMALL,
+      BOTH_SIGNS,
+      "z, y = Scan <num_scan_inputs = 1, scan_input_directions = [1], body = body (double[3] v, double[3] x) => (v_out, s) "
+      "{ k = Mul (v, b)\n v_out = Add (k, x)\n s = Sin (v_out) }> (b, a)"),
+  { "Scan", SMALL, "double[2,3]", BOTH_SIGNS, "double[3,2]",
+    "y = Scan <num_scan_inputs = 2, scan_input_axes = [1, 0], scan_input_directions = [0, 1], scan_output_axes = [-1], "
+    "scan_output_directions = [1], body = body (double[2] x, double[2] z) => (s) { k = Mul (x, z)\n s = Exp (k) }> (a, b)" },
+  /* a state alone: nothing comes to what is cut */
+  ONE (
+      "Scan",
+      SMALL,
+      "f = Sign (a)\n y = Scan <num_scan_inputs = 1, body = body (double[2,3] v, double[3] x) => (v_out) "
+      "{ v_out = Sin (v) }> (a, f)"),
+  TWO (
+      "SequenceMap",
+      BOTH_SIGNS,
+      SMALL,
+      "q = SequenceConstruct (a, b)\n m = SequenceMap (q, b) <body = body (double[] x, double[3] z) => (s) "
+      "{ k = Mul (x, z)\n s = Mul (k, x) }>\n i = Constant <value = int64 {0}> ()\n f = SequenceAt (m, i)\n"
+      "j = Constant <value = int64 {-1}> ()\n g = SequenceAt (m, j)\n y = Mul (f, g)"),
+  TWO ("SequenceMap",
+       BOTH_SIGNS,
+       SMALL,
+       "q = SplitToSequence <axis = 0> (a)\n m = SequenceMap (q) <body = body (x) => (s) "
+       "{ k = Mul (x, b)\n s = Sin (k) }>\n y = ConcatFromSequence <axis = 0> (m)"),
+  TWO ("SequenceConstruct",
+       BOTH_SIGNS,
+       SMALL,
+       INT ("i", "1") "q = SequenceConstruct (a, b, a)\n f = SequenceAt (q, i)\n " INT (
+           "j", "-3") "g = SequenceAt (q, j)\n y = Mul (f, g)"),
+  TWO ("SequenceAt",
+       BOTH_SIGNS,
+       SMALL,
+       INT ("i", "-1") "q = SequenceConstruct (b, a)\n f = SequenceAt (q, i)\n y = Mul (f, b)"),
+  TWO (
+      "SequenceInsert",
+      BOTH_SIGNS,
+      SMALL,
+      INT ("i", "-1") "q = SequenceConstruct (a, a)\n r = SequenceInsert (q, b, i)\n o = SequenceInsert (r, a)\n" INT (
+          "j", "1") "f = SequenceAt (o, j)\n " INT ("k",
+                                                    "3") "g = SequenceAt (o, k)\n y = Mul (f, g)"),
+  TWO (
+      "SequenceErase",
+      BOTH_SIGNS,
+      SMALL,
+      INT ("i", "-2") "q = SequenceConstruct (a, b, a)\n r = SequenceErase (q, i)\n o = SequenceErase (r)\n" INT (
+          "j", "0") "f = SequenceAt (o, j)\n y = Mul (f, b)"),
+  ONE ("SplitToSequence",
+       BOTH_SIGNS,
+       "s = Constant <value_ints = [1, 2]> ()\n q = SplitToSequence <axis = 1> (a, s)\n " INT (
+           "i", "1") "y = SequenceAt (q, i)"),
+  ONE ("SplitToSequence",
+       BOTH_SIGNS,
+       "q = SplitToSequence <axis = -1, keepdims = 0> (a)\n " INT ("i",
+                                                                   "1") "y = SequenceAt (q, i)"),
+  { "ConcatFromSequence", BOTH_SIGNS, "double[2,3]", SMALL, "double[2,1]",
+    "q = SequenceConstruct (a, b, a)\n y = ConcatFromSequence <axis = -1> (q)" },
+  { "ConcatFromSequence", BOTH_SIGNS, "double[2,3]", SMALL, "double[2,3]",
+    "q = SequenceConstruct (a, b, a)\n y = ConcatFromSequence <axis = 1, new_axis = 1> (q)" },
+  ONE ("Optional", BOTH_SIGNS, "o = Optional (a)\n f = OptionalGetElement (o)\n y = Mul (f, f)"),
+  ONE (
+      "OptionalGetElement",
+      BOTH_SIGNS,
+      "o = Optional (a)\n f = OptionalGetElement (o)\n g = OptionalGetElement (o)\n h = OptionalGetElement (a)\n k = Mul (f, h)\n y = Mul (k, g)"),
+  /* a sequence that a loop fills, and one that it reads */
+  TWO (
+      "Loop",
+      SMALL,
+      BOTH_SIGNS,
+      INT (
+          "n",
+          "3") "q = SequenceConstruct (a, a, b)\n o = SequenceEmpty <dtype = 11> ()\n"
+               "x, p = Loop (n, , a, o) <body = body (int64 i, bool go, double[2,3] v, seq(double[2,3]) h) => (go_out, v_out, h_out) "
+               "{ go_out = Identity (go)\n k = SequenceAt (q, i)\n v_out = Mul (v, k)\n h_out = SequenceInsert (h, v_out) }>\n"
+               "z = ConcatFromSequence <axis = 0> (p)\n m = ReduceSum <keepdims = 0> (z)\n y = Mul (x, m)"),
+};
+
+/* (nullable) The cases of both lists, one after the other */
+static inline const GradientCase *
+gradient_case (guint i)
+{
+  const guint n = G_N_ELEMENTS (gradient_cases);
+
+  return i < n                                  ? &gradient_cases[i]
+         : i < n + G_N_ELEMENTS (control_cases) ? &control_cases[i - n]
+                                                : NULL;
+}

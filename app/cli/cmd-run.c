@@ -25,6 +25,11 @@ static const CliOption run_options[] = {
     "none (default), original (all values of the graph before the pipeline), or names of values; one in "
     "a function's body is NODE/NAME, with the node that calls it",
     "POLICY|NAME.." },
+  { "iterations", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, iterations),
+    "Of values in bodies of loops keep those of these iterations, from 0: a..b (both included), every:N, last:N; "
+    "or checkpoints (few, from which the others come back). They are called LOOP@N/NAME; without --capture "
+    "all values of all loops are kept",
+    "WHICH" },
   { "capture-budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, capture_budget),
     "Most memory of captured values; the others go to a file in TMPDIR (default: a quarter of "
     "memory)",
@@ -95,7 +100,7 @@ parse_limits (const CliRun *options, IrRunOptions *settings, GError **error)
                            "--runs and --warmup must not be negative");
       return FALSE;
     }
-  if (options->capture_budget != NULL && options->capture == NULL)
+  if (options->capture_budget != NULL && options->capture == NULL && options->iterations == NULL)
     {
       g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
                            "--capture-budget is of captured values; --capture says of which");
@@ -372,6 +377,7 @@ report (Cli *cli,
   gboolean sound = report_contradictions (cli, run, json);
   sound = cli_run_report_data_set (cli, options, run, json) && sound;
   if ((wants_original (options) && originals == NULL) || !cli_run_report_values (&what, &error) ||
+      !cli_run_report_iterations (&what, json, &error) ||
       (options->stage != NULL && !commit (options->stage, &error)) ||
       (run->trace != NULL && !cli_run_write_trace (options, run, &error)))
     {
@@ -559,7 +565,8 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
       !parse_checks (options, &settings.checks, &error) ||
       !cli_check_budget (options->check_budget, &options->budget, &error) ||
       !check_alone (options, &error) || !parse_watches (options, model, &error) ||
-      !parse_capture (options, model, &settings.capture, chosen, &error))
+      !parse_capture (options, model, &settings.capture, chosen, &error) ||
+      !cli_run_parse_iterations (options, model, &settings, chosen, &error))
     return cli_fail (cli_status_of (error), error);
   if (options->trace != NULL && !is_writable_place (options->trace))
     {

@@ -6,6 +6,7 @@
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
 #include "app/cli/tensor-facts.h"
+#include "app/cli/tensor-series.h"
 #include "core/io/io.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ typedef struct
   CliModelOptions model;
   gint at, values;
   char *out, *against, *find, *histogram;
+  gboolean series;
   CliTensorPicture picture;
 } Options;
 
@@ -28,6 +30,8 @@ static const CliOption tensor_options[] = {
     "At this step of the pipeline (as FILE@N)", "N" },
   { "values", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, values),
     "How many values to print (default 100)", "N" },
+  { "series", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, series),
+    "Statistics of every iteration, of a value in the body of a loop: LOOP/NAME, or OUTER@3/INNER/NAME", NULL },
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
     "Write it: .npy, .csv, or .pb (TensorProto, SequenceProto …)", "FILE" },
   { "against", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, against),
@@ -59,6 +63,7 @@ typedef struct
   IrModel *original; /* (nullable) the graph before the pipeline, where @value is of that */
   IrModel *expanded; /* (nullable) the graph with bodies for calls, where @value is in one */
   const IrValue *value;
+  IrIterationName iteration; /* of @value, where one was asked for */
   IrTensor *tensor;
   IrRun *run; /* (nullable) a constant needs none */
   IrFound found;
@@ -72,6 +77,7 @@ answer_clear (Answer *answer)
   g_clear_pointer (&answer->original, ir_model_unref);
   g_clear_pointer (&answer->expanded, ir_model_unref);
   ir_found_clear (&answer->found);
+  ir_iteration_name_clear (&answer->iteration);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Answer, answer_clear)
 
@@ -85,6 +91,7 @@ model_of (const Answer *answer)
 static gboolean
 compute (Cli *cli, const CliModelOptions *options, IrModel *model, Answer *answer, GError **error)
 {
+  CliModelOptions own = *options;
   guint step = ir_history_cursor (model);
   IrValueId id = answer->value->id;
   g_autoptr (GArray) chosen = NULL;
@@ -97,14 +104,20 @@ compute (Cli *cli, const CliModelOptions *options, IrModel *model, Answer *answe
       chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
       g_array_append_val (chosen, id);
     }
+  if (answer->iteration.frame != NULL)
+    own.captured = (IrIterations){ IR_ITERATIONS_ONE, answer->iteration.iteration, 0,
+                                     answer->iteration.frame };
   if (chosen != NULL)
-    answer->run = cli_run (cli, options, answer->expanded != NULL ? answer->expanded : model,
+    answer->run = cli_run (cli, &own, answer->expanded != NULL ? answer->expanded : model,
                            IR_CAPTURE_CHOSEN, chosen, NULL, error);
   if (answer->run == NULL)
     return FALSE;
   if (answer->original == NULL && !cli_value_was_run (answer->run, answer->value, error))
     return FALSE;
-  if (answer->original == NULL)
+  if (answer->iteration.frame != NULL)
+    answer->tensor = ir_run_find_iteration (answer->run, &answer->iteration, cli->cancellable,
+                                            &answer->found, error);
+  else if (answer->original == NULL)
     answer->tensor = ir_run_find (answer->run, id, cli->cancellable, &answer->found, error);
   else if ((originals = ir_originals_new (model, step, answer->run, error)) != NULL)
     answer->tensor = ir_originals_find (originals, id, cli->cancellable, &answer->found, error);
@@ -125,7 +138,8 @@ find_answer (Cli *cli,
 
   if (backend == NULL)
     return FALSE;
-  answer->value = cli_find_run_value (model, backend, &answer->expanded, name, &local);
+  answer->value = cli_find_iteration (model, backend, &answer->expanded, name, &answer->iteration,
+                                      &local);
   if (answer->value == NULL && ir_history_cursor (model) > 0)
     {
       answer->original = ir_history_snapshot (model, 0);
@@ -142,6 +156,15 @@ find_answer (Cli *cli,
                    "%s lies in the body of a function, which has one for each call; give the node "
                    "that calls it as well: CALL/%s",
                    name, name);
+      return FALSE;
+    }
+  if (answer->iteration.frame != NULL && strchr (answer->iteration.frame, '*') != NULL)
+    answer->iteration.iteration = -1;
+  if (answer->iteration.frame != NULL && answer->iteration.iteration < 0)
+    {
+      g_set_error (error, CLI_ERROR, 0,
+                   "%s: an iteration is missing; LOOP@N/NAME for each loop, or --series for all",
+                   name);
       return FALSE;
     }
   if (ir_value_constant (answer->value) == NULL)
@@ -410,6 +433,9 @@ run (Cli *cli)
   if (!cli_spares_model ("--out", options->out, opened.path, &error) ||
       !cli_spares_model ("--picture", options->picture.path, opened.path, &error))
     return cli_fail (CLI_BAD, error);
+  if (options->series)
+    return cli_tensor_series (cli, &options->model, opened.model, cli->args[1],
+                              options->values > 0 ? (guint) options->values : 100);
   if (!find_answer (cli, &options->model, opened.model, cli->args[1], &answer, &error))
     return cli_fail (answer.value == NULL ? CLI_BAD : cli_status_of (error), error);
   if (options->out != NULL && !ir_tensor_save (answer.tensor, options->out, &error))
@@ -426,7 +452,8 @@ const CliCommand cli_command_tensor = {
       "Constants are read from the file; other values are computed, with the inputs given or random.\n"
       "Of a value that a pipeline took away it says from which others, and by how many nodes of the\n"
       "original graph, it was computed. A value in the body of a function is named by the node that\n"
-      "calls it: CALL/NAME.",
+      "calls it: CALL/NAME. LOOP@3/NAME is what the body of LOOP computed in iteration 3; in nested\n"
+      "loops, OUTER@1/INNER@3/NAME. Without it the last round is shown.",
   .min_args = 2,
   .max_args = 2,
   .options = tensor_options,

@@ -70,3 +70,28 @@ cli_find_run_value (
     g_propagate_error (error, g_steal_pointer (&local));
   return value;
 }
+
+const IrValue *
+cli_find_iteration (IrModel *model,
+                    const IrBackend *backend,
+                    IrModel **expanded,
+                    const char *name,
+                    IrIterationName *iteration,
+                    GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  const IrValue *value = cli_find_run_value (model, backend, expanded, name, &local);
+
+  *iteration = (IrIterationName){ 0 };
+  if (value != NULL || strchr (name, '/') == NULL)
+    {
+      if (value == NULL)
+        g_propagate_error (error, g_steal_pointer (&local));
+      return value;
+    }
+  return ir_iteration_name_parse (model, name, iteration, NULL) ||
+                 ir_iteration_name_parse (*expanded != NULL ? *expanded : model, name, iteration,
+                                          error)
+             ? iteration->value
+             : NULL;
+}

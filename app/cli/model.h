@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/cli/command.h"
+#include "core/exec/run/iteration-name.h"
 #include "passes/pipeline/pipeline.h"
 
 /* Of arguments that cannot be what was meant. */
@@ -26,6 +27,7 @@ typedef struct
   double seconds;
   gint64 opset;             /* 0: as the model is */
   gboolean record_refusals; /* no option: set by commands that need them */
+  IrIterations captured;    /* likewise: of which iterations a run keeps what it captures */
   GArray *rule_totals;      /* (unowned) (nullable) of IrRuleTotal: gets what rules cost */
 } CliModelOptions;
 
@@ -113,3 +115,10 @@ IrValue *cli_find_value (const IrModel *model, const char *name, GError **error)
  * (nullable) is that, and is what has to be run, with the same ids. */
 IrValue *cli_find_run_value (
     IrModel *model, const IrBackend *backend, IrModel **expanded, const char *name, GError **error);
+/* Likewise, or one of an iteration, LOOP@N/NAME: then @iteration (out) says which; else it is empty. */
+const IrValue *cli_find_iteration (IrModel *model,
+                                   const IrBackend *backend,
+                                   IrModel **expanded,
+                                   const char *name,
+                                   IrIterationName *iteration,
+                                   GError **error);

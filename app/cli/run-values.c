@@ -16,41 +16,43 @@
  * bfloat16, no 8-bit floats and no strings of any bytes; the ending tells which format is written.
  */
 static char *
-file_of_value (const IrValue *value, const IrTensor *tensor, GHashTable *taken)
+file_of_value (const char *of, guint id, const IrTensor *tensor, GHashTable *taken)
 {
   const char *ending = ir_dtype_numpy (ir_tensor_dtype (tensor)) != NULL &&
                                ir_tensor_sparse_values (tensor) == NULL
                            ? "npy"
                            : "pb";
-  g_autofree char *safe = g_strndup (value->name, MOST_NAME);
-  const gboolean whole = strlen (value->name) <= MOST_NAME;
+  g_autofree char *safe = g_strndup (of, MOST_NAME);
+  const gboolean whole = strlen (of) <= MOST_NAME;
   g_autofree char *name = NULL;
 
   g_strcanon (safe, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", '_');
   if (safe[0] == '.' || safe[0] == '\0')
-    name = g_strdup_printf ("value%s_%u.%s", safe, value->id, ending);
+    name = g_strdup_printf ("value%s_%u.%s", safe, id, ending);
   else if (!whole || g_hash_table_contains (taken, safe))
-    name = g_strdup_printf ("%s_%u.%s", safe, value->id, ending);
+    name = g_strdup_printf ("%s_%u.%s", safe, id, ending);
   else
     name = g_strdup_printf ("%s.%s", safe, ending);
   g_hash_table_add (taken, g_steal_pointer (&safe));
   return g_steal_pointer (&name);
 }
 
-static gboolean
-save_value (const CliRun *options,
-            const IrValue *value,
-            const IrTensor *tensor,
-            GHashTable *taken,
-            char **path,
-            GError **error)
+gboolean
+cli_run_save_value (const CliRunReport *report,
+                    const char *name,
+                    guint id,
+                    const IrTensor *tensor,
+                    char **path,
+                    GError **error)
 {
+  const CliRun *options = report->options;
+
   *path = NULL;
   if (options->out == NULL || tensor == NULL)
     return TRUE;
-  g_autofree char *name = file_of_value (value, tensor, taken);
-  g_autofree char *staged = g_build_filename (ir_staging_folder (options->stage), name, NULL);
-  *path = g_build_filename (options->out, name, NULL);
+  g_autofree char *file = file_of_value (name, id, tensor, report->taken);
+  g_autofree char *staged = g_build_filename (ir_staging_folder (options->stage), file, NULL);
+  *path = g_build_filename (options->out, file, NULL);
   return ir_tensor_save (tensor, staged, error);
 }
 
@@ -127,11 +129,13 @@ report_value (const CliRunReport *report, const IrValue *value, gboolean is_outp
   g_autoptr (IrTensor) tensor = contents_of (report, value, &found);
   g_autofree char *path = NULL;
 
+  if (!is_output && report->options->iterations_alone)
+    return TRUE;
   /* Which outputs are missing, and why, is said of the run. */
   if (tensor == NULL && (!is_output || report->originals != NULL) &&
       !has_stats (report->run, value))
     return TRUE;
-  if (!save_value (report->options, value, tensor, report->taken, &path, error))
+  if (!cli_run_save_value (report, value->name, value->id, tensor, &path, error))
     return FALSE;
   if (report->cli->json)
     add_result (report->cli, is_output ? report->outputs : report->captured, report->run, value,

@@ -12,6 +12,8 @@ typedef struct
 {
   CliModelOptions model;
   char *capture, *out, *trace, *capture_budget, *parallel, *check_budget;
+  char *iterations;
+  gboolean iterations_alone; /* no option: nothing else was asked for */
   char **without, **checks, **breaks, **watches, *until;
   gboolean debug;
   gboolean watches_alone; /* no option: values are kept for --watch, and not to be shown */
@@ -20,9 +22,9 @@ typedef struct
   gint warmup;
   /* No options: what stands in the trace beside the last run. */
   IrRoofline peaks;
-  IrModel *expanded; /* (nullable) the model with bodies of functions in place of their calls */
+  IrModel *expanded;  /* (nullable) the model with bodies of functions in place of their calls */
   GPtrArray *watched; /* (nullable) of IrRunBreak: --watch */
-  GPtrArray *traces; /* of IrTrace: those before the timed runs, then these */
+  GPtrArray *traces;  /* of IrTrace: those before the timed runs, then these */
   IrCheckBudget budget;
   IrExecutionCheck *checked; /* (nullable) with --check ref */
   IrStaging *stage;          /* (nullable) with --out */
@@ -42,6 +44,18 @@ typedef struct
 
 /* -- run-values.c: outputs and captured values, shown and saved -- */
 gboolean cli_run_report_values (const CliRunReport *report, GError **error);
+
+/* -- run-iterations.c: values of single iterations -- */
+gboolean cli_run_parse_iterations (
+    CliRun *options, const IrModel *model, IrRunOptions *settings, GArray *chosen, GError **error);
+gboolean cli_run_report_iterations (const CliRunReport *report, cJSON *json, GError **error);
+/* @id: makes it unique; @path: (out) (nullable) (transfer full) */
+gboolean cli_run_save_value (const CliRunReport *report,
+                             const char *name,
+                             guint id,
+                             const IrTensor *tensor,
+                             char **path,
+                             GError **error);
 
 /* -- run-data-set.c -- */
 gboolean cli_run_report_data_set (const Cli *cli,

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+from schema import violations
 from tap import run_tests, test
 
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
@@ -30,10 +31,14 @@ def irscope(*arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-def json_of(*arguments, status=0):
+def json_of(*arguments, status=0, schema=None):
     code, out, err = irscope(*arguments, '--json')
     assert code == status, (arguments, code, err)
-    return json.loads(out)
+    answer = json.loads(out)
+    if schema:
+        found = list(violations(answer, json.load(open(os.path.join(ROOT, 'data/schema', schema + '.schema.json')))))
+        assert not found, (arguments, found)
+    return answer
 
 
 def model(name, text):
@@ -107,6 +112,50 @@ def _():
     for wrong, says in ((('--loop', 'nix'), 'there are outer, inner'), (('--iteration', 'x'), 'needs a number'), (('--events', '7'), 'needs two numbers')):
         code, out, err = irscope('play', path, *given, *wrong)
         assert code == 2 and out == '' and says in err, (wrong, code, err)
+
+
+@test('a value of one iteration has a name, in the file and lowered')
+def _():
+    lowered = os.path.join(WORK, 'names.onnxtxt')
+    assert irscope('optimize', NEWTON, '--pass', 'lower-control-flow', '-o', lowered)[0] == 0
+    series = json_of('tensor', NEWTON, 'loop/distance', '--series', *GIVEN, schema='tensor-series')
+    assert [p['iteration'] for p in series['series']] == [0, 1, 2, 3, 4] and {p['frame'] for p in series['series']} == {'loop'}, series
+    frame = json_of('tensor', lowered, 'distance', '--series', *GIVEN)['series'][0]['frame']
+    for point in series['series']:
+        for file, loop in ((NEWTON, 'loop'), (lowered, frame)):
+            one = json_of('tensor', file, f"{loop}@{point['iteration']}/distance", *GIVEN, schema='tensor')
+            assert one['min'] == point['min'] and not one['origin']['last_round'], (file, one)
+    assert json_of('tensor', NEWTON, 'distance', *GIVEN)['min'] == series['series'][-1]['min']
+    nested = model('nested', NESTED)
+    inner = json_of('tensor', nested, 'outer@2/inner/w2', '--series', '--value', 'n=4', '--value', 'p=1')['series']
+    assert [(p['frame'], p['iteration']) for p in inner] == [('outer@2/inner', 0), ('outer@2/inner', 1)], inner
+    every = json_of('tensor', nested, 'w2', '--series', '--value', 'n=4', '--value', 'p=1')
+    assert every['iterations'] == 0 + 1 + 2 + 3, every
+    for name, word in (('loop@9/distance', 'was not computed in iteration 9 of loop'), ('other@0/distance', 'loop@0/distance'),
+                       ('loop/distance', 'an iteration is missing'), ('loop@0/nothing', "no value 'loop@0/nothing'")):
+        code, out, err = irscope('tensor', NEWTON, name, *GIVEN)
+        assert code == 2 and word in err and not out, (name, code, err)
+    code, _, err = irscope('tensor', NEWTON, 'half', '--series', *GIVEN)
+    assert code == 2 and 'in no loop' in err, err
+    code, _, err = irscope('tensor', nested, 'outer@1/a', '--value', 'n=2', '--value', 'p=0')
+    assert code == 2 and 'a branch was not taken' in err, err
+
+
+@test('a run keeps the iterations that it is asked for')
+def _():
+    for which, wanted in (('1..2', [1, 2]), ('every:2', [0, 2, 4]), ('last:2', [3, 4]), ('checkpoints', []), ('7..9', [])):
+        got = json_of('run', NEWTON, '--iterations', which, '--capture', 'distance', *GIVEN, schema='run')
+        names = [v['name'] for v in got['captured'] if '@' in v['name']]
+        assert names == [f'loop@{i}/distance' for i in wanted], (which, names)
+        assert got['iterations']['kept'] == len(wanted) and got['iterations']['checkpoints'] > 0, got['iterations']
+    alone = json_of('run', NEWTON, '--iterations', '0', *GIVEN)
+    assert {v['name'] for v in alone['captured']} == {'loop@0/' + n for n in ('i', 'go_on', 'guess', 'quotient', 'sum', 'better', 'squared', 'error', 'distance', 'more')}
+    out = os.path.join(WORK, 'iterations')
+    assert irscope('run', NEWTON, '--iterations', '0..1', '--capture', 'better', '--out', out, *GIVEN)[0] == 0
+    assert {'loop_0_better.npy', 'loop_1_better.npy'} <= set(os.listdir(out)), os.listdir(out)
+    for options, word in ((('--iterations', 'some'), 'every:N'), (('--iterations', '0', '--capture', 'stats'), 'keeps no values')):
+        code, _, err = irscope('run', NEWTON, *options, *GIVEN)
+        assert code == 2 and word in err, (code, err)
 
 
 @test('iterations in flight are bounded, and what waits for one is told')

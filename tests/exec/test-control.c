@@ -153,7 +153,7 @@ static const Graph graphs[] = {
         TRUTH ("t", "1") "v = Constant <value = int4[3] {1, 2, 3}> ()\n"
                          "y = Loop (n, t) <body = b (int64 i, bool c) => (bool c2, int4[3] s)\n"
                          "{ c2 = Identity (c) s = Identity (v) }>" },
-  { "Scan outputs of different shapes are an error", 21, "another shape", NULL,
+  { "Scan outputs of different shapes are an error", 21, "float[3] in iteration 1", NULL,
     N ("n", "2") TRUTH ("t", "1") F (
         "v",
         "1",
@@ -164,6 +164,26 @@ static const Graph graphs[] = {
         N ("one",
            "1") "y = Loop (, t, one) <body = b (int64 i, bool c, int64 v) => (bool c2, int64 w)\n"
                 "{ c2 = Identity (c) w = Identity (v) }>" },
+  { "Its error says how far it came, and by which condition", 21,
+    "this one has had 1000, and its condition c2 is still true", NULL,
+    TRUTH ("t", "1")
+        N ("one",
+           "1") "y = Loop (, t, one) <body = b (int64 i, bool c, int64 v) => (bool c2, int64 w)\n"
+                "{ c2 = Identity (c) w = Identity (v) }>" },
+  { "A condition of two elements says what it is and when it came", 21,
+    "condition c2 behind iteration 0 is bool[2], needed one bool", NULL,
+    N ("n", "2") TRUTH ("t", "1") F (
+        "v",
+        "1",
+        "1") "y = Loop (n, t, v) <body = b (int64 i, bool c, float[k] a) => (bool[m] c2, float[k] d)\n"
+             "{ d = Concat <axis = 0> (a, v) c2 = Greater (d, a) }>" },
+  { "A node that fails in a loop in a loop has both in front", 21, "outer@0/inner@2/bad (Div)",
+    NULL,
+    N ("n", "5") TRUTH ("t", "1") N ("two", "2") N (
+        "one",
+        "1") "[outer] y = Loop (n, t, one) <body = b (int64 i, bool c, int64 v) => (bool c2, int64 w)\n"
+             "{ c2 = Identity (c) [inner] w = Loop (n, t, v) <body = d (int64 k, bool e, int64 p) => (bool e2, int64 q)\n"
+             "  { e2 = Identity (e) left = Sub (two, k) [bad] q = Div (one, left) }> }>" },
   { "Loops in loops share the limit", 21, "more than 1000 iterations", NULL,
     TRUTH ("t", "1") N ("one", "1") N (
         "n",

@@ -148,13 +148,13 @@ static const Case cases[] = {
 
   /* -- what goes wrong in a run -- */
   { "A node in a loop that fails says its iteration", "int64 n", "5", NULL,
-    "bad (Div)|iteration 3 of frame while",
+    "bad (Div)|while@3/bad (Div)",
     COUNTED
     "three = Constant <value_int = 3> ()\nleft = Sub (three, ib)\n[bad] r = Div (one, left)\n"
     "g = Sub (r, r)\n" EXIT ("e", "i1") ENTER ("s0", "one") MERGE ("s", "s0", "s3")
         SWITCH ("s1", "sb", "s", "p") "s2 = Add (sb, g)\n" NEXT ("s3", "s2") EXIT ("y", "s1") },
   { "A condition in a loop that is no bool says its iteration", "int64 n, bool[1] v", "5;1", NULL,
-    "bool[2], needed one bool|iteration 1 of frame while",
+    "bool[2], needed one bool|while@1/",
     COUNTED ENTER ("v0", "v") MERGE ("v_", "v0", "v3") "vp = Identity (v_)\n" SWITCH (
         "a",
         "b",
@@ -162,14 +162,14 @@ static const Case cases[] = {
         "vp") "e = irscope.flow.Merge (a, b)\nv2 = Concat <axis = 0> (v_, v_)\n" NEXT ("v3", "v2")
         EXIT ("y", "i1") },
   { "A loop that never ends meets the limit on iterations", "int64 x", "5", NULL,
-    "1000 iterations|iteration 1000 of frame while",
+    "1000 iterations|while@",
     "t = Constant <value = bool {1}> ()\n" ENTER ("t0", "t") MERGE ("t1", "t0", "t3")
         COND ("p", "t1") SWITCH ("tf", "tt", "t1", "p") NEXT ("t3", "tt") EXIT ("e", "tf")
             AFTER ("e") "y = Neg (x)\n" },
   { "An Exit in each iteration hands out too much", "int64 n", "5", NULL, "a second value|Exit",
     COUNTED "o = Neg (i2)\n" EXIT ("e", "o") EXIT ("e2", "i1") "y = Add (e, e2)\n" },
   { "A stall says who waits for what", "int64 n", "5", NULL,
-    "y was never computed|Switch|iteration 5 of frame while|waits for w",
+    "y was never computed|Switch|while@5/|waits for w",
     COUNTED ENTER ("w0", "n") MERGE ("w", "w0", "wn")
         SWITCH ("w1", "wb", "w", "p") "sum = Add (w1, i1)\n"
                                       "dead = Neg (w1)\n" NEXT ("wn", "dead") EXIT ("y", "sum") },

@@ -16,37 +16,36 @@ typedef struct
   IrRounds scans;
 } Loop;
 
-/* The one element of an optional input, as an integer; @value stays if it is left out. */
+/* How often it runs at most, and whether it begins; each stays as it is where it is left out. */
 static gboolean
-scalar_input (IrRunState *state, const IrNode *node, guint slot, gint64 *value, GError **error)
+read_limits (Loop *loop, IrRunState *state, GError **error)
 {
-  const IrTensor *tensor = ir_subgraph_input (state, node, slot);
+  const IrTensor *most = ir_subgraph_input (state, loop->node, 0);
+  const IrValue *condition = ir_node_input (loop->node, 1);
 
-  if (ir_node_input (node, slot) == NULL)
-    return TRUE;
-  if (tensor == NULL || ir_tensor_data (tensor) == NULL || ir_tensor_n_elements (tensor) != 1)
-    return ir_subgraph_fail (
-        node, error, IR_EXEC_ERROR_KERNEL,
-        "the number of iterations and the condition must have one element each");
-  *value = ir_tensor_get_int64 (tensor, 0);
-  return TRUE;
+  if (ir_node_input (loop->node, 0) != NULL &&
+      (most == NULL || ir_tensor_data (most) == NULL || ir_tensor_n_elements (most) != 1))
+    return ir_subgraph_fail (loop->node, error, IR_EXEC_ERROR_KERNEL,
+                             "the number of iterations must have one element");
+  if (most != NULL)
+    loop->limit = ir_tensor_get_int64 (most, 0);
+  return condition == NULL ||
+         ir_subgraph_bool (loop->node, ir_subgraph_input (state, loop->node, 1), condition->name,
+                           -1, &loop->condition, error);
 }
 
 static gboolean
 loop_init (Loop *loop, IrRunState *state, const IrNode *node, GError **error)
 {
-  gint64 condition = TRUE;
-
   loop->node = node;
+  loop->condition = TRUE;
   loop->limit = G_MAXINT64;
   loop->n_carried = node->n_inputs > 2 ? node->n_inputs - 2 : 0;
   loop->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   if (!ir_body_init (&loop->body, node, loop->n_carried + 2,
                      MAX (loop->n_carried, node->n_outputs) + 1, error) ||
-      !scalar_input (state, node, 0, &loop->limit, error) ||
-      !scalar_input (state, node, 1, &condition, error))
+      !read_limits (loop, state, error))
     return FALSE;
-  loop->condition = condition != 0;
   ir_rounds_init (&loop->scans, ir_graph_n_outputs (loop->body.graph) - 1 - loop->n_carried);
   g_ptr_array_add (loop->inputs, ir_tensor_new_scalar (IR_DTYPE_INT64, 0));
   g_ptr_array_add (loop->inputs, ir_tensor_new_scalar (IR_DTYPE_BOOL, TRUE));
@@ -84,14 +83,16 @@ loop_iterate (Loop *loop, IrRunState *state, gint64 iteration, GError **error)
   set_input (loop, 0, ir_tensor_new_int64s (&iteration, -1));
   if (!ir_body_run (&loop->body, state, (IrTensor *const *) loop->inputs->pdata, error))
     return FALSE;
-  const IrTensor *condition = g_ptr_array_index (results, 0);
-  if (ir_tensor_data (condition) == NULL || ir_tensor_n_elements (condition) != 1)
-    return ir_subgraph_fail (loop->node, error, IR_EXEC_ERROR_KERNEL,
-                             "the condition that the body gives is not one element");
-  loop->condition = ir_tensor_get_int64 (condition, 0) != 0;
+  if (!ir_subgraph_bool (loop->node, g_ptr_array_index (results, 0),
+                         ir_graph_output (loop->body.graph, 0)->name, iteration, &loop->condition,
+                         error))
+    return FALSE;
   for (guint i = 1; i < results->len; i++)
     {
       IrTensor *result = g_ptr_array_index (results, i);
+      if (i <= loop->n_carried &&
+          !ir_body_check_carried (&loop->body, i, loop->inputs->pdata[i + 1], result, error))
+        return FALSE;
       if (i <= loop->n_carried)
         set_input (loop, i + 1, ir_tensor_ref (result));
       else if (!ir_rounds_add (&loop->scans, i - 1 - loop->n_carried, result, state, loop->node,
@@ -130,9 +131,12 @@ ir_loop_run (IrRunState *state, const IrNode *node, GError **error)
 {
   Loop loop = { 0 };
   gboolean done = loop_init (&loop, state, node, error);
+  const gint64 first = done ? ir_body_first (&loop.body, state, loop.inputs) : 0;
 
-  for (gint64 i = 0; done && i < loop.limit && loop.condition; i++)
-    done = ir_run_count_iteration (state, node, error) && loop_iterate (&loop, state, i, error);
+  for (gint64 i = first; done && i < loop.limit && loop.condition; i++)
+    done = ir_run_count_iteration (state, node, (guint64) i,
+                                   ir_graph_output (loop.body.graph, 0)->name, error) &&
+           loop_iterate (&loop, state, i, error);
   done = done && loop_publish (&loop, state, error);
   loop_clear (&loop, state);
   return done;

@@ -126,7 +126,9 @@ run_rounds (Scan *scan,
             IrRounds *scans,
             GError **error)
 {
-  for (gint64 round = 0; round < n_rounds; round++)
+  const gint64 first = scan->batched ? 0 : ir_body_first (&scan->body, state, states);
+
+  for (gint64 round = first; round < n_rounds; round++)
     {
       g_autoptr (GPtrArray)
           inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
@@ -137,6 +139,9 @@ run_rounds (Scan *scan,
           !ir_body_run (&scan->body, state, (IrTensor *const *) inputs->pdata, error))
         return FALSE;
       const GPtrArray *results = scan->body.results;
+      for (guint i = 0; i < scan->n_states; i++)
+        if (!ir_body_check_carried (&scan->body, i, states->pdata[i], results->pdata[i], error))
+          return FALSE;
       g_ptr_array_set_size (states, 0);
       for (guint i = 0; i < scan->n_states; i++)
         g_ptr_array_add (states, ir_tensor_ref (g_ptr_array_index (results, i)));

@@ -99,7 +99,9 @@ ir_sequence_map_run (IrRunState *state, const IrNode *node, GError **error)
   Map map = { 0 };
   gboolean done = map_init (&map, state, node, error);
 
-  for (guint i = 0; done && i < map.n_items; i++)
+  g_autoptr (GPtrArray) states = g_ptr_array_new (); /* it carries none */
+  const gint64 first = done ? ir_body_first (&map.body, state, states) : 0;
+  for (guint i = (guint) first; done && i < map.n_items; i++)
     done = ir_run_check (state, node, error) && map_item (&map, state, i, error);
   done = done && map_publish (&map, state, error);
   ir_body_clear (&map.body, state);

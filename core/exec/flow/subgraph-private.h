@@ -8,6 +8,15 @@ gboolean ir_subgraph_fail (const IrNode *node,
                            GError **error,
                            IrExecErrorCode code,
                            const char *message);
+/* The one bool that @tensor (nullable) has to be; @name: of the condition, @behind: the iteration that gave
+ * it; -1: none */
+gboolean ir_subgraph_bool (const IrNode *node,
+                           const IrTensor *tensor,
+                           const char *name,
+                           gint64 behind,
+                           gboolean *value,
+                           GError **error);
+gboolean ir_error_has_place (const GError *error);
 void ir_subgraph_drop (IrRunState *state, const IrGraph *graph);
 IrTensor *ir_subgraph_input (IrRunState *state, const IrNode *node, guint slot); /* (nullable) */
 
@@ -22,7 +31,13 @@ typedef struct
 /* FALSE with an error unless the graph is there, with @n_inputs and at least @n_outputs. */
 gboolean ir_body_init (
     IrBody *body, const IrNode *node, guint n_inputs, guint n_outputs, GError **error);
+gint64 ir_body_first (IrBody *body, IrRunState *state, GPtrArray *inputs);
 gboolean ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **error);
+gboolean ir_body_check_carried (const IrBody *body,
+                                guint output,
+                                const IrTensor *before,
+                                const IrTensor *after,
+                                GError **error);
 void ir_body_clear (IrBody *body, IrRunState *state);
 
 /* -- tensors of all rounds, one list per output -- */

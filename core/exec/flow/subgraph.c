@@ -7,6 +7,8 @@
 
 #include "core/exec/kernel/slabs.h"
 
+#include <string.h>
+
 #define MAX_DEPTH 64 /* of subgraphs in subgraphs; more is hostile */
 
 /* -- shared -- */
@@ -18,6 +20,59 @@ ir_subgraph_fail (const IrNode *node, GError **error, IrExecErrorCode code, cons
 
   g_set_error (error, IR_EXEC_ERROR, code, "%s: %s", label, message);
   return FALSE;
+}
+
+/* "float[2]" (transfer full) */
+static char *
+type_text (const IrNode *node, const IrTensor *tensor)
+{
+  IrContext *context = node->graph->model->context;
+
+  return tensor != NULL ? ir_type_to_string (context, ir_tensor_type (tensor, context))
+                        : g_strdup ("nothing");
+}
+
+gboolean
+ir_subgraph_bool (const IrNode *node,
+                  const IrTensor *tensor,
+                  const char *name,
+                  gint64 behind,
+                  gboolean *value,
+                  GError **error)
+{
+  if (tensor != NULL && !ir_tensor_is_container (tensor) && ir_tensor_data (tensor) != NULL &&
+      ir_tensor_n_elements (tensor) == 1 && ir_tensor_dtype (tensor) == IR_DTYPE_BOOL)
+    {
+      *value = ir_tensor_get_int64 (tensor, 0) != 0;
+      return TRUE;
+    }
+  g_autofree char *found = type_text (node, tensor);
+  g_autofree char *where = behind >= 0
+                               ? g_strdup_printf (" behind iteration %" G_GINT64_FORMAT, behind)
+                               : NULL;
+  g_autofree char *message = g_strdup_printf (
+      "the condition %s%s is %s, needed one bool; check what computes it", name,
+      where != NULL ? where : "", found);
+  return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL, message);
+}
+
+/* A carried value keeps its kind and element type; its shape may change. @before, @after: what it held
+ * before and after iteration @round. */
+gboolean
+ir_body_check_carried (
+    const IrBody *body, guint output, const IrTensor *before, const IrTensor *after, GError **error)
+{
+  const IrValue *value = ir_graph_output (body->graph, output);
+
+  if (ir_tensor_kind (before) == ir_tensor_kind (after) &&
+      ir_tensor_dtype (before) == ir_tensor_dtype (after))
+    return TRUE;
+  g_autofree char *was = type_text (body->node, before), *is = type_text (body->node, after);
+  g_autofree char *message = g_strdup_printf (
+      "the carried value %s was %s before iteration %" G_GINT64_FORMAT
+      " and is %s behind it; it has to keep its element type, so cast it at the end of the body",
+      value->name, was, body->n_rounds - 1, is);
+  return ir_subgraph_fail (body->node, error, IR_EXEC_ERROR_KERNEL, message);
 }
 
 /* Lets go of all that its nodes and inputs hold; constants stay */
@@ -39,6 +94,14 @@ ir_subgraph_input (IrRunState *state, const IrNode *node, guint slot)
   const IrValue *value = ir_node_input (node, slot);
 
   return value != NULL ? ir_run_state_tensor (state, value) : NULL;
+}
+
+/* Whether an error begins with a node, which may have loops in front. */
+gboolean
+ir_error_has_place (const GError *error)
+{
+  return !g_error_matches (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED) &&
+         !g_error_matches (error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED);
 }
 
 /* -- bodies -- */
@@ -66,10 +129,17 @@ ir_body_init (IrBody *body, const IrNode *node, guint n_inputs, guint n_outputs,
   return TRUE;
 }
 
-/* Runs the body once; body->results are then its outputs. Of captured inputs the last round
- * stays. Returns TRUE if all outputs have contents. */
-gboolean
-ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **error)
+/* Where the loop begins: in iteration 0, or where a run again goes on from a checkpoint, of which @inputs
+ * are replaced. */
+gint64
+ir_body_first (IrBody *body, IrRunState *state, GPtrArray *inputs)
+{
+  body->n_rounds = ir_iterations_first (state, body->node, inputs);
+  return body->n_rounds;
+}
+
+static gboolean
+run_round (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **error)
 {
   for (guint i = 0; i < ir_graph_n_inputs (body->graph); i++)
     {
@@ -83,10 +153,7 @@ ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **
                     body->n_rounds, -1);
   body->n_rounds++;
   if (!ir_run_graph (state, body->graph, error))
-    {
-      body->n_rounds = 0; /* it is not left, the run ends in it */
-      return FALSE;
-    }
+    return FALSE;
   g_ptr_array_set_size (body->results, 0);
   for (guint i = 0; i < ir_graph_n_outputs (body->graph); i++)
     {
@@ -97,6 +164,36 @@ ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **
       g_ptr_array_add (body->results, ir_tensor_ref (tensor));
     }
   return TRUE;
+}
+
+/* An error of a node has the loops around it in front, as names of iterations have. */
+static void
+say_where (const IrFrameAt *at, GError **error)
+{
+  g_autofree char *name = ir_loop_name (at->loop);
+
+  if (error != NULL && *error != NULL && ir_error_has_place (*error))
+    g_prefix_error (error, "%s@%" G_GINT64_FORMAT "/", name, at->iteration);
+}
+
+/* Runs the body once; body->results are then its outputs. Of captured inputs the last round
+ * stays. Returns TRUE if all outputs have contents. */
+gboolean
+ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **error)
+{
+  const IrFrameAt at = { state->frame, body->node, NULL, body->n_rounds };
+
+  if (!ir_iterations_begin (state, body->node, at.iteration, inputs,
+                            ir_graph_n_inputs (body->graph), error))
+    return FALSE;
+  state->frame = &at;
+  gboolean done = run_round (body, state, inputs, error);
+  state->frame = at.outer;
+  if (done)
+    return ir_iterations_end (state, &at, error);
+  body->n_rounds = 0; /* it is not left, the run ends in it */
+  say_where (&at, error);
+  return FALSE;
 }
 
 void
@@ -175,6 +272,13 @@ stack_nothing (gint64 axis, const IrValue *like, GError **error)
                               dims, error);
 }
 
+static gboolean
+same_type (const IrTensor *a, const IrTensor *b)
+{
+  return ir_tensor_dtype (a) == ir_tensor_dtype (b) && ir_tensor_rank (a) == ir_tensor_rank (b) &&
+         memcmp (ir_tensor_dims (a), ir_tensor_dims (b), sizeof (gint64) * ir_tensor_rank (a)) == 0;
+}
+
 /* Fails with %IR_OP_ERROR_SHAPE if the rounds gave different shapes. Returns all rounds in one
  * tensor. @axis: of the result: where the new axis is; negative: from the end. */
 IrTensor *
@@ -188,10 +292,22 @@ ir_rounds_stack (const IrRounds *rounds,
 {
   const GPtrArray *list = rounds->lists[index];
   IrSlabJoin how = { axis, TRUE, backward, state->output_limit };
+  guint other = 1;
 
   if (list->len == 0)
     return stack_nothing (axis, like, error);
-  return ir_slabs_join ((IrTensor *const *) list->pdata, list->len, &how, error);
+  while (other < list->len && same_type (list->pdata[0], list->pdata[other]))
+    other++;
+  if (other == list->len)
+    return ir_slabs_join ((IrTensor *const *) list->pdata, list->len, &how, error);
+  IrContext *context = like->graph->model->context;
+  g_autofree char *first = ir_type_to_string (context, ir_tensor_type (list->pdata[0], context));
+  g_autofree char *next = ir_type_to_string (context, ir_tensor_type (list->pdata[other], context));
+  g_set_error (error, IR_OP_ERROR, IR_OP_ERROR_SHAPE,
+               "the scan output %s is %s in iteration 0 and %s in iteration %u; it has to have one "
+               "shape in all of them, as they are stacked",
+               like->name, first, next, other);
+  return NULL;
 }
 
 /* -- If -- */
@@ -203,11 +319,10 @@ ir_if_run (IrRunState *state, const IrNode *node, GError **error)
   const IrValue *condition = ir_node_input (node, 0);
   const IrTensor *tensor = condition != NULL ? ir_run_state_tensor (state, condition) : NULL;
 
-  if (tensor == NULL || ir_tensor_n_elements (tensor) != 1 ||
-      ir_tensor_dtype (tensor) != IR_DTYPE_BOOL)
-    return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
-                             "the condition must be one bool element; check what computes it");
-  const gboolean taken = ir_tensor_get_int64 (tensor, 0) != 0;
+  gboolean taken = FALSE;
+
+  if (!ir_subgraph_bool (node, tensor, condition != NULL ? condition->name : "", -1, &taken, error))
+    return FALSE;
   const IrGraph *branch = ir_node_attr_graph (node, taken ? "then_branch" : "else_branch");
   if (branch == NULL || ir_graph_n_outputs (branch) != node->n_outputs)
     return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
@@ -261,7 +376,8 @@ ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error)
 
   if (state->depth >= MAX_DEPTH)
     return ir_subgraph_fail (node, error, IR_EXEC_ERROR_UNSUPPORTED,
-                             "subgraphs are nested too deeply");
+                             "graphs are nested more than 64 deep here, which is the limit; take "
+                             "branches and bodies out into nodes around");
   state->depth++;
   done = rows[node->op->id].run (state, node, error);
   state->depth--;

@@ -12,31 +12,6 @@
 #include "core/exec/flow/token-private.h"
 
 #define MAX_PARALLEL 1000 /* iterations in flight, whatever an Enter asks for: a bound on memory */
-#define MAX_PLACES   4    /* frames that an error names */
-
-typedef struct _Instance Instance;
-
-/* What a node has of an iteration. */
-typedef struct
-{
-  guint32 pending; /* tokens to come; of a Merge 1 for a live one and 2 for each control */
-  guint32 dead;    /* of those that came: data and controls, of a Merge data alone */
-  guint32 live;    /* of a Merge: 1 + which data token was live; 0: none was */
-  gboolean is_ready;
-} Waiting;
-G_STATIC_ASSERT (sizeof (Waiting) % sizeof (gpointer) == 0);
-
-typedef struct
-{
-  Instance *instance;
-  gint64 number;
-  guint n_ready;        /* nodes that are ready and have not ended */
-  guint n_children;     /* instances of frames that were entered from here */
-  GHashTable *children; /* (nullable) index of frame + 1 -> Instance */
-  IrTensor **data;      /* by the tokens of the frame: what has come and was live */
-  guint8 *came;         /* likewise: whether it has come */
-  Waiting nodes[];      /* by the nodes of the frame */
-} Iteration;
 
 /* What is handed over. */
 typedef struct
@@ -45,272 +20,12 @@ typedef struct
   gboolean is_live, from_enter;
 } Handed;
 
-/* What is handed over later. */
-typedef struct
-{
-  guint32 node;
-  IrTensor *tensor; /* (nullable) dead */
-} Token;
-
-struct _Instance
-{
-  guint32 frame;
-  Iteration *parent;     /* (nullable) of the root */
-  GPtrArray *iterations; /* of Iteration: those alive, in order */
-  gint64 oldest, newest; /* their numbers; oldest > newest: none */
-  guint pending_enters;
-  GArray *dead_exits; /* of guint32: of the newest iteration */
-  GArray *invariants; /* of Token: there in every iteration */
-  GArray *deferred;   /* of Token: NextIterations that wait until an iteration has ended */
-  char *path;         /* (nullable) nobody looks on */
-};
-
-typedef struct
-{
-  Iteration *iteration;
-  guint32 node;
-} Ready;
-
-typedef struct
-{
-  IrRunState *state;
-  const IrTokenProgram *program;
-  const IrNode *owner;
-  Instance *root;
-  GArray *ready;      /* of Ready */
-  guint first;        /* of those that have not begun */
-  IrTensor **results; /* by output of the graph */
-  guint8 *has_result;
-  GHashTable *instances; /* set of all of them */
-  char *
-      stalled; /* (nullable) the first node of a frame that ended that had some of its tokens only */
-} Executor;
-
-/* -- what an error says of a place -- */
-
-/* "in iteration 3 of frame a, in iteration 0 of frame b" */
-static char *
-place_text (const Executor *x, const Iteration *iteration)
-{
-  GString *text = g_string_new (NULL);
-
-  for (guint i = 0; iteration != NULL && iteration->instance->parent != NULL;
-       iteration = iteration->instance->parent, i++)
-    {
-      const IrFrame *frame = &g_array_index (x->program->frames->frames, IrFrame,
-                                             iteration->instance->frame);
-      if (i == MAX_PLACES)
-        {
-          g_string_append (text, ", …");
-          break;
-        }
-      g_string_append_printf (text, "%s in iteration %" G_GINT64_FORMAT " of frame %s",
-                              i > 0 ? "," : "", iteration->number, frame->name);
-    }
-  return g_string_free (text, FALSE);
-}
-
-static gboolean fail (const Executor *x,
-                      const Iteration *iteration,
-                      const IrNode *node,
-                      GError **error,
-                      const char *format,
-                      ...) G_GNUC_PRINTF (5, 6);
-
-static gboolean
-fail (const Executor *x,
-      const Iteration *iteration,
-      const IrNode *node,
-      GError **error,
-      const char *format,
-      ...)
-{
-  g_autofree char *place = place_text (x, iteration);
-  g_autofree char *label = ir_node_label (node);
-  va_list args;
-
-  va_start (args, format);
-  g_autofree char *found = g_strdup_vprintf (format, args);
-  va_end (args);
-  if (x->state->run->failed_node == 0)
-    x->state->run->failed_node = node->id;
-  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL, "%s%s: %s", label, place, found);
-  return FALSE;
-}
-
-/* An error of a node, with its iteration. */
-static gboolean
-say_where (const Executor *x, const Iteration *iteration, GError **error)
-{
-  g_autofree char *place = place_text (x, iteration);
-
-  if (*place != '\0' && error != NULL && *error != NULL)
-    {
-      GError *with = g_error_new ((*error)->domain, (*error)->code, "%s;%s", (*error)->message,
-                                  place);
-      g_clear_error (error);
-      g_propagate_error (error, with);
-    }
-  return FALSE;
-}
-
-/* -- who looks on -- */
-
-static gboolean
-is_watched (const Executor *x)
-{
-  return x->state->observer != NULL && x->state->observer->flow != NULL;
-}
-
-static const char *
-frame_name (const Executor *x, const Instance *instance)
-{
-  return g_array_index (x->program->frames->frames, IrFrame, instance->frame).name;
-}
-
-/* @node: (nullable) what comes next is there */
-static void
-tell (const Executor *x, const Iteration *iteration, const IrNode *node, IrFlowKind kind, gint slot)
-{
-  const Instance *instance = iteration->instance;
-
-  if (is_watched (x))
-    x->state->observer->flow (x->state->observer,
-                              &(IrFlowTell){ kind, node, instance->path, frame_name (x, instance),
-                                             iteration->number, slot, 0 });
-}
-
-static void
-tell_of_iteration (const Executor *x, const Iteration *iteration)
-{
-  const Instance *instance = iteration->instance;
-
-  if (is_watched (x) && instance->parent != NULL)
-    x->state->observer->flow (x->state->observer,
-                              &(IrFlowTell){ IR_FLOW_NEXT, NULL, instance->path,
-                                             frame_name (x, instance), iteration->number, -1,
-                                             instance->iterations->len });
-}
-
-/* (transfer full) "outer@3/inner" */
-static char *
-path_of (const Executor *x, const Instance *instance)
-{
-  const Iteration *parent = instance->parent;
-  const char *name = frame_name (x, instance);
-
-  if (parent == NULL || *parent->instance->path == '\0')
-    return g_strdup (parent == NULL ? "" : name);
-  return g_strdup_printf ("%s@%" G_GINT64_FORMAT "/%s", parent->instance->path, parent->number,
-                          name);
-}
-
-/* -- tokens -- */
-
-/* Counted as memory of the run for as long as somebody waits for it. (nullable) @tensor */
-static IrTensor *
-hold (Executor *x, IrTensor *tensor)
-{
-  IrRunState *state = x->state;
-
-  if (tensor == NULL)
-    return NULL;
-  state->live_bytes += ir_account_add (state->account, tensor);
-  state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + state->placed_bytes);
-  return ir_tensor_ref (tensor);
-}
-
-static void
-let_go (Executor *x, IrTensor **tensor)
-{
-  if (*tensor == NULL)
-    return;
-  x->state->live_bytes -= ir_account_remove (x->state->account, *tensor);
-  g_clear_pointer (tensor, ir_tensor_unref);
-}
-
-/* -- iterations -- */
-
-static Iteration *
-iteration_new (Executor *x, Instance *instance, gint64 number)
-{
-  const IrTokenFrame *frame = &x->program->by_frame[instance->frame];
-  gsize head = sizeof (Iteration) + sizeof (Waiting) * frame->n_nodes; /* a multiple of pointers */
-  Iteration *iteration = g_malloc0 (head + (sizeof (gpointer) + 1) * frame->n_data);
-
-  iteration->data = (IrTensor **) (void *) ((guint8 *) iteration + head);
-  iteration->came = (guint8 *) (iteration->data + frame->n_data);
-  iteration->instance = instance;
-  iteration->number = number;
-  for (guint i = 0; i < frame->n_nodes; i++)
-    {
-      const IrTokenNode *node = &x->program->nodes[g_array_index (frame->nodes, guint32, i)];
-      iteration->nodes[i].pending = node->rule == IR_TOKENS_MERGE ? 2 * node->n_control + 1
-                                                                  : node->n_data + node->n_control;
-    }
-  g_ptr_array_add (instance->iterations, iteration);
-  instance->newest = number;
-  tell_of_iteration (x, iteration);
-  return iteration;
-}
-
-static void
-iteration_free (Executor *x, Iteration *iteration)
-{
-  for (guint i = 0; i < x->program->by_frame[iteration->instance->frame].n_data; i++)
-    let_go (x, &iteration->data[i]);
-  g_clear_pointer (&iteration->children, g_hash_table_unref);
-  g_free (iteration);
-}
-
-static Iteration *
-iteration_at (const Instance *instance, gint64 number)
-{
-  return instance->iterations->pdata[number - instance->oldest];
-}
-
-static Instance *
-instance_new (Executor *x, guint32 frame, Iteration *parent)
-{
-  Instance *instance = g_new0 (Instance, 1);
-
-  instance->frame = frame;
-  instance->parent = parent;
-  instance->iterations = g_ptr_array_new ();
-  instance->pending_enters = x->program->by_frame[frame].n_enters;
-  instance->dead_exits = g_array_new (FALSE, FALSE, sizeof (guint32));
-  instance->invariants = g_array_new (FALSE, FALSE, sizeof (Token));
-  instance->deferred = g_array_new (FALSE, FALSE, sizeof (Token));
-  instance->newest = -1;
-  instance->path = is_watched (x) ? path_of (x, instance) : NULL;
-  g_hash_table_add (x->instances, instance);
-  return instance;
-}
-
-static void
-instance_free (Executor *x, Instance *instance)
-{
-  g_hash_table_remove (x->instances, instance);
-  for (guint i = 0; i < instance->iterations->len; i++)
-    iteration_free (x, instance->iterations->pdata[i]);
-  for (guint i = 0; i < instance->invariants->len; i++)
-    let_go (x, &g_array_index (instance->invariants, Token, i).tensor);
-  for (guint i = 0; i < instance->deferred->len; i++)
-    let_go (x, &g_array_index (instance->deferred, Token, i).tensor);
-  g_ptr_array_unref (instance->iterations);
-  g_array_unref (instance->dead_exits);
-  g_array_unref (instance->invariants);
-  g_array_unref (instance->deferred);
-  g_free (instance->path);
-  g_free (instance);
-}
-
 /* -- handing over -- */
 
 static void
-push (Executor *x, Iteration *iteration, guint32 index)
+push (IrTokenExecutor *x, IrTokenIteration *iteration, guint32 index)
 {
-  const Ready ready = { iteration, index };
+  const IrTokenReady ready = { iteration, index };
 
   if (x->first > 1024 && x->first > x->ready->len / 2)
     {
@@ -330,14 +45,14 @@ producer_label (const IrValue *value, char **label)
 
 /* Fires once, with the live input; a second one is an error, as nothing says which counts. */
 static gboolean
-take_merge (Executor *x,
-            Iteration *iteration,
+take_merge (IrTokenExecutor *x,
+            IrTokenIteration *iteration,
             const IrTokenNode *node,
             guint32 slot,
             Handed handed,
             GError **error)
 {
-  Waiting *own = &iteration->nodes[node->place];
+  IrTokenWaiting *own = &iteration->nodes[node->place];
   g_autofree char *first = NULL;
   g_autofree char *second = NULL;
 
@@ -346,7 +61,7 @@ take_merge (Executor *x,
   else if (!handed.is_live)
     own->dead = handed.from_enter ? node->n_data : own->dead + 1;
   else if (own->live != 0)
-    return fail (
+    return ir_token_fail (
         x, iteration, node->node, error,
         "two of its inputs are live, from %s and from %s; let both come from the two outputs "
         "of Switches of one predicate",
@@ -356,7 +71,7 @@ take_merge (Executor *x,
     {
       own->live = slot + 1;
       own->pending -= 1;
-      iteration->data[node->first_data + slot] = hold (x, handed.tensor);
+      iteration->data[node->first_data + slot] = ir_token_hold (x, handed.tensor);
     }
   if (!own->is_ready && (own->pending == 0 || (own->pending == 1 && own->dead >= node->n_data)))
     {
@@ -367,22 +82,27 @@ take_merge (Executor *x,
 }
 
 static gboolean
-take (Executor *x, Iteration *iteration, guint32 index, guint32 slot, Handed handed, GError **error)
+take (IrTokenExecutor *x,
+      IrTokenIteration *iteration,
+      guint32 index,
+      guint32 slot,
+      Handed handed,
+      GError **error)
 {
   const IrTokenNode *node = &x->program->nodes[index];
-  Waiting *own = &iteration->nodes[node->place];
+  IrTokenWaiting *own = &iteration->nodes[node->place];
 
   if (node->rule == IR_TOKENS_MERGE)
     return take_merge (x, iteration, node, slot, handed, error);
   if (own->pending == 0 || (slot != IR_TOKEN_CONTROL && iteration->came[node->first_data + slot]))
-    return fail (
+    return ir_token_fail (
         x, iteration, node->node, error,
         "was handed a second value of an input in one iteration; a loop has one Exit for each "
         "of its variables, behind the Switch of its condition");
   if (slot != IR_TOKEN_CONTROL)
     {
       iteration->came[node->first_data + slot] = TRUE;
-      iteration->data[node->first_data + slot] = hold (x, handed.tensor);
+      iteration->data[node->first_data + slot] = ir_token_hold (x, handed.tensor);
     }
   own->dead += !handed.is_live;
   if (--own->pending == 0)
@@ -395,20 +115,20 @@ take (Executor *x, Iteration *iteration, guint32 index, guint32 slot, Handed han
 
 /* An output of the graph. */
 static gboolean
-give (Executor *x, const IrTokenNode *node, guint32 output, IrTensor *tensor, GError **error)
+give (IrTokenExecutor *x, const IrTokenNode *node, guint32 output, IrTensor *tensor, GError **error)
 {
   if (x->has_result[output])
-    return fail (x, NULL, node->node, error, "gave an output of the graph twice");
+    return ir_token_fail (x, NULL, node->node, error, "gave an output of the graph twice");
   x->has_result[output] = TRUE;
-  x->results[output] = hold (x, tensor);
+  x->results[output] = ir_token_hold (x, tensor);
   return TRUE;
 }
 
 /* Hands the tokens of a node to all that wait for them in @iteration. @outputs: by slot, NULL is dead;
  * @is_dead: of those that wait for the node itself */
 static gboolean
-hand_on (Executor *x,
-         Iteration *iteration,
+hand_on (IrTokenExecutor *x,
+         IrTokenIteration *iteration,
          guint32 index,
          IrTensor *const *outputs,
          gboolean is_dead,
@@ -435,9 +155,9 @@ hand_on (Executor *x,
 
 /* What is there in an iteration as soon as it begins. */
 static gboolean
-begin_iteration (Executor *x, Iteration *iteration, GError **error)
+begin_iteration (IrTokenExecutor *x, IrTokenIteration *iteration, GError **error)
 {
-  Instance *instance = iteration->instance;
+  IrTokenInstance *instance = iteration->instance;
   const GArray *fixed = x->program->by_frame[instance->frame].fixed;
 
   for (guint i = 0; i < fixed->len; i++)
@@ -455,7 +175,7 @@ begin_iteration (Executor *x, Iteration *iteration, GError **error)
     }
   for (guint i = 0; i < instance->invariants->len; i++)
     {
-      const Token *token = &g_array_index (instance->invariants, Token, i);
+      const IrToken *token = &g_array_index (instance->invariants, IrToken, i);
       if (!hand_on (x, iteration, token->node, &token->tensor, token->tensor == NULL, error))
         return FALSE;
     }
@@ -463,74 +183,77 @@ begin_iteration (Executor *x, Iteration *iteration, GError **error)
 }
 
 /* (nullable) The one after the newest */
-static Iteration *
-next_iteration (Executor *x, Instance *instance, const IrNode *next, GError **error)
+static IrTokenIteration *
+next_iteration (IrTokenExecutor *x, IrTokenInstance *instance, const IrNode *next, GError **error)
 {
   const IrFrame *frame = &g_array_index (x->program->frames->frames, IrFrame, instance->frame);
   const IrNode *loop = ir_model_live_node (x->program->graph->model, frame->loop_cond);
 
-  if (!ir_run_count_iteration (x->state, loop != NULL ? loop : next, error))
+  const IrValue *condition = loop != NULL ? ir_node_input (loop, 0) : NULL;
+
+  if (!ir_run_count_iteration (x->state, loop != NULL ? loop : next, (guint64) instance->newest + 1,
+                               condition != NULL ? condition->name : "", error))
     {
-      const Iteration last = { .instance = instance, .number = instance->newest };
-      say_where (x, &last, error);
+      const IrTokenIteration last = { .instance = instance, .number = instance->newest };
+      ir_token_say_where (x, &last, error);
       return NULL;
     }
   g_array_set_size (instance->dead_exits, 0);
-  Iteration *iteration = iteration_new (x, instance, instance->newest + 1);
+  IrTokenIteration *iteration = ir_token_iteration_new (x, instance, instance->newest + 1);
   return begin_iteration (x, iteration, error) ? iteration : NULL;
 }
 
 /* (nullable) The instance of the frame that an Enter leads into; the first that comes makes it. */
-static Instance *
-entered (Executor *x, Iteration *iteration, const IrTokenNode *node, GError **error)
+static IrTokenInstance *
+entered (IrTokenExecutor *x, IrTokenIteration *iteration, const IrTokenNode *node, GError **error)
 {
   gpointer key = GUINT_TO_POINTER (node->child + 1);
-  Instance *child = iteration->children != NULL ? g_hash_table_lookup (iteration->children, key)
-                                                : NULL;
+  IrTokenInstance *child = iteration->children != NULL
+                               ? g_hash_table_lookup (iteration->children, key)
+                               : NULL;
 
   if (child != NULL)
     return child;
   if (iteration->children == NULL)
     iteration->children = g_hash_table_new (NULL, NULL);
-  child = instance_new (x, node->child, iteration);
+  child = ir_token_instance_new (x, node->child, iteration);
   g_hash_table_insert (iteration->children, key, child);
   iteration->n_children++;
-  return begin_iteration (x, iteration_new (x, child, 0), error) ? child : NULL;
+  return begin_iteration (x, ir_token_iteration_new (x, child, 0), error) ? child : NULL;
 }
 
 /* Notes, of what ends, a node that has some of its tokens and not all: if an output does not come, it
  * may be why. */
 static void
-note_stalled (Executor *x, const Iteration *iteration)
+note_stalled (IrTokenExecutor *x, const IrTokenIteration *iteration)
 {
   const IrTokenFrame *frame = &x->program->by_frame[iteration->instance->frame];
 
   for (guint i = 0; i < frame->n_nodes && x->stalled == NULL; i++)
     {
       const IrTokenNode *node = &x->program->nodes[g_array_index (frame->nodes, guint32, i)];
-      const Waiting *own = &iteration->nodes[i];
+      const IrTokenWaiting *own = &iteration->nodes[i];
       if (own->is_ready || own->pending == 0 || node->rule == IR_TOKENS_MERGE ||
           own->pending == node->n_data + node->n_control)
         continue;
-      g_autofree char *label = ir_node_label (node->node);
-      g_autofree char *place = place_text (x, iteration);
+      g_autofree char *label = ir_token_label (x, iteration, node->node);
       const char *missing = "what it waits for";
       for (guint k = 0; k < node->n_data; k++)
         if (!iteration->came[node->first_data + k])
           missing = node->data[k]->name;
-      x->stalled = g_strdup_printf ("%s%s waits for %s", label, place, missing);
+      x->stalled = g_strdup_printf ("%s waits for %s", label, missing);
     }
 }
 
 static gboolean
-is_over (const Instance *instance, const Iteration *iteration)
+is_over (const IrTokenInstance *instance, const IrTokenIteration *iteration)
 {
   return iteration->n_ready == 0 && iteration->n_children == 0 &&
          (iteration->number > 0 || instance->pending_enters == 0);
 }
 
 static gboolean
-release_deferred (Executor *x, Instance *instance, GError **error)
+release_deferred (IrTokenExecutor *x, IrTokenInstance *instance, GError **error)
 {
   g_autoptr (GArray) tokens = NULL;
   gboolean good = TRUE;
@@ -538,34 +261,34 @@ release_deferred (Executor *x, Instance *instance, GError **error)
   if (instance->deferred->len == 0)
     return TRUE;
   tokens = g_steal_pointer (&instance->deferred);
-  instance->deferred = g_array_new (FALSE, FALSE, sizeof (Token));
-  guint32 first = g_array_index (tokens, Token, 0).node;
-  Iteration *next = next_iteration (x, instance, x->program->nodes[first].node, error);
+  instance->deferred = g_array_new (FALSE, FALSE, sizeof (IrToken));
+  guint32 first = g_array_index (tokens, IrToken, 0).node;
+  IrTokenIteration *next = next_iteration (x, instance, x->program->nodes[first].node, error);
   for (guint i = 0; i < tokens->len; i++)
     {
-      Token *token = &g_array_index (tokens, Token, i);
+      IrToken *token = &g_array_index (tokens, IrToken, i);
       if (good && next != NULL)
-        tell (x, next, x->program->nodes[token->node].node, IR_FLOW_NEXT, -1);
+        ir_token_tell (x, next, x->program->nodes[token->node].node, IR_FLOW_NEXT, -1);
       good = good && next != NULL && hand_on (x, next, token->node, &token->tensor, FALSE, error);
-      let_go (x, &token->tensor);
+      ir_token_let_go (x, &token->tensor);
     }
   return good;
 }
 
 /* Forgets the iterations in which nothing more can happen, in order; one that waited for room may begin. */
 static gboolean
-end_iterations (Executor *x, Instance *instance, GError **error)
+end_iterations (IrTokenExecutor *x, IrTokenInstance *instance, GError **error)
 {
   while (instance->iterations->len > 0)
     {
-      Iteration *oldest = instance->iterations->pdata[0];
+      IrTokenIteration *oldest = instance->iterations->pdata[0];
       if (!is_over (instance, oldest))
         break;
       if (oldest->number == instance->newest && instance->deferred->len == 0)
         note_stalled (x, oldest);
       g_ptr_array_remove_index (instance->iterations, 0);
       instance->oldest++;
-      iteration_free (x, oldest);
+      ir_token_iteration_free (x, oldest);
       if (!release_deferred (x, instance, error))
         return FALSE;
     }
@@ -575,11 +298,11 @@ end_iterations (Executor *x, Instance *instance, GError **error)
 /* After something has ended in @instance. A frame that is over hands out its dead Exits, and may be the
  * last that the iteration around waited for. */
 static gboolean
-settle (Executor *x, Instance *instance, GError **error)
+settle (IrTokenExecutor *x, IrTokenInstance *instance, GError **error)
 {
   while (instance->parent != NULL)
     {
-      Iteration *parent = instance->parent;
+      IrTokenIteration *parent = instance->parent;
       gboolean good = end_iterations (x, instance, error);
 
       if (!good || instance->iterations->len > 0 || instance->pending_enters > 0)
@@ -592,7 +315,7 @@ settle (Executor *x, Instance *instance, GError **error)
         }
       parent->n_children--;
       g_hash_table_remove (parent->children, GUINT_TO_POINTER (instance->frame + 1));
-      instance_free (x, instance);
+      ir_token_instance_free (x, instance);
       if (!good)
         return FALSE;
       instance = parent->instance;
@@ -604,7 +327,10 @@ settle (Executor *x, Instance *instance, GError **error)
 
 /* What a node reads in @slot. (nullable) */
 static IrTensor *
-input_of (Executor *x, const Iteration *iteration, const IrTokenNode *node, guint slot)
+input_of (IrTokenExecutor *x,
+          const IrTokenIteration *iteration,
+          const IrTokenNode *node,
+          guint slot)
 {
   const IrValue *value = ir_node_input (node->node, slot);
 
@@ -616,8 +342,8 @@ input_of (Executor *x, const Iteration *iteration, const IrTokenNode *node, guin
 
 /* One bool that decides. */
 static gboolean
-read_predicate (Executor *x,
-                const Iteration *iteration,
+read_predicate (IrTokenExecutor *x,
+                const IrTokenIteration *iteration,
                 const IrTokenNode *node,
                 guint slot,
                 gboolean *outcome,
@@ -634,9 +360,9 @@ read_predicate (Executor *x,
       g_autofree char *found = type != NULL
                                    ? ir_type_to_string (x->program->graph->model->context, type)
                                    : g_strdup ("nothing");
-      return fail (x, iteration, node->node, error,
-                   "the condition %s is %s, needed one bool; check what computes it",
-                   value != NULL ? value->name : "", found);
+      return ir_token_fail (x, iteration, node->node, error,
+                            "the condition %s is %s, needed one bool; check what computes it",
+                            value != NULL ? value->name : "", found);
     }
   *outcome = ir_tensor_get_int64 (tensor, 0) != 0;
   return TRUE;
@@ -644,34 +370,79 @@ read_predicate (Executor *x,
 
 /* A node with a kernel, or with graphs of its own. @outputs: (out) (transfer full) by slot */
 static gboolean
-run_strict (
-    Executor *x, Iteration *iteration, const IrTokenNode *node, IrTensor **outputs, GError **error)
+run_strict (IrTokenExecutor *x,
+            IrTokenIteration *iteration,
+            const IrTokenNode *node,
+            IrTensor **outputs,
+            GError **error)
 {
   IrRunState *state = x->state;
   const IrNode *own = node->node;
 
+  const IrFrameAt at = { state->frame, NULL, iteration->instance->path, iteration->number };
+
   for (guint i = 0; i < node->n_data; i++)
     ir_run_state_set (state, node->data[i], iteration->data[node->first_data + i]);
+  if (state->run->iterations != NULL && iteration->instance->parent != NULL)
+    state->frame = &at;
   gboolean good = ir_run_before (state, own, NULL, error) && ir_run_node (state, own, error) &&
                   ir_run_after (state, own, NULL, error);
+  state->frame = at.outer;
   for (guint i = 0; i < own->n_outputs; i++)
     if (own->outputs[i] != NULL)
       {
         IrTensor *tensor = good ? ir_run_state_tensor (state, own->outputs[i]) : NULL;
-        outputs[i] = hold (x, tensor);
+        outputs[i] = ir_token_hold (x, tensor);
         ir_run_state_drop (state, own->outputs[i]);
       }
   for (guint i = 0; i < node->n_data; i++)
     ir_run_state_drop (state, node->data[i]);
-  return good || say_where (x, iteration, error);
+  return good || ir_token_say_where (x, iteration, error);
+}
+
+/* Keeps what a node has moved on, in the iteration that it is of: that of an Enter is of the frame that it
+ * leads into, that of an Exit of the one around, that of a NextIteration of the next. */
+static void
+capture_moved (IrTokenExecutor *x,
+               const IrTokenIteration *iteration,
+               const IrTokenNode *node,
+               IrTensor **outputs)
+{
+  IrRunState *state = x->state;
+  const IrFrameAt *outer = state->frame;
+  const IrTokenIteration *in = node->rule == IR_TOKENS_EXIT ? iteration->instance->parent
+                                                            : iteration;
+  g_autofree char *path = NULL;
+
+  if (state->run->iterations != NULL && in != NULL)
+    path = node->rule == IR_TOKENS_ENTER ? ir_token_path_below (x, in, node->child)
+                                         : g_strdup (in->instance->path);
+  const IrFrameAt at = { outer, NULL, path,
+                         node->rule == IR_TOKENS_ENTER            ? 0
+                         : node->rule == IR_TOKENS_NEXT_ITERATION ? iteration->number + 1
+                         : in != NULL                             ? in->number
+                                                                  : 0 };
+  if (path != NULL && *path != '\0')
+    state->frame = &at;
+  for (guint i = 0; i < node->node->n_outputs; i++)
+    {
+      const IrValue *value = node->node->outputs[i];
+      if (outputs[i] != NULL && value != NULL &&
+          state->prepared->values[value->id].keep != IR_KEEP_NOT)
+        ir_run_capture (state, value, outputs[i]);
+    }
+  state->frame = outer;
 }
 
 /* One that moves a token and computes nothing. */
 static gboolean
-forward (
-    Executor *x, Iteration *iteration, const IrTokenNode *node, IrTensor **outputs, GError **error)
+forward (IrTokenExecutor *x,
+         IrTokenIteration *iteration,
+         const IrTokenNode *node,
+         IrTensor **outputs,
+         GError **error)
 {
-  const Waiting *own = &iteration->nodes[node->place];
+  const IrTokenWaiting *own = &iteration->nodes[node->place];
   guint n_outputs = node->node->n_outputs;
   gboolean outcome = TRUE;
   guint slot = 0;
@@ -679,7 +450,7 @@ forward (
   x->state->ran[node->node->id] = TRUE;
   if (node->rule == IR_TOKENS_CONTROL_TRIGGER)
     {
-      tell (x, iteration, node->node, IR_FLOW_FIRED, -1);
+      ir_token_tell (x, iteration, node->node, IR_FLOW_FIRED, -1);
       return TRUE;
     }
   if (node->rule == IR_TOKENS_SWITCH)
@@ -695,42 +466,43 @@ forward (
                          ? iteration->data[node->first_data + own->live - 1]
                          : input_of (x, iteration, node, 0);
   if (tensor == NULL)
-    return fail (x, iteration, node->node, error, "input 0 has no contents");
+    return ir_token_fail (x, iteration, node->node, error, "input 0 has no contents");
   if (node->rule == IR_TOKENS_MERGE)
-    tell (x, iteration, node->node, IR_FLOW_MERGED, (gint) own->live - 1);
+    ir_token_tell (x, iteration, node->node, IR_FLOW_MERGED, (gint) own->live - 1);
   else if (node->rule == IR_TOKENS_SWITCH || node->rule == IR_TOKENS_LOOP_COND)
-    tell (x, iteration, node->node, IR_FLOW_FIRED, outcome);
+    ir_token_tell (x, iteration, node->node, IR_FLOW_FIRED, outcome);
   if (slot < n_outputs)
-    outputs[slot] = hold (x, tensor);
+    outputs[slot] = ir_token_hold (x, tensor);
   if (node->rule == IR_TOKENS_MERGE && n_outputs > 1 && node->node->outputs[1] != NULL)
     {
       g_autoptr (IrTensor) index = ir_tensor_new_scalar (IR_DTYPE_INT32, own->live - 1);
-      outputs[1] = hold (x, index);
+      outputs[1] = ir_token_hold (x, index);
     }
-  for (guint i = 0; i < n_outputs; i++)
-    if (outputs[i] != NULL && node->node->outputs[i] != NULL &&
-        x->state->prepared->values[node->node->outputs[i]->id].keep != IR_KEEP_NOT)
-      ir_run_capture (x->state, node->node->outputs[i], outputs[i]);
+  capture_moved (x, iteration, node, outputs);
   return TRUE;
 }
 
 static gboolean
-enter (Executor *x, Iteration *iteration, guint32 index, IrTensor *tensor, GError **error)
+enter (IrTokenExecutor *x,
+       IrTokenIteration *iteration,
+       guint32 index,
+       IrTensor *tensor,
+       GError **error)
 {
   const IrTokenNode *node = &x->program->nodes[index];
-  Instance *child = entered (x, iteration, node, error);
+  IrTokenInstance *child = entered (x, iteration, node, error);
 
   if (child == NULL)
     return FALSE;
   if (tensor != NULL)
-    tell (x, iteration_at (child, 0), node->node, IR_FLOW_ENTERED, -1);
+    ir_token_tell (x, ir_token_iteration_at (child, 0), node->node, IR_FLOW_ENTERED, -1);
   if (node->is_constant)
     {
-      Token token = { index, hold (x, tensor) };
+      IrToken token = { index, ir_token_hold (x, tensor) };
       g_array_append_val (child->invariants, token);
     }
   for (gint64 i = child->oldest; i <= (node->is_constant ? child->newest : 0); i++)
-    if (!hand_on (x, iteration_at (child, i), index, &tensor, tensor == NULL, error))
+    if (!hand_on (x, ir_token_iteration_at (child, i), index, &tensor, tensor == NULL, error))
       return FALSE;
   child->pending_enters--;
   return settle (x, child, error);
@@ -738,41 +510,49 @@ enter (Executor *x, Iteration *iteration, guint32 index, IrTensor *tensor, GErro
 
 /* A dead token ends here, so a loop ends; a live one waits where too many iterations are in flight. */
 static gboolean
-go_on (Executor *x, Iteration *iteration, guint32 index, IrTensor *tensor, GError **error)
+go_on (IrTokenExecutor *x,
+       IrTokenIteration *iteration,
+       guint32 index,
+       IrTensor *tensor,
+       GError **error)
 {
-  Instance *instance = iteration->instance;
+  IrTokenInstance *instance = iteration->instance;
   guint parallel = MIN (x->program->by_frame[instance->frame].parallel, MAX_PARALLEL);
-  Iteration *next;
+  IrTokenIteration *next;
 
   if (tensor == NULL)
     return TRUE;
   if (iteration->number < instance->newest)
-    next = iteration_at (instance, iteration->number + 1);
+    next = ir_token_iteration_at (instance, iteration->number + 1);
   else if (instance->iterations->len >= parallel)
     {
-      Token token = { index, hold (x, tensor) };
+      IrToken token = { index, ir_token_hold (x, tensor) };
       g_array_append_val (instance->deferred, token);
-      tell (x, iteration, x->program->nodes[index].node, IR_FLOW_DEFERRED, -1);
+      ir_token_tell (x, iteration, x->program->nodes[index].node, IR_FLOW_DEFERRED, -1);
       return TRUE;
     }
   else
     next = next_iteration (x, instance, x->program->nodes[index].node, error);
   if (next != NULL)
-    tell (x, next, x->program->nodes[index].node, IR_FLOW_NEXT, -1);
+    ir_token_tell (x, next, x->program->nodes[index].node, IR_FLOW_NEXT, -1);
   return next != NULL && hand_on (x, next, index, &tensor, FALSE, error);
 }
 
 /* A dead Exit is told of when the frame is over, if it was so in the last iteration. */
 static gboolean
-leave (Executor *x, Iteration *iteration, guint32 index, IrTensor *tensor, GError **error)
+leave (IrTokenExecutor *x,
+       IrTokenIteration *iteration,
+       guint32 index,
+       IrTensor *tensor,
+       GError **error)
 {
-  Instance *instance = iteration->instance;
+  IrTokenInstance *instance = iteration->instance;
 
   if (instance->parent == NULL)
-    return fail (x, iteration, x->program->nodes[index].node, error, "is in no frame");
+    return ir_token_fail (x, iteration, x->program->nodes[index].node, error, "is in no frame");
   if (tensor != NULL)
     {
-      tell (x, iteration, x->program->nodes[index].node, IR_FLOW_EXITED, -1);
+      ir_token_tell (x, iteration, x->program->nodes[index].node, IR_FLOW_EXITED, -1);
       return hand_on (x, instance->parent, index, &tensor, FALSE, error);
     }
   if (iteration->number == instance->newest)
@@ -781,8 +561,8 @@ leave (Executor *x, Iteration *iteration, guint32 index, IrTensor *tensor, GErro
 }
 
 static gboolean
-hand_over (Executor *x,
-           Iteration *iteration,
+hand_over (IrTokenExecutor *x,
+           IrTokenIteration *iteration,
            guint32 index,
            IrTensor *const *outputs,
            gboolean is_dead,
@@ -800,11 +580,11 @@ hand_over (Executor *x,
 }
 
 static gboolean
-run_ready (Executor *x, Iteration *iteration, guint32 index, GError **error)
+run_ready (IrTokenExecutor *x, IrTokenIteration *iteration, guint32 index, GError **error)
 {
   const IrTokenNode *node = &x->program->nodes[index];
-  const Waiting *own = &iteration->nodes[node->place];
-  Instance *instance = iteration->instance;
+  const IrTokenWaiting *own = &iteration->nodes[node->place];
+  IrTokenInstance *instance = iteration->instance;
   gboolean is_dead = node->rule == IR_TOKENS_MERGE             ? own->live == 0
                      : node->rule == IR_TOKENS_CONTROL_TRIGGER ? FALSE
                                                                : own->dead > 0;
@@ -813,15 +593,15 @@ run_ready (Executor *x, Iteration *iteration, guint32 index, GError **error)
   IrTensor **outputs = n > G_N_ELEMENTS (few) ? g_new0 (IrTensor *, n) : few;
   gboolean good = TRUE;
 
-  tell (x, iteration, is_dead ? node->node : NULL, IR_FLOW_DEAD, -1);
+  ir_token_tell (x, iteration, is_dead ? node->node : NULL, IR_FLOW_DEAD, -1);
   if (!is_dead)
     good = node->rule == IR_TOKENS_STRICT ? run_strict (x, iteration, node, outputs, error)
                                           : forward (x, iteration, node, outputs, error);
   for (guint i = 0; i < node->n_data; i++)
-    let_go (x, &iteration->data[node->first_data + i]);
+    ir_token_let_go (x, &iteration->data[node->first_data + i]);
   good = good && hand_over (x, iteration, index, outputs, is_dead, error);
   for (guint i = 0; i < n; i++)
-    let_go (x, &outputs[i]);
+    ir_token_let_go (x, &outputs[i]);
   if (outputs != few)
     g_free (outputs);
   iteration->n_ready--;
@@ -832,29 +612,30 @@ run_ready (Executor *x, Iteration *iteration, guint32 index, GError **error)
 
 /* A dead output, or one that never came. */
 static gboolean
-explain_missing (Executor *x, guint output, GError **error)
+explain_missing (IrTokenExecutor *x, guint output, GError **error)
 {
   const IrValue *value = ir_graph_output (x->program->graph, output);
   const IrNode *node = value != NULL ? value->producer : NULL;
   const char *name = x->owner->outputs[output]->name;
 
   if (node == NULL)
-    return fail (x, NULL, x->owner, error, "%s has no contents", name);
+    return ir_token_fail (x, NULL, x->owner, error, "%s has no contents", name);
   if (x->has_result[output])
     {
       const IrCondition *condition = ir_frames_value_condition (x->program->frames, value);
       g_autofree char *when = ir_condition_text (x->program->graph->model, condition);
-      return fail (x, NULL, node, error,
-                   "%s is dead: it is computed only where %s; bring both cases together by a Merge",
-                   name, when);
+      return ir_token_fail (
+          x, NULL, node, error,
+          "%s is dead: it is computed only where %s; bring both cases together by a Merge", name,
+          when);
     }
   note_stalled (x, x->root->iterations->pdata[0]);
-  return fail (x, NULL, node, error, "%s was never computed%s%s; the graph stalls there", name,
-               x->stalled != NULL ? ": " : "", x->stalled != NULL ? x->stalled : "");
+  return ir_token_fail (x, NULL, node, error, "%s was never computed%s%s; the graph stalls there",
+                        name, x->stalled != NULL ? ": " : "", x->stalled != NULL ? x->stalled : "");
 }
 
 static gboolean
-publish (Executor *x, GError **error)
+publish (IrTokenExecutor *x, GError **error)
 {
   for (guint i = 0; i < x->owner->n_outputs; i++)
     {
@@ -873,9 +654,9 @@ publish (Executor *x, GError **error)
 }
 
 static gboolean
-execute (Executor *x, GError **error)
+execute (IrTokenExecutor *x, GError **error)
 {
-  Iteration *first = iteration_new (x, x->root, 0);
+  IrTokenIteration *first = ir_token_iteration_new (x, x->root, 0);
   const GArray *sources = x->program->sources;
 
   if (!begin_iteration (x, first, error))
@@ -888,7 +669,7 @@ execute (Executor *x, GError **error)
     }
   while (x->first < x->ready->len)
     {
-      const Ready ready = g_array_index (x->ready, Ready, x->first);
+      const IrTokenReady ready = g_array_index (x->ready, IrTokenReady, x->first);
       x->first++;
       if (!run_ready (x, ready.iteration, ready.node, error))
         return FALSE;
@@ -897,16 +678,16 @@ execute (Executor *x, GError **error)
 }
 
 static void
-executor_clear (Executor *x)
+executor_clear (IrTokenExecutor *x)
 {
   GHashTableIter iter;
   gpointer instance;
 
   while (g_hash_table_iter_init (&iter, x->instances),
          g_hash_table_iter_next (&iter, &instance, NULL))
-    instance_free (x, instance);
+    ir_token_instance_free (x, instance);
   for (guint i = 0; i < ir_graph_n_outputs (x->program->graph); i++)
-    let_go (x, &x->results[i]);
+    ir_token_let_go (x, &x->results[i]);
   g_hash_table_unref (x->instances);
   g_array_unref (x->ready);
   g_free (x->results);
@@ -945,12 +726,12 @@ ir_token_graph_run (IrRunState *state, const IrNode *node, GError **error)
   if (body == NULL || ir_graph_n_outputs (body) != node->n_outputs)
     return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
                              "the graph is missing, or has not as many outputs as the node");
-  Executor x = { .state = state, .program = program_of (state, body), .owner = node };
+  IrTokenExecutor x = { .state = state, .program = program_of (state, body), .owner = node };
   x.instances = g_hash_table_new (NULL, NULL);
-  x.ready = g_array_new (FALSE, FALSE, sizeof (Ready));
+  x.ready = g_array_new (FALSE, FALSE, sizeof (IrTokenReady));
   x.results = g_new0 (IrTensor *, node->n_outputs + 1);
   x.has_result = g_new0 (guint8, node->n_outputs + 1);
-  x.root = instance_new (&x, 0, NULL);
+  x.root = ir_token_instance_new (&x, 0, NULL);
   gboolean done = execute (&x, error);
   executor_clear (&x);
   return done;

@@ -56,3 +56,100 @@ typedef struct
 gboolean ir_token_is (const IrGraph *graph, const IrValue *value);
 IrTokenProgram *ir_token_program_new (const IrGraph *graph);
 void ir_token_program_free (IrTokenProgram *program);
+
+/* -- while it runs -- */
+
+typedef struct _IrTokenInstance IrTokenInstance;
+
+/* What a node has of an iteration. */
+typedef struct
+{
+  guint32 pending; /* tokens to come; of a Merge 1 for a live one and 2 for each control */
+  guint32 dead;    /* of those that came: data and controls, of a Merge data alone */
+  guint32 live;    /* of a Merge: 1 + which data token was live; 0: none was */
+  gboolean is_ready;
+} IrTokenWaiting;
+G_STATIC_ASSERT (sizeof (IrTokenWaiting) % sizeof (gpointer) == 0);
+
+typedef struct
+{
+  IrTokenInstance *instance;
+  gint64 number;
+  guint n_ready;          /* nodes that are ready and have not ended */
+  guint n_children;       /* instances of frames that were entered from here */
+  GHashTable *children;   /* (nullable) index of frame + 1 -> IrTokenInstance */
+  IrTensor **data;        /* by the tokens of the frame: what has come and was live */
+  guint8 *came;           /* likewise: whether it has come */
+  IrTokenWaiting nodes[]; /* by the nodes of the frame */
+} IrTokenIteration;
+
+/* What is handed over later. */
+typedef struct
+{
+  guint32 node;
+  IrTensor *tensor; /* (nullable) dead */
+} IrToken;
+
+struct _IrTokenInstance
+{
+  guint32 frame;
+  IrTokenIteration *parent; /* (nullable) of the root */
+  GPtrArray *iterations;    /* of IrTokenIteration: those alive, in order */
+  gint64 oldest, newest;    /* their numbers; oldest > newest: none */
+  guint pending_enters;
+  GArray *dead_exits; /* of guint32: of the newest iteration */
+  GArray *invariants; /* of IrToken: there in every iteration */
+  GArray *deferred;   /* of IrToken: NextIterations that wait until an iteration has ended */
+  char *path;         /* (nullable) nobody looks on */
+};
+
+typedef struct
+{
+  IrTokenIteration *iteration;
+  guint32 node;
+} IrTokenReady;
+
+typedef struct
+{
+  IrRunState *state;
+  const IrTokenProgram *program;
+  const IrNode *owner;
+  IrTokenInstance *root;
+  GArray *ready;      /* of IrTokenReady */
+  guint first;        /* of those that have not begun */
+  IrTensor **results; /* by output of the graph */
+  guint8 *has_result;
+  GHashTable *instances; /* set of all of them */
+  char *
+      stalled; /* (nullable) the first node of a frame that ended that had some of its tokens only */
+} IrTokenExecutor;
+
+char *ir_token_label (const IrTokenExecutor *x,
+                      const IrTokenIteration *iteration,
+                      const IrNode *node);
+gboolean ir_token_fail (const IrTokenExecutor *x,
+                        const IrTokenIteration *iteration,
+                        const IrNode *node,
+                        GError **error,
+                        const char *format,
+                        ...) G_GNUC_PRINTF (5, 6);
+gboolean ir_token_say_where (const IrTokenExecutor *x,
+                             const IrTokenIteration *iteration,
+                             GError **error);
+void ir_token_tell (const IrTokenExecutor *x,
+                    const IrTokenIteration *iteration,
+                    const IrNode *node,
+                    IrFlowKind kind,
+                    gint slot);
+char *ir_token_path_below (const IrTokenExecutor *x, const IrTokenIteration *parent, guint32 frame);
+IrTensor *ir_token_hold (IrTokenExecutor *x, IrTensor *tensor);
+void ir_token_let_go (IrTokenExecutor *x, IrTensor **tensor);
+IrTokenIteration *ir_token_iteration_new (IrTokenExecutor *x,
+                                          IrTokenInstance *instance,
+                                          gint64 number);
+void ir_token_iteration_free (IrTokenExecutor *x, IrTokenIteration *iteration);
+IrTokenIteration *ir_token_iteration_at (const IrTokenInstance *instance, gint64 number);
+IrTokenInstance *ir_token_instance_new (IrTokenExecutor *x,
+                                        guint32 frame,
+                                        IrTokenIteration *parent);
+void ir_token_instance_free (IrTokenExecutor *x, IrTokenInstance *instance);

@@ -162,3 +162,49 @@ ir_run_limits_deadline (const IrRunLimits *limits)
 
   return ms != G_MAXUINT ? g_get_monotonic_time () + (gint64) ms * 1000 : 0;
 }
+
+/* -- iterations -- */
+
+/* "a..b" */
+static gboolean
+read_range (const char *text, IrIterations *iterations)
+{
+  g_auto (GStrv) ends = g_strsplit (text, "..", 2);
+
+  iterations->kind = IR_ITERATIONS_RANGE;
+  return ends[0] != NULL &&
+         g_ascii_string_to_signed (ends[0], 10, 0, G_MAXINT64, &iterations->first, NULL) &&
+         g_ascii_string_to_signed (ends[1] != NULL ? ends[1] : ends[0], 10, iterations->first,
+                                   G_MAXINT64, &iterations->last, NULL);
+}
+
+/**
+ * ir_iterations_parse:
+ * @text: "0..99", "7", "every:100", "last:10" or "checkpoints"
+ * @iterations: (out): the same
+ * @error: return location for an error
+ *
+ * Returns: %FALSE with %IR_EXEC_ERROR_INPUT on anything else
+ */
+gboolean
+ir_iterations_parse (const char *text, IrIterations *iterations, GError **error)
+{
+  const char *number;
+
+  *iterations = (IrIterations){ .kind = IR_ITERATIONS_CHECKPOINTS };
+  if (strcmp (text, "checkpoints") == 0)
+    return TRUE;
+  if (g_str_has_prefix (text, "every:"))
+    iterations->kind = IR_ITERATIONS_EVERY;
+  else if (g_str_has_prefix (text, "last:"))
+    iterations->kind = IR_ITERATIONS_LAST;
+  number = iterations->kind != IR_ITERATIONS_CHECKPOINTS ? strchr (text, ':') + 1 : NULL;
+  if (number != NULL
+          ? g_ascii_string_to_signed (number, 10, 1, G_MAXINT32, &iterations->first, NULL)
+          : read_range (text, iterations))
+    return TRUE;
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+               "%s: needs iterations, from 0: a..b (both included), every:N, last:N or checkpoints",
+               text);
+  return FALSE;
+}

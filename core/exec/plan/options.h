@@ -35,7 +35,7 @@ typedef enum
   IR_DECISION_SPANS = 1 << 3,   /* nodes that run concurrently */
   IR_DECISION_PREPACK = 1 << 4  /* constants kept in the order in which their kernel reads them */
 } IrDecisions;
-#define IR_N_DECISIONS 5
+#define IR_N_DECISIONS  5
 #define IR_DECISION_ALL ((IrDecisions) ((1 << IR_N_DECISIONS) - 1))
 gboolean ir_decisions_parse (const char *text, IrDecisions *decisions_, GError **error);
 const char *ir_decision_name (guint index);
@@ -58,10 +58,30 @@ gboolean ir_plan_is_excepted (const IrPlanExceptions *except, /* (nullable) */
 typedef enum
 {
   IR_RUN_CHECK_PLAN = 1 << 0, /* at every node, what lies there is what its kernel declares */
-  IR_RUN_CHECK_REF = 1 << 1   /* at every node, what ref makes of its inputs: core/exec/check/check.h */
+  IR_RUN_CHECK_REF = 1
+                     << 1 /* at every node, what ref makes of its inputs: core/exec/check/check.h */
 } IrRunChecks;
 #define IR_N_RUN_CHECKS 2
 gboolean ir_run_checks_parse (const char *text, IrRunChecks *checks_, GError **error);
+
+/* Of which iterations of loops a run keeps what it captures, beside the last round of each value. */
+typedef enum
+{
+  IR_ITERATIONS_NONE,
+  IR_ITERATIONS_RANGE,       /* from @first to @last */
+  IR_ITERATIONS_EVERY,       /* 0, @first, 2 @first ... */
+  IR_ITERATIONS_LAST,        /* the last @first rounds of each value */
+  IR_ITERATIONS_CHECKPOINTS, /* none of them: each comes back by running a few again */
+  IR_ITERATIONS_SERIES,      /* statistics of all, and no contents */
+  IR_ITERATIONS_ONE          /* @first of @frame */
+} IrIterationsKind;
+typedef struct
+{
+  IrIterationsKind kind;
+  gint64 first, last;
+  const char *frame; /* (nullable) "outer@3/inner"; lives as long as the options */
+} IrIterations;
+gboolean ir_iterations_parse (const char *text, IrIterations *iterations, GError **error);
 
 typedef struct
 {
@@ -70,6 +90,7 @@ typedef struct
   IrParallelMode parallel;
   IrCaptureKind capture;
   GArray *chosen;          /* (nullable) of IrValueId, for IR_CAPTURE_CHOSEN */
+  IrIterations iterations; /* of what is captured */
   gsize capture_budget;    /* bytes of captured values in memory, the others go to a file; 0: a
                             * quarter of memory, and no more than half of memory_limit */
   gsize spill_limit;       /* bytes of that file; 0: what the folder for temporary files has */
@@ -87,9 +108,9 @@ typedef struct
   /* (nullable) Who stops it, and says how it goes on: core/exec/run/control.h. Then no chains are made
    * and no nodes run concurrently. */
   struct _IrRunControl *control;
-  gboolean alternate;      /* a run is given what the one before it has handed out, so that two
+  gboolean alternate; /* a run is given what the one before it has handed out, so that two
                               memories take turns and none is allocated */
-  guint64 seed; /* of random operators that have no seed of their own; runs with it agree */
+  guint64 seed;       /* of random operators that have no seed of their own; runs with it agree */
   void (*progress) (guint done, guint total, const IrNode *node, gpointer data);
   gpointer progress_data;
   /* (nullable) of runs that may be left: whose thread runs them; each executable has its own. */

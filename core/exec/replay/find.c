@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/exec/run/capture.h"
+#include "core/exec/run/iterations.h"
 #include "core/exec/replay/replay.h"
 
 static IrTensor *
@@ -11,21 +12,28 @@ known_to_run (const IrValue *value, GCancellable *cancellable, gpointer data)
   return ir_capture_peek (data, value->id);
 }
 
+/* (transfer none) (nullable) It ends with @run; whoever uses it has the lock of @attachment. */
+static IrReplay *
+replay_of (IrRun *run, IrCaptureAttachment *attachment, GError **error)
+{
+  attachment->free = (GDestroyNotify) ir_replay_free;
+  if (attachment->data == NULL)
+    attachment->data = ir_replay_new (run->model, run->schedule, ir_run_options (run),
+                                      ir_run_inputs (run), known_to_run, run, error);
+  if (attachment->data != NULL)
+    ir_replay_set_run (attachment->data, run);
+  return attachment->data;
+}
+
 static IrTensor *
 compute_again (
     IrRun *run, const IrValue *value, GCancellable *cancellable, IrFound *found, GError **error)
 {
   IrCaptureAttachment *attachment = ir_capture_attachment (run);
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&attachment->lock);
+  IrReplay *replay = replay_of (run, attachment, error);
 
-  attachment->free = (GDestroyNotify) ir_replay_free;
-  if (attachment->data == NULL)
-    attachment->data = ir_replay_new (run->model, run->schedule, ir_run_options (run),
-                                      ir_run_inputs (run), known_to_run, run, error);
-  if (attachment->data == NULL)
-    return NULL;
-  ir_replay_set_run (attachment->data, run);
-  return ir_replay_find (attachment->data, value, cancellable, found, error);
+  return replay != NULL ? ir_replay_find (replay, value, cancellable, found, error) : NULL;
 }
 
 /**
@@ -81,6 +89,46 @@ ir_run_find (IrRun *run, IrValueId value, GCancellable *cancellable, IrFound *fo
     return ir_tensor_ref (tensor);
   found->how = IR_FOUND_NOT;
   return compute_again (run, what, cancellable, found, error);
+}
+
+/**
+ * ir_run_find_iteration:
+ * @run: a run
+ * @name: a value of its model in an iteration; none is left open
+ * @cancellable: (nullable): looked at while nodes run
+ * @found: (out caller-allocates) (optional): how the contents were had
+ * @error: return location for an error
+ *
+ * Gives what a value held in one iteration: what the run has kept of it, or by running the loop again. Where
+ * the run has taken checkpoints (#IrRunOptions.iterations), these are at most 2 sqrt (n) of the n iterations
+ * of an outermost loop. The bits are those of the run. May be called from any thread.
+ *
+ * Fails with an %IR_EXEC_ERROR where there was no such iteration, or it did not come through the value.
+ *
+ * Returns: (transfer full) (nullable): the contents, as the graph has them
+ */
+IrTensor *
+ir_run_find_iteration (IrRun *run,
+                       const IrIterationName *name,
+                       GCancellable *cancellable,
+                       IrFound *found,
+                       GError **error)
+{
+  IrCaptureAttachment *attachment = ir_capture_attachment (run);
+  g_auto (IrFound) unwanted = { 0 };
+  IrTensor *kept = run->iterations != NULL
+                       ? ir_iteration_values_find (run->iterations, name->value->id, name->frame,
+                                                   name->iteration)
+                       : NULL;
+
+  found = found != NULL ? found : &unwanted;
+  *found = (IrFound){ .how = IR_FOUND_KEPT };
+  if (kept != NULL)
+    return ir_tensor_ref (kept);
+  found->how = IR_FOUND_NOT;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&attachment->lock);
+  IrReplay *replay = replay_of (run, attachment, error);
+  return replay != NULL ? ir_replay_find_iteration (replay, name, cancellable, found, error) : NULL;
 }
 
 /**
@@ -153,6 +201,9 @@ ir_found_text (const IrFound *found, const IrModel *model)
       g_string_append_printf (text, " by %u %s in %.3g ms", found->n_nodes,
                               found->n_nodes == 1 ? "node" : "nodes",
                               (double) found->duration_ns / 1e6);
+      if (found->n_iterations > 0)
+        g_string_append_printf (text, ", %" G_GUINT64_FORMAT " iterations of loops again",
+                                found->n_iterations);
     }
   if (found->stands_for != 0)
     {

@@ -18,8 +18,8 @@ struct _IrReplay
   IrRunOptions options;
   GHashTable *inputs; /* value id -> IrTensor */
   IrPrepared *prepared;
-  IrThreads threads, lane;   /* lane: one thread, for nodes that ran concurrently */
-  const IrRun *run;          /* (nullable) (unowned) whose bits are wanted */
+  IrThreads threads, lane; /* lane: one thread, for nodes that ran concurrently */
+  const IrRun *run;        /* (nullable) (unowned) whose bits are wanted */
   IrReplayKnown known;
   gpointer data;
   GHashTable *cache; /* value id -> IrTensor, as kernels left it */
@@ -295,6 +295,8 @@ query_clear (Query *query)
     }
   ir_account_free (state->account);
   g_clear_pointer (&state->draws, g_hash_table_unref);
+  g_clear_pointer (&state->token_programs, g_hash_table_unref);
+  g_clear_pointer (&query->run.iterations, ir_iteration_values_free);
   g_free (state->tensors);
   g_free (state->ran);
   g_free (query->run.values);
@@ -479,4 +481,79 @@ ir_replay_find (IrReplay *replay,
       return NULL;
     }
   return compute (&query, value, producer, error);
+}
+
+/* -- one iteration -- */
+
+/* Runs what leads to it, and the loop from its last checkpoint before, until it has come. */
+static gboolean
+run_until (Query *query, const IrIterationName *name, const IrNode *producer, GError **error)
+{
+  const IrIterations wanted = { IR_ITERATIONS_ONE, name->iteration, 0, name->frame };
+  const IrIterationValues *values = query->replay->run != NULL ? query->replay->run->iterations
+                                                               : NULL;
+  const IrResume resume = {
+    name->loop, name->outermost,
+    values != NULL ? ir_iteration_values_checkpoint (values, name->loop, name->outermost) : NULL
+  };
+  g_autoptr (GError) local = NULL;
+
+  query->kept = name->value->id;
+  query->replay->prepared->values[query->kept].keep = IR_KEEP_PLANNED;
+  query->run.iterations = ir_iteration_values_new (&wanted);
+  query->state.resume = &resume;
+  const gboolean done = find_needed (query, producer, &local) &&
+                        run_needed (query, query->kept, &local);
+  query->state.resume = NULL;
+  query->found->n_iterations = query->state.n_iterations;
+  if (done || g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
+/**
+ * ir_replay_find_iteration:
+ * @replay: a replay
+ * @name: a value in an iteration; none is left open
+ * @cancellable: (nullable): looked at between nodes
+ * @found: gets how the contents were had
+ * @error: return location for an error
+ *
+ * Runs again, from the last checkpoint that the run has of the outermost loop, until the value has come.
+ *
+ * Fails with an %IR_EXEC_ERROR where the run did not come through it, or a node fails.
+ *
+ * Returns: (transfer full) (nullable): the contents, as the graph has them
+ */
+IrTensor *
+ir_replay_find_iteration (IrReplay *replay,
+                          const IrIterationName *name,
+                          GCancellable *cancellable,
+                          IrFound *found,
+                          GError **error)
+{
+  const IrNode *producer = ir_replay_producer (name->value);
+  const gint64 start_us = g_get_monotonic_time ();
+  g_auto (Query) query = { 0 };
+  IrTensor *tensor;
+
+  query_init (&query, replay, cancellable, found);
+  found->from = g_ptr_array_new_with_free_func (g_free);
+  if (producer != NULL && !run_until (&query, name, producer, error))
+    return NULL;
+  tensor = producer != NULL ? ir_iteration_values_find (query.run.iterations, name->value->id,
+                                                        name->frame, name->iteration)
+                            : NULL;
+  if (tensor == NULL)
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                   "%s was not computed in iteration %" G_GINT64_FORMAT
+                   " of %s: the loop has fewer iterations, or a branch was not taken there",
+                   name->value->name, name->iteration, name->frame);
+      return NULL;
+    }
+  found->how = IR_FOUND_COMPUTED;
+  found->duration_ns = (g_get_monotonic_time () - start_us) * 1000;
+  return ir_tensor_ref (tensor);
 }

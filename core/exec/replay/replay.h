@@ -25,6 +25,11 @@ IrTensor *ir_replay_find (IrReplay *replay,
                           GCancellable *cancellable,
                           IrFound *found,
                           GError **error);
+IrTensor *ir_replay_find_iteration (IrReplay *replay,
+                                    const IrIterationName *name,
+                                    GCancellable *cancellable,
+                                    IrFound *found,
+                                    GError **error);
 /* The nodes of the main graph whose outputs @node reads, bodies included: (transfer container) */
 GPtrArray *ir_replay_reads (const IrNode *node);
 /* The node of the main graph that makes @value, or in which it is made. (nullable) */

@@ -35,6 +35,7 @@ ir_capture_new (const IrRunOptions *options, GHashTable *inputs)
   capture->options = *options;
   capture->options.chosen = NULL;
   capture->options.control = NULL;
+  capture->options.iterations.frame = NULL;
   capture->backend = *options->backend;
   capture->options.backend = &capture->backend;
   capture->inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
@@ -203,6 +204,8 @@ ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
   const IrPlanValue *row = &state->prepared->values[value->id];
 
+  if (state->frame != NULL && state->run->iterations != NULL && row->keep != IR_KEEP_NOT)
+    ir_iterations_note (state, value, tensor);
   if (state->options->capture == IR_CAPTURE_STATS)
     take_stats (state, value, tensor);
   if (row->keep == IR_KEEP_PLANNED)

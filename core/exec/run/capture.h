@@ -3,6 +3,7 @@
  * nearest values that are there. */
 #pragma once
 
+#include "core/exec/run/iteration-name.h"
 #include "core/exec/run/run.h"
 #include "core/ir/history.h"
 
@@ -25,6 +26,7 @@ typedef struct
 {
   IrFoundHow how;
   guint n_nodes;        /* computed: that ran */
+  guint64 n_iterations; /* computed: of loops that ran again */
   gint64 duration_ns;   /* computed: what that took */
   GPtrArray *from;      /* (nullable) of char *: names of values where computing began */
   gboolean in_body;     /* it lies in a body: contents are those of the last round */
@@ -39,6 +41,12 @@ char *ir_found_text (const IrFound *found, const IrModel *model);
 /* What @value held in @run, at any price. (transfer full) (nullable) */
 IrTensor *ir_run_find (
     IrRun *run, IrValueId value, GCancellable *cancellable, IrFound *found, GError **error);
+/* What it held in one iteration. (transfer full) (nullable) */
+IrTensor *ir_run_find_iteration (IrRun *run,
+                                 const IrIterationName *name,
+                                 GCancellable *cancellable,
+                                 IrFound *found,
+                                 GError **error);
 guint ir_run_n_spilled (const IrRun *run);
 guint64 ir_run_spilled_bytes (const IrRun *run);
 guint ir_run_n_lost (const IrRun *run);       /* that did not fit into the file */

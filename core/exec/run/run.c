@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/exec/kernel/stats.h"
+#include "core/exec/run/iterations.h"
 #include "core/exec/run/plan-check.h"
 
 /**
@@ -29,6 +30,8 @@ ir_run_new (const IrPrepared *prepared,
   run->capture = ir_capture_new (options, inputs);
   if (options->checks & IR_RUN_CHECK_PLAN)
     run->plan_check = ir_plan_check_new (prepared);
+  if (options->iterations.kind != IR_ITERATIONS_NONE)
+    run->iterations = ir_iteration_values_new (&options->iterations);
   run->stats = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   run->missing = missing != NULL ? g_array_ref (missing) : NULL;
   run->schedule = ir_schedule_ref (prepared->schedule);
@@ -102,6 +105,7 @@ ir_run_unref (IrRun *run)
   g_free (run->values);
   g_hash_table_unref (run->stats);
   ir_capture_free (run->capture);
+  ir_iteration_values_free (run->iterations);
   ir_plan_check_free (run->plan_check);
   g_mutex_clear (&run->presenting);
   ir_trace_unref (run->trace);

@@ -52,10 +52,11 @@ typedef struct
   GHashTable *stats; /* IrValueId -> IrTensorStats, for IR_CAPTURE_STATS */
   IrTrace *trace;
   IrSchedule *schedule;
-  IrMemPlan *memplan; /* (nullable) where shapes were not all known before */
-  GArray *missing;    /* (nullable) of IrMissing, where the options said partial */
-  GArray *claims;     /* (nullable) of IrWrongClaim */
-  GError *error;      /* (nullable) a node failed: values before it are there */
+  IrMemPlan *memplan;                    /* (nullable) where shapes were not all known before */
+  struct _IrIterationValues *iterations; /* (nullable) of single iterations: iterations.h */
+  GArray *missing; /* (nullable) of IrMissing, where the options said partial */
+  GArray *claims;  /* (nullable) of IrWrongClaim */
+  GError *error;   /* (nullable) a node failed: values before it are there */
   IrNodeId failed_node;
   GMutex presenting; /* guards values where ir_run_value() brings them into their layout */
   struct _IrPlanCheck *plan_check; /* (nullable) for IR_RUN_CHECK_PLAN */

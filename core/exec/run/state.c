@@ -99,6 +99,8 @@ ir_run_check (IrRunState *state, const IrNode *node, GError **error)
  * ir_run_count_iteration:
  * @state: a run under way
  * @node: a loop that is about to run its body
+ * @n_before: how often it has run it
+ * @condition: name of the condition, which is true
  * @error: return location for an error
  *
  * Counts the iterations of all loops together, so that loops in loops end as well.
@@ -106,7 +108,8 @@ ir_run_check (IrRunState *state, const IrNode *node, GError **error)
  * Returns: %FALSE with an error if that are more than allowed, or as ir_run_check()
  */
 gboolean
-ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error)
+ir_run_count_iteration (
+    IrRunState *state, const IrNode *node, guint64 n_before, const char *condition, GError **error)
 {
   guint64 limit = state->options->iteration_limit > 0 ? state->options->iteration_limit
                                                       : IR_RUN_DEFAULT_ITERATIONS;
@@ -114,9 +117,10 @@ ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error)
   if (++state->n_iterations > limit)
     return fail_limit (node, error, IR_EXEC_ERROR_LIMIT,
                        "the loops of this run need more than %" G_GUINT64_FORMAT
-                       " iterations; a condition may never become false, or the limit on "
-                       "iterations is too low",
-                       limit);
+                       " iterations; this one has had %" G_GUINT64_FORMAT
+                       ", and its condition %s is still true: let it become false, or raise the "
+                       "limit on iterations",
+                       limit, n_before, condition);
   return ir_run_check (state, node, error);
 }
 

@@ -6,6 +6,7 @@
 #include "core/exec/run/account.h"
 #include "core/exec/run/capture.h"
 #include "core/exec/run/flow-log.h"
+#include "core/exec/run/iterations.h"
 
 /* What control flow tells who looks on. */
 typedef struct
@@ -79,6 +80,8 @@ struct _IrRunState
   gint64 start_ns;
   guint64 n_iterations;       /* of all loops so far */
   guint depth;                /* of control flow */
+  const IrFrameAt *frame;     /* (nullable) the innermost loop that it is in */
+  const IrResume *resume;     /* (nullable) it is run again for one iteration */
   GHashTable *token_programs; /* (nullable) of flow/token-graph.c: graph -> what is known of it */
   GHashTable *draws;          /* (nullable) node id -> how often a random node has run */
   gint *turn;                 /* (nullable) atomic: IrTurn */
@@ -137,7 +140,8 @@ gint64 ir_run_now_ns (void);
 gint64 ir_run_elapsed_ns (const IrRunState *state);
 gboolean ir_run_check_use (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
-gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
+gboolean ir_run_count_iteration (
+    IrRunState *state, const IrNode *node, guint64 n_before, const char *condition, GError **error);
 gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
 void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
 void ir_run_adopt (IrRunState *state, guint n_steps);
@@ -176,6 +180,7 @@ gboolean ir_run_state_publish (IrRunState *state,
                                IrTensor *tensor,
                                GError **error);
 void ir_run_state_drop (IrRunState *state, const IrValue *value);
+IrTensor *ir_run_state_lasting (const IrRunState *state, IrTensor *tensor, GError **error);
 
 /* -- flow/subgraph.c, handed down when a plan is made -- */
 gboolean ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error);

@@ -119,8 +119,6 @@ reaches_arena (const IrRunState *state, const IrTensor *tensor)
   return FALSE;
 }
 
-static IrTensor *leave_arena (const IrRunState *state, IrTensor *tensor, GError **error);
-
 /* (transfer full) (nullable) */
 static IrTensor *
 items_leave_arena (const IrRunState *state, IrTensor *tensor, GError **error)
@@ -129,7 +127,7 @@ items_leave_arena (const IrRunState *state, IrTensor *tensor, GError **error)
 
   for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
     {
-      IrTensor *item = leave_arena (state, ir_tensor_item (tensor, i), error);
+      IrTensor *item = ir_run_state_lasting (state, ir_tensor_item (tensor, i), error);
       if (item == NULL)
         return NULL;
       g_ptr_array_add (items, item);
@@ -137,10 +135,16 @@ items_leave_arena (const IrRunState *state, IrTensor *tensor, GError **error)
   return ir_tensor_with_items (tensor, (IrTensor *const *) items->pdata);
 }
 
-/* The same contents with nothing in the arena, items of containers included. (transfer full)
- * (nullable) */
-static IrTensor *
-leave_arena (const IrRunState *state, IrTensor *tensor, GError **error)
+/**
+ * ir_run_state_lasting:
+ * @state: a run under way
+ * @tensor: contents of a value
+ * @error: return location for an error
+ *
+ * Returns: (transfer full) (nullable): the same with nothing in the arena, items of containers included
+ */
+IrTensor *
+ir_run_state_lasting (const IrRunState *state, IrTensor *tensor, GError **error)
 {
   if (!reaches_arena (state, tensor))
     return ir_tensor_ref (tensor);
@@ -167,7 +171,8 @@ ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor,
   gboolean placed = ir_prepared_in_arena (state->prepared, value) &&
                     ir_tensor_data (tensor) ==
                         (gpointer) ((guint8 *) state->prepared->arena + place->offset);
-  g_autoptr (IrTensor) own = placed ? ir_tensor_ref (tensor) : leave_arena (state, tensor, error);
+  g_autoptr (IrTensor) own = placed ? ir_tensor_ref (tensor)
+                                    : ir_run_state_lasting (state, tensor, error);
 
   if (own == NULL)
     return FALSE;

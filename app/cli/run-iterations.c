@@ -1,0 +1,113 @@
+/* Values of single iterations that irscope run keeps. */
+#include "config.h"
+
+#include "app/cli/output.h"
+#include "app/cli/run.h"
+#include "core/exec/run/iterations.h"
+
+#include <string.h>
+
+/* All values of loops. */
+static void
+choose_bodies (const IrModel *model, GArray *chosen)
+{
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      const IrValue *value = model->values->pdata[i];
+      g_autofree char *loops = value->state == IR_STATE_LIVE && value->graph != NULL &&
+                                       value->graph->kind != IR_GRAPH_FUNCTION &&
+                                       ir_value_constant (value) == NULL
+                                   ? ir_value_loops (value)
+                                   : NULL;
+      if (loops != NULL)
+        g_array_append_val (chosen, value->id);
+    }
+}
+
+gboolean
+cli_run_parse_iterations (
+    CliRun *options, const IrModel *model, IrRunOptions *settings, GArray *chosen, GError **error)
+{
+  if (options->iterations == NULL)
+    return TRUE;
+  if (!ir_iterations_parse (options->iterations, &settings->iterations, error))
+    {
+      g_prefix_error (error, "--iterations ");
+      return FALSE;
+    }
+  if (settings->capture == IR_CAPTURE_STATS || g_strcmp0 (options->capture, "original") == 0)
+    {
+      g_set_error (
+          error, CLI_ERROR, 0,
+          "--iterations: --capture %s keeps no values of the graph that runs; name values, "
+          "say all, or leave it out",
+          options->capture);
+      return FALSE;
+    }
+  if (settings->capture == IR_CAPTURE_NONE)
+    {
+      choose_bodies (options->expanded != NULL ? options->expanded : model, chosen);
+      settings->capture = IR_CAPTURE_CHOSEN;
+      options->iterations_alone = TRUE;
+    }
+  return TRUE;
+}
+
+static gboolean
+report_kept (const CliRunReport *report, const IrKeptIteration *kept, GError **error)
+{
+  const IrValue *value = ir_model_value (report->run->model, kept->value);
+  g_autofree char *name = g_strdup_printf ("%s@%" G_GINT64_FORMAT "/%s", kept->frame,
+                                           kept->iteration, value->name);
+  g_autofree char *path = NULL;
+
+  if (!cli_run_save_value (report, name, value->id, kept->tensor, &path, error))
+    return FALSE;
+  if (report->cli->json)
+    {
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "name", name);
+      cli_json_add_contents (report->cli, object, kept->tensor);
+      if (path != NULL)
+        cJSON_AddStringToObject (object, "file", path);
+      else
+        cJSON_AddNullToObject (object, "file");
+      cJSON_AddItemToArray (report->captured, object);
+    }
+  else if (report->options->out == NULL)
+    cli_print_contents (report->cli, name, value->graph->model->context, kept->tensor, 10, NULL);
+  return TRUE;
+}
+
+/* Behind the outputs; by value, and each in the order in which it was computed. */
+gboolean
+cli_run_report_iterations (const CliRunReport *report, cJSON *json, GError **error)
+{
+  const IrRun *run = report->run;
+  const guint n = ir_run_n_iterations_kept (run), n_lost = ir_run_n_iterations_lost (run);
+  guint64 bytes;
+  const guint n_checkpoints = ir_run_n_checkpoints (run, &bytes);
+  g_autofree char *size = cli_format_bytes (bytes);
+  cJSON *object;
+
+  if (report->options->iterations == NULL)
+    return TRUE;
+  object = cJSON_AddObjectToObject (json, "iterations");
+  cJSON_AddNumberToObject (object, "kept", n);
+  cJSON_AddNumberToObject (object, "lost", n_lost);
+  cJSON_AddNumberToObject (object, "checkpoints", n_checkpoints);
+  cli_json_add_uint (object, "checkpoint_bytes", bytes);
+  for (guint i = 0; i < n; i++)
+    if (g_cancellable_set_error_if_cancelled (report->cli->cancellable, error) ||
+        !report_kept (report, ir_run_iteration (run, i), error))
+      return FALSE;
+  if (!report->cli->json)
+    cli_print ("%u values of iterations kept, %u checkpoints of loops, %s\n", n, n_checkpoints,
+               size);
+  if (n_lost > 0)
+    cli_printerr ("irscope run: %u values of iterations did not fit into the memory for captured "
+                  "values; ask for fewer iterations, name values by --capture, or raise "
+                  "--capture-budget\n",
+                  n_lost);
+  return TRUE;
+}

@@ -1,0 +1,236 @@
+/* What the executor of tokens knows while it runs: instances of frames with the iterations that are alive,
+ * and how errors and events name them. */
+#include "config.h"
+
+#include "core/exec/flow/token-private.h"
+
+#define MAX_PLACES 4 /* frames that an error names */
+
+/* -- names -- */
+
+static const char *
+frame_name (const IrTokenExecutor *x, const IrTokenInstance *instance)
+{
+  return g_array_index (x->program->frames->frames, IrFrame, instance->frame).name;
+}
+
+/* "a@0/b@3/": what an error has in front of a node, as names of iterations have. */
+static char *
+place_text (const IrTokenExecutor *x, const IrTokenIteration *iteration)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; iteration != NULL && iteration->instance->parent != NULL;
+       iteration = iteration->instance->parent, i++)
+    {
+      g_autofree char *own = g_strdup_printf (
+          "%s@%" G_GINT64_FORMAT "/", frame_name (x, iteration->instance), iteration->number);
+      if (i == MAX_PLACES)
+        {
+          g_string_prepend (text, "…/");
+          break;
+        }
+      g_string_prepend (text, own);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* "while@3/compare (Less)" (transfer full) */
+char *
+ir_token_label (const IrTokenExecutor *x, const IrTokenIteration *iteration, const IrNode *node)
+{
+  g_autofree char *place = place_text (x, iteration);
+  g_autofree char *label = ir_node_label (node);
+
+  return g_strconcat (place, label, NULL);
+}
+
+/* Fails with %IR_EXEC_ERROR_KERNEL, with the node and its iteration in front. */
+gboolean
+ir_token_fail (const IrTokenExecutor *x,
+               const IrTokenIteration *iteration,
+               const IrNode *node,
+               GError **error,
+               const char *format,
+               ...)
+{
+  g_autofree char *label = ir_token_label (x, iteration, node);
+  va_list args;
+
+  va_start (args, format);
+  g_autofree char *found = g_strdup_vprintf (format, args);
+  va_end (args);
+  if (x->state->run->failed_node == 0)
+    x->state->run->failed_node = node->id;
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL, "%s: %s", label, found);
+  return FALSE;
+}
+
+/* An error of a node, with its iteration in front. */
+gboolean
+ir_token_say_where (const IrTokenExecutor *x, const IrTokenIteration *iteration, GError **error)
+{
+  g_autofree char *place = place_text (x, iteration);
+
+  if (error != NULL && *error != NULL && ir_error_has_place (*error))
+    g_prefix_error (error, "%s", place);
+  return FALSE;
+}
+
+/* -- who looks on -- */
+
+static gboolean
+is_watched (const IrTokenExecutor *x)
+{
+  return x->state->observer != NULL && x->state->observer->flow != NULL;
+}
+
+/* Whether frames have paths */
+static gboolean
+is_named (const IrTokenExecutor *x)
+{
+  return is_watched (x) || x->state->run->iterations != NULL;
+}
+
+/* @node: (nullable) what comes next is there */
+void
+ir_token_tell (const IrTokenExecutor *x,
+               const IrTokenIteration *iteration,
+               const IrNode *node,
+               IrFlowKind kind,
+               gint slot)
+{
+  const IrTokenInstance *instance = iteration->instance;
+
+  if (is_watched (x))
+    x->state->observer->flow (x->state->observer,
+                              &(IrFlowTell){ kind, node, instance->path, frame_name (x, instance),
+                                             iteration->number, slot, 0 });
+}
+
+static void
+tell_of_iteration (const IrTokenExecutor *x, const IrTokenIteration *iteration)
+{
+  const IrTokenInstance *instance = iteration->instance;
+
+  if (is_watched (x) && instance->parent != NULL)
+    x->state->observer->flow (x->state->observer,
+                              &(IrFlowTell){ IR_FLOW_NEXT, NULL, instance->path,
+                                             frame_name (x, instance), iteration->number, -1,
+                                             instance->iterations->len });
+}
+
+/* (transfer full) "outer@3/inner", of a frame that is entered from @parent */
+char *
+ir_token_path_below (const IrTokenExecutor *x, const IrTokenIteration *parent, guint32 frame)
+{
+  const char *name = g_array_index (x->program->frames->frames, IrFrame, frame).name;
+
+  if (*parent->instance->path == '\0')
+    return g_strdup (name);
+  return g_strdup_printf ("%s@%" G_GINT64_FORMAT "/%s", parent->instance->path, parent->number,
+                          name);
+}
+
+/* -- tokens -- */
+
+/* Counted as memory of the run for as long as somebody waits for it. (nullable) @tensor */
+IrTensor *
+ir_token_hold (IrTokenExecutor *x, IrTensor *tensor)
+{
+  IrRunState *state = x->state;
+
+  if (tensor == NULL)
+    return NULL;
+  state->live_bytes += ir_account_add (state->account, tensor);
+  state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + state->placed_bytes);
+  return ir_tensor_ref (tensor);
+}
+
+void
+ir_token_let_go (IrTokenExecutor *x, IrTensor **tensor)
+{
+  if (*tensor == NULL)
+    return;
+  x->state->live_bytes -= ir_account_remove (x->state->account, *tensor);
+  g_clear_pointer (tensor, ir_tensor_unref);
+}
+
+/* -- iterations -- */
+
+IrTokenIteration *
+ir_token_iteration_new (IrTokenExecutor *x, IrTokenInstance *instance, gint64 number)
+{
+  const IrTokenFrame *frame = &x->program->by_frame[instance->frame];
+  gsize head = sizeof (IrTokenIteration) +
+               sizeof (IrTokenWaiting) * frame->n_nodes; /* a multiple of pointers */
+  IrTokenIteration *iteration = g_malloc0 (head + (sizeof (gpointer) + 1) * frame->n_data);
+
+  iteration->data = (IrTensor **) (void *) ((guint8 *) iteration + head);
+  iteration->came = (guint8 *) (iteration->data + frame->n_data);
+  iteration->instance = instance;
+  iteration->number = number;
+  for (guint i = 0; i < frame->n_nodes; i++)
+    {
+      const IrTokenNode *node = &x->program->nodes[g_array_index (frame->nodes, guint32, i)];
+      iteration->nodes[i].pending = node->rule == IR_TOKENS_MERGE ? 2 * node->n_control + 1
+                                                                  : node->n_data + node->n_control;
+    }
+  g_ptr_array_add (instance->iterations, iteration);
+  instance->newest = number;
+  tell_of_iteration (x, iteration);
+  return iteration;
+}
+
+void
+ir_token_iteration_free (IrTokenExecutor *x, IrTokenIteration *iteration)
+{
+  for (guint i = 0; i < x->program->by_frame[iteration->instance->frame].n_data; i++)
+    ir_token_let_go (x, &iteration->data[i]);
+  g_clear_pointer (&iteration->children, g_hash_table_unref);
+  g_free (iteration);
+}
+
+IrTokenIteration *
+ir_token_iteration_at (const IrTokenInstance *instance, gint64 number)
+{
+  return instance->iterations->pdata[number - instance->oldest];
+}
+
+IrTokenInstance *
+ir_token_instance_new (IrTokenExecutor *x, guint32 frame, IrTokenIteration *parent)
+{
+  IrTokenInstance *instance = g_new0 (IrTokenInstance, 1);
+
+  instance->frame = frame;
+  instance->parent = parent;
+  instance->iterations = g_ptr_array_new ();
+  instance->pending_enters = x->program->by_frame[frame].n_enters;
+  instance->dead_exits = g_array_new (FALSE, FALSE, sizeof (guint32));
+  instance->invariants = g_array_new (FALSE, FALSE, sizeof (IrToken));
+  instance->deferred = g_array_new (FALSE, FALSE, sizeof (IrToken));
+  instance->newest = -1;
+  instance->path = !is_named (x)    ? NULL
+                   : parent == NULL ? g_strdup ("")
+                                    : ir_token_path_below (x, parent, frame);
+  g_hash_table_add (x->instances, instance);
+  return instance;
+}
+
+void
+ir_token_instance_free (IrTokenExecutor *x, IrTokenInstance *instance)
+{
+  g_hash_table_remove (x->instances, instance);
+  for (guint i = 0; i < instance->iterations->len; i++)
+    ir_token_iteration_free (x, instance->iterations->pdata[i]);
+  for (guint i = 0; i < instance->invariants->len; i++)
+    ir_token_let_go (x, &g_array_index (instance->invariants, IrToken, i).tensor);
+  for (guint i = 0; i < instance->deferred->len; i++)
+    ir_token_let_go (x, &g_array_index (instance->deferred, IrToken, i).tensor);
+  g_ptr_array_unref (instance->iterations);
+  g_array_unref (instance->dead_exits);
+  g_array_unref (instance->invariants);
+  g_array_unref (instance->deferred);
+  g_free (instance->path);
+  g_free (instance);
+}

@@ -1,0 +1,27 @@
+/* Names of values in iterations, as users write them:
+ *
+ *     outer@3/inner@7/NAME    one value of one iteration of a loop in a loop
+ *     outer@3/inner/NAME      of all iterations of inner in iteration 3 of outer
+ *
+ * A loop is called by its name, that of its first output where it has none, or #ID; a frame of tokens by
+ * its frame_name. Names that exist are matched longest first; \/ and \@ stand for themselves. */
+#pragma once
+
+#include "core/ir/model.h"
+
+/* Cleared with ir_iteration_name_clear(). */
+typedef struct
+{
+  const IrValue *value;
+  char *frame;      /* "outer@3/inner"; iterations that were not given are * */
+  gint64 iteration; /* of the innermost; -1: all */
+  IrNodeId loop;    /* the outermost, if it is a node; 0: a frame of tokens */
+  gint64 outermost; /* iteration of that; -1: all */
+} IrIterationName;
+void ir_iteration_name_clear (IrIterationName *name);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrIterationName, ir_iteration_name_clear)
+gboolean ir_iteration_name_parse (const IrModel *model,
+                                  const char *text,
+                                  IrIterationName *name,
+                                  GError **error);
+char *ir_value_loops (const IrValue *value); /* (transfer full) (nullable) "outer/inner" */

@@ -1,0 +1,607 @@
+/* What a run keeps of iterations. Checkpoints are of loops of the outermost level: those of the levels
+ * below run inside of one iteration of them. Their distance is a power of two that doubles, with each
+ * second one let go, as soon as there are more of them than it is long. So of n iterations there are at
+ * most sqrt (n) checkpoints, and none is further away than 2 sqrt (n). */
+#include "config.h"
+
+#include "core/exec/run/iterations.h"
+
+#include "core/exec/kernel/stats.h"
+#include "core/exec/run/state.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of one loop. */
+typedef struct
+{
+  gint64 distance;
+  GArray *rows; /* of IrCheckpoint */
+} Checkpoints;
+
+struct _IrIterationValues
+{
+  IrIterations wanted;
+  GHashTable *frames;      /* set of (owned) char * */
+  GHashTable *kept;        /* value id -> GPtrArray of IrKeptIteration */
+  GHashTable *series;      /* value id -> GArray of IrSeriesPoint */
+  GHashTable *checkpoints; /* node id -> Checkpoints */
+  GPtrArray *all;          /* (nullable) of IrKeptIteration (unowned): made when first asked for */
+  guint n_lost;
+  gboolean found; /* IR_ITERATIONS_ONE: it has come */
+};
+
+/* -- names of places -- */
+
+/**
+ * ir_loop_name:
+ * @node: a node that runs a body again and again
+ *
+ * Returns: (transfer full): what it is called in names of iterations: its name, else that of its first
+ *   output, else its label
+ */
+char *
+ir_loop_name (const IrNode *node)
+{
+  if (node->name[0] != '\0')
+    return g_strdup (node->name);
+  return node->n_outputs > 0 && node->outputs[0] != NULL ? g_strdup (node->outputs[0]->name)
+                                                         : ir_node_label (node);
+}
+
+/**
+ * ir_frame_at_path:
+ * @at: where a run is
+ *
+ * Returns: (transfer full): "outer@3/inner", as events have it
+ */
+char *
+ir_frame_at_path (const IrFrameAt *at)
+{
+  g_autofree char *own = at->path != NULL ? g_strdup (at->path) : ir_loop_name (at->loop);
+
+  if (at->outer == NULL)
+    return g_steal_pointer (&own);
+  g_autofree char *outer = ir_frame_at_path (at->outer);
+  return g_strdup_printf ("%s@%" G_GINT64_FORMAT "/%s", outer, at->outer->iteration, own);
+}
+
+/* -- the store -- */
+
+static void
+kept_free (gpointer data)
+{
+  IrKeptIteration *kept = data;
+
+  ir_tensor_unref (kept->tensor);
+  g_free (kept);
+}
+
+static void
+checkpoint_clear (gpointer data)
+{
+  IrCheckpoint *checkpoint = data;
+
+  g_clear_pointer (&checkpoint->inputs, g_ptr_array_unref);
+  g_clear_pointer (&checkpoint->draws, g_hash_table_unref);
+}
+
+static void
+checkpoints_free (gpointer data)
+{
+  Checkpoints *self = data;
+
+  g_array_unref (self->rows);
+  g_free (self);
+}
+
+/**
+ * ir_iteration_values_new:
+ * @wanted: which iterations; copied
+ *
+ * Returns: (transfer full): a store of nothing
+ */
+IrIterationValues *
+ir_iteration_values_new (const IrIterations *wanted)
+{
+  IrIterationValues *self = g_new0 (IrIterationValues, 1);
+
+  self->wanted = *wanted;
+  self->wanted.frame = g_strdup (wanted->frame);
+  self->frames = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->kept = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+  self->series = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
+  self->checkpoints = g_hash_table_new_full (NULL, NULL, NULL, checkpoints_free);
+  return self;
+}
+
+/**
+ * ir_iteration_values_free:
+ * @self: (transfer full) (nullable): a store
+ */
+void
+ir_iteration_values_free (IrIterationValues *self)
+{
+  if (self == NULL)
+    return;
+  g_clear_pointer (&self->all, g_ptr_array_unref);
+  g_hash_table_unref (self->kept);
+  g_hash_table_unref (self->series);
+  g_hash_table_unref (self->checkpoints);
+  g_hash_table_unref (self->frames);
+  g_free ((char *) self->wanted.frame);
+  g_free (self);
+}
+
+/* (transfer full) @path */
+static const char *
+intern (IrIterationValues *self, char *path)
+{
+  gpointer found;
+
+  if (g_hash_table_lookup_extended (self->frames, path, &found, NULL))
+    {
+      g_free (path);
+      return found;
+    }
+  g_hash_table_add (self->frames, path);
+  return path;
+}
+
+/* -- values -- */
+
+static gboolean
+is_one_of (const IrIterations *wanted, gint64 iteration)
+{
+  return wanted->kind == IR_ITERATIONS_EVERY
+             ? iteration % wanted->first == 0
+             : iteration >= wanted->first && iteration <= wanted->last;
+}
+
+/* In nested loops each has to be in one of the iterations that are asked for. Iterations of frames of
+ * tokens around the innermost stand in its path alone and are taken whatever they are. */
+static gboolean
+is_wanted (const IrIterationValues *self, const IrFrameAt *at)
+{
+  const IrIterations *wanted = &self->wanted;
+
+  if (wanted->kind == IR_ITERATIONS_ONE)
+    {
+      g_autofree char *path = at->iteration == wanted->first ? ir_frame_at_path (at) : NULL;
+      return path != NULL && strcmp (path, wanted->frame) == 0;
+    }
+  if (wanted->kind != IR_ITERATIONS_RANGE && wanted->kind != IR_ITERATIONS_EVERY)
+    return wanted->kind != IR_ITERATIONS_CHECKPOINTS;
+  for (; at != NULL; at = at->outer)
+    if (!is_one_of (wanted, at->iteration))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+add_point (IrRunState *state, IrIterationValues *self, IrValueId value, const IrTensor *tensor)
+{
+  GArray *points = g_hash_table_lookup (self->series, GUINT_TO_POINTER (value));
+  IrTensorStats stats;
+
+  if (state->kept_bytes + sizeof (IrSeriesPoint) > state->capture_budget)
+    {
+      self->n_lost++;
+      return;
+    }
+  state->kept_bytes += sizeof (IrSeriesPoint);
+  if (points == NULL)
+    {
+      points = g_array_new (FALSE, FALSE, sizeof (IrSeriesPoint));
+      g_hash_table_insert (self->series, GUINT_TO_POINTER (value), points);
+    }
+  ir_tensor_stats_with (tensor, 0, state->threads, &stats);
+  const gboolean some = stats.n > stats.n_nan + stats.n_pos_inf + stats.n_neg_inf;
+  const IrSeriesPoint point = { intern (self, ir_frame_at_path (state->frame)),
+                                state->frame->iteration,
+                                some ? stats.min : NAN,
+                                some ? stats.max : NAN,
+                                some ? stats.mean : NAN,
+                                some ? stats.std : NAN,
+                                stats.n,
+                                stats.n_nan,
+                                stats.n_pos_inf + stats.n_neg_inf,
+                                stats.n_zero };
+  g_array_append_val (points, point);
+}
+
+/* The oldest rounds of a value make room for those that are asked for. */
+static void
+drop_oldest (IrRunState *state, const IrIterationValues *self, GPtrArray *list)
+{
+  while (self->wanted.kind == IR_ITERATIONS_LAST && list->len > self->wanted.first)
+    {
+      const IrKeptIteration *oldest = list->pdata[0];
+      state->kept_bytes -= ir_tensor_n_bytes (oldest->tensor);
+      g_ptr_array_remove_index (list, 0);
+    }
+}
+
+/**
+ * ir_iterations_note:
+ * @state: a run under way, in a loop
+ * @value: a value of the body that it has just computed, and that is to be kept
+ * @tensor: (transfer none): its contents, not in the arena
+ *
+ * Keeps it if its iteration is asked for, and the budget has room.
+ */
+void
+ir_iterations_note (IrRunState *state, const IrValue *value, IrTensor *tensor)
+{
+  IrIterationValues *self = state->run->iterations;
+  g_autoptr (IrTensor) plain = NULL;
+
+  if (!is_wanted (self, state->frame) ||
+      (plain = ir_run_state_plain (state, value, tensor, NULL)) == NULL)
+    return;
+  if (self->wanted.kind == IR_ITERATIONS_SERIES)
+    {
+      if (!ir_tensor_is_container (plain))
+        add_point (state, self, value->id, plain);
+      return;
+    }
+  const guint64 bytes = ir_tensor_n_bytes (plain) + sizeof (IrKeptIteration);
+  if (state->kept_bytes + bytes > state->capture_budget && self->wanted.kind != IR_ITERATIONS_ONE)
+    {
+      self->n_lost++;
+      return;
+    }
+  state->kept_bytes += bytes;
+  GPtrArray *list = g_hash_table_lookup (self->kept, GUINT_TO_POINTER (value->id));
+  if (list == NULL)
+    {
+      list = g_ptr_array_new_with_free_func (kept_free);
+      g_hash_table_insert (self->kept, GUINT_TO_POINTER (value->id), list);
+    }
+  IrKeptIteration *kept = g_new (IrKeptIteration, 1);
+  *kept = (IrKeptIteration){ value->id, intern (self, ir_frame_at_path (state->frame)),
+                             state->frame->iteration, g_steal_pointer (&plain) };
+  g_ptr_array_add (list, kept);
+  drop_oldest (state, self, list);
+  self->found = TRUE;
+}
+
+/**
+ * ir_iteration_values_find:
+ * @self: a store
+ * @value: id of a value
+ * @frame: "outer@3/inner"
+ * @iteration: of the innermost loop
+ *
+ * Returns: (transfer none) (nullable): what is kept of it
+ */
+IrTensor *
+ir_iteration_values_find (const IrIterationValues *self,
+                          IrValueId value,
+                          const char *frame,
+                          gint64 iteration)
+{
+  const GPtrArray *list = g_hash_table_lookup (self->kept, GUINT_TO_POINTER (value));
+
+  for (guint i = 0; list != NULL && i < list->len; i++)
+    {
+      const IrKeptIteration *kept = list->pdata[i];
+      if (kept->iteration == iteration && strcmp (kept->frame, frame) == 0)
+        return kept->tensor;
+    }
+  return NULL;
+}
+
+/* -- checkpoints -- */
+
+static gboolean
+takes_checkpoints (const IrIterationValues *self)
+{
+  return self->wanted.kind != IR_ITERATIONS_ONE && self->wanted.kind != IR_ITERATIONS_SERIES;
+}
+
+/* Each second one goes. */
+static void
+thin_out (IrRunState *state, Checkpoints *self)
+{
+  guint n = 0;
+
+  self->distance *= 2;
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      IrCheckpoint *row = &g_array_index (self->rows, IrCheckpoint, i);
+      const IrCheckpoint keep = *row;
+      if (row->iteration % self->distance != 0)
+        {
+          state->kept_bytes -= row->bytes;
+          checkpoint_clear (row);
+          continue;
+        }
+      *row = (IrCheckpoint){ 0 };
+      g_array_index (self->rows, IrCheckpoint, n++) = keep;
+    }
+  g_array_set_size (self->rows, n);
+}
+
+static GHashTable *
+copy_draws (GHashTable *draws)
+{
+  GHashTable *copy = g_hash_table_new (NULL, NULL);
+  GHashTableIter iter;
+  gpointer id, count;
+
+  g_hash_table_iter_init (&iter, draws);
+  while (g_hash_table_iter_next (&iter, &id, &count))
+    g_hash_table_insert (copy, id, count);
+  return copy;
+}
+
+static gboolean
+add_checkpoint (IrRunState *state,
+                Checkpoints *self,
+                gint64 iteration,
+                IrTensor *const *inputs,
+                guint n_inputs,
+                GError **error)
+{
+  IrCheckpoint row = { .iteration = iteration };
+
+  row.inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  for (guint i = 0; i < n_inputs; i++)
+    {
+      IrTensor *tensor = ir_run_state_lasting (state, inputs[i], error);
+      if (tensor == NULL)
+        {
+          checkpoint_clear (&row);
+          return FALSE;
+        }
+      row.bytes += ir_tensor_n_bytes (tensor);
+      g_ptr_array_add (row.inputs, tensor);
+    }
+  row.draws = state->draws != NULL ? copy_draws (state->draws) : NULL;
+  state->kept_bytes += row.bytes;
+  g_array_append_val (self->rows, row);
+  while (self->rows->len > self->distance ||
+         (state->kept_bytes > state->capture_budget && self->rows->len > 0))
+    thin_out (state, self);
+  return TRUE;
+}
+
+/* Iteration 0 begins with the inputs of the loop. */
+static gboolean
+take_checkpoint (IrRunState *state,
+                 const IrNode *loop,
+                 gint64 iteration,
+                 IrTensor *const *inputs,
+                 guint n_inputs,
+                 GError **error)
+{
+  IrIterationValues *values = state->run->iterations;
+  Checkpoints *self = g_hash_table_lookup (values->checkpoints, GUINT_TO_POINTER (loop->id));
+
+  if (self == NULL)
+    {
+      self = g_new0 (Checkpoints, 1);
+      self->distance = 1;
+      self->rows = g_array_new (FALSE, TRUE, sizeof (IrCheckpoint));
+      g_array_set_clear_func (self->rows, checkpoint_clear);
+      g_hash_table_insert (values->checkpoints, GUINT_TO_POINTER (loop->id), self);
+    }
+  return iteration == 0 || iteration % self->distance != 0 ||
+         add_checkpoint (state, self, iteration, inputs, n_inputs, error);
+}
+
+/**
+ * ir_iteration_values_checkpoint:
+ * @self: a store
+ * @loop: a loop of the outermost level
+ * @iteration: one of its iterations
+ *
+ * Returns: (transfer none) (nullable): the last checkpoint from which @iteration comes; %NULL: the
+ *   beginning of the loop
+ */
+const IrCheckpoint *
+ir_iteration_values_checkpoint (const IrIterationValues *self, IrNodeId loop, gint64 iteration)
+{
+  const Checkpoints *list = g_hash_table_lookup (self->checkpoints, GUINT_TO_POINTER (loop));
+  const IrCheckpoint *last = NULL;
+
+  for (guint i = 0; list != NULL && i < list->rows->len; i++)
+    {
+      const IrCheckpoint *row = &g_array_index (list->rows, IrCheckpoint, i);
+      if (row->iteration <= iteration)
+        last = row;
+    }
+  return last;
+}
+
+/* -- while a loop runs -- */
+
+/**
+ * ir_iterations_begin:
+ * @state: a run under way
+ * @loop: a node whose body is about to run
+ * @iteration: from 0
+ * @inputs: n_inputs tensors: what the body is given
+ * @n_inputs: length of @inputs
+ * @error: return location for an error
+ *
+ * Takes a checkpoint where one is due.
+ *
+ * Returns: %FALSE if there is no memory
+ */
+gboolean
+ir_iterations_begin (IrRunState *state,
+                     const IrNode *loop,
+                     gint64 iteration,
+                     IrTensor *const *inputs,
+                     guint n_inputs,
+                     GError **error)
+{
+  const IrIterationValues *self = state->run->iterations;
+
+  return self == NULL || state->frame != NULL || !takes_checkpoints (self) ||
+         take_checkpoint (state, loop, iteration, inputs, n_inputs, error);
+}
+
+/**
+ * ir_iterations_end:
+ * @state: a run under way
+ * @at: the iteration that has just ended
+ * @error: return location for an error
+ *
+ * Returns: %FALSE with %IR_EXEC_ERROR_STOPPED if nothing that comes after it is asked for
+ */
+gboolean
+ir_iterations_end (IrRunState *state, const IrFrameAt *at, GError **error)
+{
+  const IrResume *resume = state->resume;
+
+  if (resume == NULL || (!state->run->iterations->found &&
+                         (at->outer != NULL || at->loop == NULL || at->loop->id != resume->loop ||
+                          at->iteration < resume->iteration)))
+    return TRUE;
+  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED,
+                       "Stopped behind the iteration that is asked for");
+  return FALSE;
+}
+
+/**
+ * ir_iterations_first:
+ * @state: a run under way
+ * @loop: a loop that begins
+ * @inputs: (inout): of #IrTensor: what its body is first given; replaced from a checkpoint, as many as
+ *   there are
+ *
+ * Returns: the iteration that it begins with: 0, but for a run again
+ */
+gint64
+ir_iterations_first (IrRunState *state, const IrNode *loop, GPtrArray *inputs)
+{
+  const IrResume *resume = state->resume;
+
+  if (resume == NULL || state->frame != NULL || resume->loop != loop->id || resume->from == NULL)
+    return 0;
+  for (guint i = 0; i < inputs->len; i++)
+    {
+      ir_tensor_unref (inputs->pdata[i]);
+      inputs->pdata[i] = ir_tensor_ref (resume->from->inputs->pdata[i]);
+    }
+  if (resume->from->draws != NULL)
+    {
+      g_clear_pointer (&state->draws, g_hash_table_unref);
+      state->draws = copy_draws (resume->from->draws);
+    }
+  return resume->from->iteration;
+}
+
+/* -- what a run has of them -- */
+
+static gint
+compare_kept (gconstpointer a, gconstpointer b)
+{
+  const IrKeptIteration *x = *(const IrKeptIteration *const *) a,
+                        *y = *(const IrKeptIteration *const *) b;
+
+  return x->value < y->value ? -1 : x->value > y->value;
+}
+
+static const GPtrArray *
+all_kept (const IrRun *run)
+{
+  IrIterationValues *self = run->iterations;
+  GHashTableIter iter;
+  gpointer id, list;
+
+  if (self == NULL || self->all != NULL)
+    return self != NULL ? self->all : NULL;
+  self->all = g_ptr_array_new ();
+  g_hash_table_iter_init (&iter, self->kept);
+  while (g_hash_table_iter_next (&iter, &id, &list))
+    g_ptr_array_extend (self->all, list, NULL, NULL);
+  g_ptr_array_sort (self->all, compare_kept); /* stable: by time within a value */
+  return self->all;
+}
+
+/**
+ * ir_run_n_iterations_kept:
+ * @run: a run that has ended
+ *
+ * Returns: of how many values of iterations it has contents
+ */
+guint
+ir_run_n_iterations_kept (const IrRun *run)
+{
+  const GPtrArray *all = all_kept (run);
+
+  return all != NULL ? all->len : 0;
+}
+
+/**
+ * ir_run_iteration:
+ * @run: a run that has ended
+ * @index: below ir_run_n_iterations_kept()
+ *
+ * Returns: (transfer none): one of them; by value, and in the order in which they were computed
+ */
+const IrKeptIteration *
+ir_run_iteration (const IrRun *run, guint index)
+{
+  return all_kept (run)->pdata[index];
+}
+
+/**
+ * ir_run_n_iterations_lost:
+ * @run: a run
+ *
+ * Returns: how many values of iterations were asked for and did not fit into the budget
+ */
+guint
+ir_run_n_iterations_lost (const IrRun *run)
+{
+  return run->iterations != NULL ? run->iterations->n_lost : 0;
+}
+
+/**
+ * ir_run_series:
+ * @run: a run with %IR_ITERATIONS_SERIES
+ * @value: a value that it was to capture
+ *
+ * Returns: (transfer none) (nullable) (element-type IrSeriesPoint): statistics of each iteration, in order
+ */
+const GArray *
+ir_run_series (const IrRun *run, IrValueId value)
+{
+  return run->iterations != NULL
+             ? g_hash_table_lookup (run->iterations->series, GUINT_TO_POINTER (value))
+             : NULL;
+}
+
+/**
+ * ir_run_n_checkpoints:
+ * @run: a run
+ * @bytes: (out) (optional): what they hold
+ *
+ * Returns: how many checkpoints of loops it has kept
+ */
+guint
+ir_run_n_checkpoints (const IrRun *run, guint64 *bytes)
+{
+  GHashTableIter iter;
+  gpointer id, list;
+  guint64 sum = 0;
+  guint n = 0;
+
+  if (run->iterations != NULL)
+    g_hash_table_iter_init (&iter, run->iterations->checkpoints);
+  while (run->iterations != NULL && g_hash_table_iter_next (&iter, &id, &list))
+    {
+      const GArray *rows = ((const Checkpoints *) list)->rows;
+      for (guint i = 0; i < rows->len; i++)
+        sum += g_array_index (rows, IrCheckpoint, i).bytes;
+      n += rows->len;
+    }
+  if (bytes != NULL)
+    *bytes = sum;
+  return n;
+}

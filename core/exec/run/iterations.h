@@ -1,0 +1,84 @@
+/* Values of single iterations: where in its loops a run is, what it keeps of which iteration, and the
+ * checkpoints from which the others come back. */
+#pragma once
+
+#include "core/exec/run/run.h"
+
+typedef struct _IrRunState IrRunState; /* state.h */
+
+/* A loop that a run is in, with those around it; it lies on the stack of who runs the body. */
+typedef struct _IrFrameAt IrFrameAt;
+struct _IrFrameAt
+{
+  const IrFrameAt *outer; /* (nullable) */
+  const IrNode *loop;     /* (nullable) tokens: @path says it */
+  const char *path;       /* (nullable) "a@1/b": frames of tokens, in their iterations */
+  gint64 iteration;
+};
+char *ir_frame_at_path (const IrFrameAt *at);
+char *ir_loop_name (const IrNode *node);
+
+/* -- what is kept -- */
+typedef struct
+{
+  IrValueId value;
+  const char *frame; /* "outer@3/inner" */
+  gint64 iteration;  /* of the innermost */
+  IrTensor *tensor;  /* as the graph has it */
+} IrKeptIteration;
+
+/* Statistics of one iteration; those of elements are NaN where there is no finite one. */
+typedef struct
+{
+  const char *frame;
+  gint64 iteration;
+  double min, max, mean, std;
+  guint64 n, n_nan, n_inf, n_zero;
+} IrSeriesPoint;
+
+/* The values that a loop of the outermost level begins an iteration with. */
+typedef struct
+{
+  gint64 iteration;
+  GPtrArray *inputs; /* of IrTensor: of the body */
+  GHashTable *draws; /* (nullable) node id -> how often a random node had run */
+  guint64 bytes;
+} IrCheckpoint;
+
+typedef struct _IrIterationValues IrIterationValues;
+
+guint ir_run_n_iterations_kept (const IrRun *run);
+const IrKeptIteration *ir_run_iteration (const IrRun *run,
+                                         guint index); /* by value, then by time */
+guint ir_run_n_iterations_lost (const IrRun *run);
+const GArray *ir_run_series (const IrRun *run, IrValueId value); /* (nullable) of IrSeriesPoint */
+guint ir_run_n_checkpoints (const IrRun *run, guint64 *bytes);
+
+/* -- for the runner -- */
+
+/* A run again, of one iteration; it ends with %IR_EXEC_ERROR_STOPPED behind it. */
+typedef struct
+{
+  IrNodeId loop; /* the outermost around what is asked for */
+  gint64 iteration;
+  const IrCheckpoint *from; /* (nullable) from the beginning */
+} IrResume;
+
+IrIterationValues *ir_iteration_values_new (const IrIterations *wanted);
+void ir_iteration_values_free (IrIterationValues *self);
+void ir_iterations_note (IrRunState *state, const IrValue *value, IrTensor *tensor);
+gboolean ir_iterations_begin (IrRunState *state,
+                              const IrNode *loop,
+                              gint64 iteration,
+                              IrTensor *const *inputs,
+                              guint n_inputs,
+                              GError **error);
+gboolean ir_iterations_end (IrRunState *state, const IrFrameAt *at, GError **error);
+gint64 ir_iterations_first (IrRunState *state, const IrNode *loop, GPtrArray *inputs);
+const IrCheckpoint *ir_iteration_values_checkpoint (const IrIterationValues *self,
+                                                    IrNodeId loop,
+                                                    gint64 iteration);
+IrTensor *ir_iteration_values_find (const IrIterationValues *self,
+                                    IrValueId value,
+                                    const char *frame,
+                                    gint64 iteration);

@@ -47,6 +47,16 @@ parse_filter (const Options *options, IrFlowFilter *filter, GError **error)
   gint64 from = 0, to = SHOWN, iteration = -1;
   g_auto (GStrv) ends = options->events != NULL ? g_strsplit (options->events, ":", 2) : NULL;
 
+  if (options->summary &&
+      (options->events != NULL || options->loop != NULL || options->iteration != NULL))
+    {
+      g_set_error (error, CLI_ERROR, 0,
+                   "--summary counts the whole run; leave it out to see single events, or leave out %s",
+                   options->events != NULL ? "--events"
+                   : options->loop != NULL ? "--loop"
+                                           : "--iteration");
+      return FALSE;
+    }
   if (options->events != NULL && (ends[0] == NULL || ends[1] == NULL))
     {
       g_set_error (error, CLI_ERROR, 0, "--events %s: needs two numbers, as in 0:100",

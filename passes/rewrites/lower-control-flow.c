@@ -544,19 +544,19 @@ lower_if (Lowering *l, IrNode *node)
 /* What a loop carries. */
 typedef struct
 {
-  IrNode *merge, *way_out; /* @way_out: its Switch */
-} Variable;
+  IrNode *merge, *exit_switch; /* @exit_switch: its Switch */
+} LoopVariable;
 
-static Variable
+static LoopVariable
 add_variable (Construct *c, const char *frame, IrValue *first, const IrType *type)
 {
   IrValue *inputs[] = { add_enter (c, frame, first, FALSE)->outputs[0], NULL };
 
-  return (Variable){ .merge = add_node (c, "Merge", DOMAIN, 2, inputs, 1, type) };
+  return (LoopVariable){ .merge = add_node (c, "Merge", DOMAIN, 2, inputs, 1, type) };
 }
 
 static void
-close_variable (Construct *c, const Variable *variable, IrValue *next)
+close_variable (Construct *c, const LoopVariable *variable, IrValue *next)
 {
   IrNode *node = add_node (c, "NextIteration", DOMAIN, 1, &next, 1, next->type);
 
@@ -573,18 +573,18 @@ add_scalar (Construct *c, const char *name, IrDtype dtype, gint64 number)
 
 /* What says whether the body runs once more: i < M, and the condition. */
 static IrValue *
-add_condition (Construct *c, const char *frame, IrValue *limit, IrValue *i, IrValue *go_on)
+add_condition (Construct *c, const char *frame, IrValue *limit, IrValue *i, IrValue *loop_condition)
 {
   IrContext *context = c->l->context->model->context;
   const IrType *type = ir_type_tensor (context, IR_DTYPE_BOOL, IR_RANK_UNKNOWN, NULL);
-  IrValue *both = go_on;
+  IrValue *both = loop_condition;
 
   if (limit != NULL)
     {
       gboolean token = ir_value_is_token (limit, c->graph);
       IrValue *less_inputs[] = { i, token ? add_enter (c, frame, limit, TRUE)->outputs[0] : limit };
       IrNode *less = add_node (c, "Less", NULL, 2, less_inputs, 1, type);
-      IrValue *and_inputs[] = { less->outputs[0], go_on };
+      IrValue *and_inputs[] = { less->outputs[0], loop_condition };
       both = add_node (c, "And", NULL, 2, and_inputs, 1, type)->outputs[0];
     }
   return add_node (c, "LoopCond", DOMAIN, 1, &both, 1, type)->outputs[0];
@@ -615,7 +615,7 @@ lower_loop_into (Construct *c, IrGraph *body, guint n_carried)
   IrValue *limit = ir_node_input (c->node, 0), *condition = ir_node_input (c->node, 1);
   g_autofree char *frame = g_strdup (c->node->outputs[0] != NULL ? c->node->outputs[0]->name
                                                                  : "loop");
-  g_autofree Variable *variables = g_new0 (Variable, n_carried + 2);
+  g_autofree LoopVariable *variables = g_new0 (LoopVariable, n_carried + 2);
   g_autoptr (GPtrArray) captures = g_ptr_array_new ();
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
   guint n = n_carried + 2;
@@ -638,15 +638,17 @@ lower_loop_into (Construct *c, IrGraph *body, guint n_carried)
     {
       IrValue *input = ir_graph_input (body, i), *value = variables[i].merge->outputs[0];
       IrValue *inputs[] = { value, predicate };
-      variables[i].way_out = add_node (c, "Switch", DOMAIN, 2, inputs, 2, value->type);
-      IrValue *inside = variables[i].way_out->outputs[1];
+      variables[i].exit_switch = add_node (c, "Switch", DOMAIN, 2, inputs, 2, value->type);
+      IrValue *inside = variables[i].exit_switch->outputs[1];
       mark (c, inside);
       ir_edit_replace_uses (l->edit, input, inside);
       swap_result (results, input, inside);
     }
-  IrNode *pivot = add_node (c, "Identity", NULL, 1, &variables[0].way_out->outputs[1], 1, counter);
+  IrNode *pivot = add_node (c, "Identity", NULL, 1, &variables[0].exit_switch->outputs[1], 1,
+                            counter);
   move_in (c, body, pivot);
-  IrValue *sum[] = { variables[0].way_out->outputs[1], add_scalar (c, "one", IR_DTYPE_INT64, 1) };
+  IrValue *sum[] = { variables[0].exit_switch->outputs[1],
+                     add_scalar (c, "one", IR_DTYPE_INT64, 1) };
   close_variable (c, &variables[0], add_node (c, "Add", NULL, 2, sum, 1, counter)->outputs[0]);
   for (guint i = 1; i < n; i++)
     close_variable (c, &variables[i], hold_back (c, results->pdata[i - 1], pivot));
@@ -654,7 +656,7 @@ lower_loop_into (Construct *c, IrGraph *body, guint n_carried)
   g_autofree IrValue **out = g_new0 (IrValue *, c->node->n_outputs + 1);
   for (guint i = 0; i < n_carried; i++)
     {
-      IrValue **last = &variables[i + 2].way_out->outputs[0];
+      IrValue **last = &variables[i + 2].exit_switch->outputs[0];
       if (c->node->outputs[i] != NULL && c->node->outputs[i]->n_uses > 0)
         out[i] = add_node (c, "Exit", DOMAIN, 1, last, 1, c->node->outputs[i]->type)->outputs[0];
     }

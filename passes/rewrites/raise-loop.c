@@ -14,24 +14,25 @@
 typedef struct
 {
   IrNode *merge, *enter, *next;
-  IrNode *way_out;      /* (nullable): its Switch */
+  IrNode *exit_switch;  /* (nullable): its Switch */
   IrValue *inside;      /* (nullable): what the body calls it */
   gboolean is_left_out; /* the iteration's number and the condition are there anyway */
-} Variable;
+} LoopVariable;
 
 typedef struct
 {
   IrRaise *raise;
   const IrFrame *frame;
-  IrNode *cond;              /* LoopCond */
-  GArray *variables;         /* of Variable */
-  IrRaiseReach members;      /* all nodes of the frame but its primitives */
-  GPtrArray *primitives;     /* of IrNode */
-  GPtrArray *exits;          /* of IrNode */
-  GHashTable *condition;     /* set of IrNode: what only says whether it goes on */
-  GPtrArray *steps;          /* of IrNode: the same, in order */
-  Variable *counter, *go_on; /* (nullable): where the condition has the form that lowering makes */
-  IrValue *limit;            /* (nullable) */
+  IrNode *cond;          /* LoopCond */
+  GArray *variables;     /* of LoopVariable */
+  IrRaiseReach members;  /* all nodes of the frame but its primitives */
+  GPtrArray *primitives; /* of IrNode */
+  GPtrArray *exits;      /* of IrNode */
+  GHashTable *condition; /* set of IrNode: what only says whether it goes on */
+  GPtrArray *steps;      /* of IrNode: the same, in order */
+  LoopVariable *counter,
+      *loop_condition; /* (nullable): where the condition has the form that lowering makes */
+  IrValue *limit;      /* (nullable) */
   IrNode *node;
   IrGraph *body;
 } Loop;
@@ -48,10 +49,10 @@ loop_clear (Loop *l)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Loop, loop_clear)
 
-static Variable *
+static LoopVariable *
 variable_at (const Loop *l, guint i)
 {
-  return &g_array_index (l->variables, Variable, i);
+  return &g_array_index (l->variables, LoopVariable, i);
 }
 
 static gboolean
@@ -61,13 +62,13 @@ is_primitive (const Loop *l, IrNode *node)
 }
 
 /* (nullable) The variable whose Merge, or with @inside whose Switch, gives @value */
-static Variable *
+static LoopVariable *
 variable_of (const Loop *l, const IrValue *value, gboolean inside)
 {
   for (guint i = 0; value != NULL && i < l->variables->len; i++)
     {
-      Variable *variable = variable_at (l, i);
-      const IrNode *node = inside ? variable->way_out : variable->merge;
+      LoopVariable *variable = variable_at (l, i);
+      const IrNode *node = inside ? variable->exit_switch : variable->merge;
       if (node != NULL && value->producer == node && value->output_slot == (inside ? 1 : 0))
         return variable;
     }
@@ -91,7 +92,7 @@ live_node (const Loop *l, IrNodeId id)
 }
 
 static char *
-find_way_out (Loop *l, Variable *variable)
+find_exit_switch (Loop *l, LoopVariable *variable)
 {
   const IrValue *value = variable->merge->outputs[0];
 
@@ -101,9 +102,9 @@ find_way_out (Loop *l, Variable *variable)
       if (node == NULL || ir_node_tokens (node) != IR_TOKENS_SWITCH || node->inputs[0] != value ||
           node->inputs[1] != l->cond->outputs[0])
         continue;
-      if (variable->way_out != NULL)
+      if (variable->exit_switch != NULL)
         return say ("%s goes to two Switches", variable->merge);
-      variable->way_out = node;
+      variable->exit_switch = node;
       g_ptr_array_add (l->primitives, node);
     }
   return NULL;
@@ -115,9 +116,9 @@ find_variables (Loop *l)
   for (guint i = 0; i < l->frame->variables->len; i++)
     {
       const IrLoopVariable *parts = &g_array_index (l->frame->variables, IrLoopVariable, i);
-      Variable variable = { .merge = live_node (l, parts->merge),
-                            .enter = live_node (l, parts->enter),
-                            .next = live_node (l, parts->next) };
+      LoopVariable variable = { .merge = live_node (l, parts->merge),
+                                .enter = live_node (l, parts->enter),
+                                .next = live_node (l, parts->next) };
       if (variable.merge == NULL || variable.enter == NULL || variable.next == NULL ||
           variable.merge->n_inputs != 2)
         return g_strdup ("a variable has no Merge of an Enter and a NextIteration");
@@ -127,7 +128,7 @@ find_variables (Loop *l)
       g_ptr_array_add (l->primitives, variable.merge);
       g_ptr_array_add (l->primitives, variable.enter);
       g_ptr_array_add (l->primitives, variable.next);
-      char *why = find_way_out (l, &variable);
+      char *why = find_exit_switch (l, &variable);
       if (why != NULL)
         return why;
       g_array_append_val (l->variables, variable);
@@ -151,8 +152,8 @@ is_end (const Loop *l, const IrNode *exit)
   const IrValue *value = exit->inputs[0];
 
   for (guint i = 0; i < l->variables->len; i++)
-    if (variable_at (l, i)->way_out != NULL && value->producer == variable_at (l, i)->way_out &&
-        value->output_slot == 0)
+    if (variable_at (l, i)->exit_switch != NULL &&
+        value->producer == variable_at (l, i)->exit_switch && value->output_slot == 0)
       return TRUE;
   return FALSE;
 }
@@ -170,7 +171,7 @@ is_of_some_iterations (const Loop *l, const IrValue *value)
   if (tokens == IR_TOKENS_ENTER)
     return ir_node_attr_int (node, "is_constant", 0) == 0;
   for (guint i = 0; tokens == IR_TOKENS_SWITCH && i < l->variables->len; i++)
-    if (variable_at (l, i)->way_out == node && value->output_slot == 0)
+    if (variable_at (l, i)->exit_switch == node && value->output_slot == 0)
       return TRUE;
   return FALSE;
 }
@@ -294,7 +295,7 @@ is_number (const IrValue *value, IrDtype dtype, double number)
 
 /* Starts at 0 and grows by 1, as what an ONNX Loop counts */
 static gboolean
-is_counter (const Loop *l, const Variable *variable)
+is_counter (const Loop *l, const LoopVariable *variable)
 {
   const IrNode *add = variable->next->inputs[0]->producer;
 
@@ -336,17 +337,17 @@ match_limit (Loop *l, const IrValue *value)
 }
 
 static gboolean
-match_go_on (Loop *l, const IrValue *value)
+match_loop_condition (Loop *l, const IrValue *value)
 {
-  l->go_on = variable_of (l, value, FALSE);
-  return l->go_on != NULL;
+  l->loop_condition = variable_of (l, value, FALSE);
+  return l->loop_condition != NULL;
 }
 
 static gboolean
-has_exit (const Loop *l, const Variable *variable)
+has_exit (const Loop *l, const LoopVariable *variable)
 {
-  return variable->way_out != NULL && variable->way_out->outputs[0] != NULL &&
-         variable->way_out->outputs[0]->n_uses > 0;
+  return variable->exit_switch != NULL && variable->exit_switch->outputs[0] != NULL &&
+         variable->exit_switch->outputs[0]->n_uses > 0;
 }
 
 /* The forms that need nothing to be computed twice. */
@@ -356,10 +357,10 @@ match_form (Loop *l)
   const IrValue *value = l->cond->inputs[0];
   const IrNode *both = value->producer;
 
-  if (match_go_on (l, value) || match_limit (l, value))
+  if (match_loop_condition (l, value) || match_limit (l, value))
     return TRUE;
   return both != NULL && ir_node_is (both, "And") && both->n_inputs == 2 && value->n_uses == 1 &&
-         match_limit (l, both->inputs[0]) && match_go_on (l, both->inputs[1]);
+         match_limit (l, both->inputs[0]) && match_loop_condition (l, both->inputs[1]);
 }
 
 static void
@@ -367,7 +368,7 @@ find_form (Loop *l)
 {
   if (!match_form (l))
     {
-      l->counter = l->go_on = NULL;
+      l->counter = l->loop_condition = NULL;
       l->limit = NULL;
     }
   for (guint i = 0; l->counter == NULL && i < l->variables->len; i++)
@@ -375,8 +376,8 @@ find_form (Loop *l)
       l->counter = variable_at (l, i);
   if (l->counter != NULL)
     l->counter->is_left_out = !has_exit (l, l->counter);
-  if (l->go_on != NULL)
-    l->go_on->is_left_out = !has_exit (l, l->go_on);
+  if (l->loop_condition != NULL)
+    l->loop_condition->is_left_out = !has_exit (l, l->loop_condition);
 }
 
 static char *
@@ -442,9 +443,9 @@ first_condition (Loop *l)
   g_autoptr (GHashTable) map = g_hash_table_new (NULL, NULL);
   IrNode *producer;
 
-  if (l->go_on != NULL)
+  if (l->loop_condition != NULL)
     {
-      IrValue *first = l->go_on->enter->inputs[0];
+      IrValue *first = l->loop_condition->enter->inputs[0];
       producer = first->producer;
       return producer == NULL && is_number (first, IR_DTYPE_BOOL, 1) ? NULL : first;
     }
@@ -461,23 +462,24 @@ add_body (Loop *l)
 {
   IrRaise *raise = l->raise;
   g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
-  IrValue *number, *go_on;
+  IrValue *number, *loop_condition;
 
   l->body = ir_edit_add_graph (raise->edit, IR_GRAPH_SUBGRAPH, "body");
   ir_edit_set_attr (raise->edit, l->node,
                     ir_attr_graph (raise->context->model->context, "body", l->body->id));
   number = ir_edit_add_value (raise->edit, l->body, ir_edit_unique_name (raise->edit, "iteration"),
                               scalar (l, IR_DTYPE_INT64));
-  go_on = ir_edit_add_value (raise->edit, l->body, ir_edit_unique_name (raise->edit, "condition"),
-                             scalar (l, IR_DTYPE_BOOL));
+  loop_condition = ir_edit_add_value (raise->edit, l->body,
+                                      ir_edit_unique_name (raise->edit, "condition"),
+                                      scalar (l, IR_DTYPE_BOOL));
   g_ptr_array_add (inputs, number);
-  g_ptr_array_add (inputs, go_on);
+  g_ptr_array_add (inputs, loop_condition);
   for (guint i = 0; i < l->variables->len; i++)
     {
-      Variable *variable = variable_at (l, i);
+      LoopVariable *variable = variable_at (l, i);
       const IrValue *value = variable->merge->outputs[0];
       if (variable->is_left_out)
-        variable->inside = variable == l->counter ? number : go_on;
+        variable->inside = variable == l->counter ? number : loop_condition;
       else
         variable->inside = ir_edit_add_value (
             raise->edit, l->body, ir_edit_unique_name (raise->edit, value->name), value->type);
@@ -488,10 +490,10 @@ add_body (Loop *l)
 }
 
 static IrValue *
-next_value (const Loop *l, const Variable *variable)
+next_value (const Loop *l, const LoopVariable *variable)
 {
   IrValue *value = variable->next->inputs[0];
-  const Variable *other = variable_of (l, value, FALSE);
+  const LoopVariable *other = variable_of (l, value, FALSE);
 
   return other != NULL ? other->inside : value;
 }
@@ -501,8 +503,8 @@ last_condition (Loop *l)
 {
   g_autoptr (GHashTable) map = NULL;
 
-  if (l->go_on != NULL)
-    return next_value (l, l->go_on);
+  if (l->loop_condition != NULL)
+    return next_value (l, l->loop_condition);
   if (l->limit != NULL)
     return ir_raise_identity (l->raise, l->body, l->node, ir_graph_input (l->body, 1));
   map = g_hash_table_new (NULL, NULL);
@@ -532,8 +534,9 @@ fill_body (Loop *l)
   g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
 
   for (guint i = 0; i < l->variables->len; i++)
-    if (variable_at (l, i)->way_out != NULL && variable_at (l, i)->way_out->outputs[1] != NULL)
-      ir_edit_replace_uses (raise->edit, variable_at (l, i)->way_out->outputs[1],
+    if (variable_at (l, i)->exit_switch != NULL &&
+        variable_at (l, i)->exit_switch->outputs[1] != NULL)
+      ir_edit_replace_uses (raise->edit, variable_at (l, i)->exit_switch->outputs[1],
                             variable_at (l, i)->inside);
   g_ptr_array_add (outputs, last_condition (l));
   for (guint i = 0; i < l->variables->len; i++)
@@ -578,7 +581,7 @@ replace_exits (Loop *l)
       guint place = 0;
       for (guint k = 0; k < l->variables->len && with == NULL; k++)
         {
-          if (variable_at (l, k)->way_out == exit->inputs[0]->producer)
+          if (variable_at (l, k)->exit_switch == exit->inputs[0]->producer)
             with = l->node->outputs[place];
           place += !variable_at (l, k)->is_left_out;
         }
@@ -616,7 +619,7 @@ ir_raise_loop (IrRaise *raise, guint frame)
   guint n = 0;
 
   l.cond = ir_model_live_node (raise->context->model, l.frame->loop_cond);
-  l.variables = g_array_new (FALSE, FALSE, sizeof (Variable));
+  l.variables = g_array_new (FALSE, FALSE, sizeof (LoopVariable));
   l.primitives = g_ptr_array_new ();
   l.exits = g_ptr_array_new ();
   l.condition = g_hash_table_new (NULL, NULL);

@@ -114,6 +114,13 @@ def _():
         assert code == 2 and out == '' and says in err, (wrong, code, err)
 
 
+@test('a summary is of the whole run, and says so')
+def _():
+    for option in (('--events', '0:5'), ('--loop', 'loop'), ('--iteration', '2')):
+        code, out, err = irscope('play', NEWTON, '--summary', *option, *GIVEN)
+        assert code == 2 and option[0] in err and not out, (option, code, err)
+
+
 @test('a value of one iteration has a name, in the file and lowered')
 def _():
     lowered = os.path.join(WORK, 'names.onnxtxt')

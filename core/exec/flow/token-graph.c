@@ -510,7 +510,7 @@ enter (IrTokenExecutor *x,
 
 /* A dead token ends here, so a loop ends; a live one waits where too many iterations are in flight. */
 static gboolean
-go_on (IrTokenExecutor *x,
+forward_next (IrTokenExecutor *x,
        IrTokenIteration *iteration,
        guint32 index,
        IrTensor *tensor,
@@ -575,7 +575,7 @@ hand_over (IrTokenExecutor *x,
   if (rule == IR_TOKENS_EXIT)
     return leave (x, iteration, index, outputs[0], error);
   if (rule == IR_TOKENS_NEXT_ITERATION)
-    return go_on (x, iteration, index, outputs[0], error);
+    return forward_next (x, iteration, index, outputs[0], error);
   return hand_on (x, iteration, index, outputs, is_dead, error);
 }
 

@@ -373,7 +373,7 @@ begin (IrObserver *observer, IrRunState *state, GError **error)
   self->depth = 0;
   self->ends = FALSE;
   self->last = NULL;
-  if (self->other != NULL && !self->other->begin (self->other, state, error))
+  if (!ir_observer_begin (self->other, state, error))
     return FALSE;
   for (guint i = 0; i < ir_graph_n_inputs (main); i++)
     if (ir_graph_input (main, i) != NULL && ir_value_constant (ir_graph_input (main, i)) == NULL)
@@ -441,7 +441,7 @@ before (IrObserver *observer,
       if (self->ends)
         return end_here (node, error);
     }
-  return self->other == NULL || self->other->before (self->other, state, node, step, error);
+  return ir_observer_before (self->other, state, node, step, error);
 }
 
 static gboolean
@@ -455,7 +455,7 @@ after (IrObserver *observer,
   g_autofree char *diverges = NULL;
   IrRunStop stop;
 
-  if (self->other != NULL && !self->other->after (self->other, state, node, step, error))
+  if (!ir_observer_after (self->other, state, node, step, error))
     return FALSE;
   if (self->other != NULL)
     diverges = self->found (self->other, node);
@@ -478,7 +478,7 @@ end (IrObserver *observer, IrRunState *state, GError **error)
 {
   IrRunControl *self = (IrRunControl *) observer;
 
-  return self->other == NULL || self->other->end (self->other, state, error);
+  return ir_observer_end (self->other, state, error);
 }
 
 /* -- the whole -- */

@@ -150,10 +150,7 @@ note_body (IrFlowLog *log, const IrFlowTell *tell)
 
   if (tell->kind == IR_FLOW_ENTERED)
     {
-      g_autofree char *name = node->name[0] != '\0' ? g_strdup (node->name)
-                              : node->n_outputs > 0 && node->outputs[0] != NULL
-                                  ? g_strdup (node->outputs[0]->name)
-                                  : ir_node_label (node);
+      g_autofree char *name = ir_loop_name (node);
       push (log, inside (log, top (log), name), name, 0);
     }
   top (log)->iteration = tell->kind == IR_FLOW_NEXT ? tell->iteration : top (log)->iteration;
@@ -249,12 +246,6 @@ after (IrObserver *observer,
   return TRUE;
 }
 
-static gboolean
-end (IrObserver *observer, IrRunState *state, GError **error)
-{
-  return TRUE;
-}
-
 /* -- all -- */
 
 /**
@@ -269,7 +260,7 @@ ir_flow_log_new (const IrFlowFilter *filter)
   IrFlowLog *log = g_new0 (IrFlowLog, 1);
 
   g_atomic_ref_count_init (&log->ref_count);
-  log->observer = (IrObserver){ begin, before, after, end, flow };
+  log->observer = (IrObserver){ begin, before, after, NULL, flow };
   log->filter = *filter;
   log->loop = log->filter.loop = g_strdup (filter->loop);
   log->paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);

@@ -347,7 +347,7 @@ ir_run_schedule (IrRunState *state, GError **error)
   gboolean spans = FALSE;
   IrObserver *observer = state->observer;
 
-  if (observer != NULL && !observer->begin (observer, state, error))
+  if (!ir_observer_begin (observer, state, error))
     return FALSE;
   g_array_append_vals (trace, prepared->trace, n_steps);
   while (state->n_done < n_steps)
@@ -377,8 +377,7 @@ ir_run_schedule (IrRunState *state, GError **error)
       release_values (state, state->n_done++);
       ir_run_tell (state, state->n_done, n_steps, step->node);
     }
-  gboolean good = state->n_done == n_steps &&
-                  (observer == NULL || observer->end (observer, state, error));
+  gboolean good = state->n_done == n_steps && ir_observer_end (observer, state, error);
   g_array_set_size (trace, state->n_done);
   ir_run_adopt (state, state->n_done);
   if (spans)

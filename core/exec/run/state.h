@@ -20,7 +20,7 @@ typedef struct
   guint in_flight; /* of a token: an iteration begins, and so many are alive with it; else 0 */
 } IrFlowTell;
 
-/* Who looks on while a graph runs, and may end the run with an error. Of nodes in bodies @step is
+/* Who looks on while a graph runs, and may end the run with an error. All functions are nullable. Of nodes in bodies @step is
  * %NULL; steps of a span are seen by the threads that run them, one that others wait for before
  * they go on. */
 typedef struct _IrObserver IrObserver;
@@ -38,7 +38,7 @@ struct _IrObserver
                      const IrRunStep *step,
                      GError **error);
   gboolean (*end) (IrObserver *observer, IrRunState *state, GError **error);
-  void (*flow) (IrObserver *observer, const IrFlowTell *tell); /* (nullable) */
+  void (*flow) (IrObserver *observer, const IrFlowTell *tell);
 };
 
 typedef struct _IrClaims IrClaims; /* claims.c */
@@ -89,18 +89,43 @@ struct _IrRunState
   const IrNode *node;         /* (nullable) of the step under way */
 };
 
+/* What each observer is told of; @self: (nullable) */
+static inline gboolean
+ir_observer_begin (IrObserver *self, IrRunState *state, GError **error)
+{
+  return self == NULL || self->begin == NULL || self->begin (self, state, error);
+}
+
+static inline gboolean
+ir_observer_before (
+    IrObserver *self, IrRunState *state, const IrNode *node, const IrRunStep *step, GError **error)
+{
+  return self == NULL || self->before == NULL || self->before (self, state, node, step, error);
+}
+
+static inline gboolean
+ir_observer_after (
+    IrObserver *self, IrRunState *state, const IrNode *node, const IrRunStep *step, GError **error)
+{
+  return self == NULL || self->after == NULL || self->after (self, state, node, step, error);
+}
+
+static inline gboolean
+ir_observer_end (IrObserver *self, IrRunState *state, GError **error)
+{
+  return self == NULL || self->end == NULL || self->end (self, state, error);
+}
+
 static inline gboolean
 ir_run_before (IrRunState *state, const IrNode *node, const IrRunStep *step, GError **error)
 {
-  return state->observer == NULL ||
-         state->observer->before (state->observer, state, node, step, error);
+  return ir_observer_before (state->observer, state, node, step, error);
 }
 
 static inline gboolean
 ir_run_after (IrRunState *state, const IrNode *node, const IrRunStep *step, GError **error)
 {
-  return state->observer == NULL ||
-         state->observer->after (state->observer, state, node, step, error);
+  return ir_observer_after (state->observer, state, node, step, error);
 }
 
 /* Of a node that owns a body */

@@ -5,6 +5,7 @@
 #include "app/cli/devices.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
+#include "passes/debug/loops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,55 @@ count_sparse (const IrModel *model)
 }
 
 static void
+add_loops (cJSON *json, const IrModel *model)
+{
+  g_autoptr (GArray) loops = ir_loops (model);
+  cJSON *array = cJSON_AddArrayToObject (json, "loops");
+
+  for (guint i = 0; i < loops->len; i++)
+    {
+      const IrLoopFacts *facts = &g_array_index (loops, IrLoopFacts, i);
+      cJSON *object = cJSON_CreateObject (), *names;
+
+      cJSON_AddStringToObject (object, "node", facts->path);
+      cJSON_AddNumberToObject (object, "id", facts->node);
+      cJSON_AddNumberToObject (object, "depth", facts->depth);
+      if (facts->trips >= 0)
+        cli_json_add_uint (object, "trips", (guint64) facts->trips);
+      else
+        cJSON_AddNullToObject (object, "trips");
+      names = cJSON_AddArrayToObject (object, "invariants");
+      for (guint k = 0; k < facts->invariants->len; k++)
+        cJSON_AddItemToArray (names, cJSON_CreateString (facts->invariants->pdata[k]));
+      cli_json_add_uint (object, "flops", facts->flops);
+      cli_json_add_uint (object, "bytes", facts->bytes);
+      cJSON_AddBoolToObject (object, "partial", facts->partial);
+      cJSON_AddItemToArray (array, object);
+    }
+}
+
+static void
+print_loops (const IrModel *model)
+{
+  g_autoptr (GArray) loops = ir_loops (model);
+
+  for (guint i = 0; i < loops->len; i++)
+    {
+      const IrLoopFacts *facts = &g_array_index (loops, IrLoopFacts, i);
+      g_autofree char *flops = cli_format_count (facts->flops);
+      g_autofree char *bytes = cli_format_bytes (facts->bytes);
+      g_autofree char *trips = facts->trips >= 0
+                                   ? g_strdup_printf ("%" G_GINT64_FORMAT " iterations",
+                                                      facts->trips)
+                                   : g_strdup ("iterations not known");
+
+      cli_print ("%-11s %s: %s, %s%s FLOPs and %s each, %u invariant%s\n", i == 0 ? "loops" : "",
+                 facts->path, trips, facts->partial ? "at least " : "", flops, bytes,
+                 facts->invariants->len, facts->invariants->len == 1 ? "" : "s");
+    }
+}
+
+static void
 print_json (const CliModel *opened, const IrCost *cost, gboolean partial)
 {
   const IrModel *model = opened->model;
@@ -165,6 +215,7 @@ print_json (const CliModel *opened, const IrCost *cost, gboolean partial)
   cli_json_add_uint (json, "flops", cost->flops);
   cli_json_add_uint (json, "bytes", cost->bytes);
   cJSON_AddBoolToObject (json, "flops_partial", partial);
+  add_loops (json, model);
   cJSON_AddItemToObject (json, "problems", cli_json_problems (opened->problems, model));
   cli_json_print (json);
 }
@@ -216,6 +267,7 @@ print_text (const CliModel *opened, const IrCost *cost, gboolean partial)
     cli_print ("%-11s %5u %s\n", i == 0 ? "operators" : "",
                g_array_index (counts, OpCount, i).count,
                g_array_index (counts, OpCount, i).op_type);
+  print_loops (model);
 }
 
 static CliStatus

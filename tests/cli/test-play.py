@@ -114,6 +114,25 @@ def _():
         assert code == 2 and out == '' and says in err, (wrong, code, err)
 
 
+@test('loops are listed with their depth, trips and costs')
+def _():
+    newton = json_of('info', NEWTON, schema='info')['loops']
+    assert [(l['node'], l['depth'], l['trips'], l['invariants'], l['flops']) for l in newton] == [('loop', 1, None, ['a'], 7)], newton
+    nested = json_of('info', model('nested', NESTED))['loops']
+    assert [(l['node'], l['depth'], l['trips']) for l in nested] == [('outer', 1, None), ('outer/inner', 2, None)], nested
+    scan = model('scan', """<ir_version: 10, opset_import: ["" : 21]>
+g (float[4] x, float[7,5,4] xs) => (float[7,4] y) {
+  three = Constant <value = int64 {3}> ()
+  [rows] last, y = Scan (x, xs) <num_scan_inputs = 1, scan_input_axes = [-2], body = b (float[4] h, float[7,4] e) => (float[4] h2, float[4] o) {
+    o = Identity (h)
+    [thrice] h2 = Loop (three, "", h) <body = b2 (int64 i, bool c, float[4] v) => (bool c2, float[4] w) { c2 = Identity (c)  w = Add (v, x) }> }> }
+""")
+    loops = json_of('info', scan)['loops']
+    assert [(l['node'], l['depth'], l['trips'], l['flops']) for l in loops] == [('rows', 1, 5, 12), ('rows/thrice', 2, 3, 4)], loops
+    code, out, _ = irscope('info', scan)
+    assert 'rows/thrice: 3 iterations' in out, out
+
+
 @test('a summary is of the whole run, and says so')
 def _():
     for option in (('--events', '0:5'), ('--loop', 'loop'), ('--iteration', '2')):

@@ -4,17 +4,20 @@
 #include "app/cli/commands.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
+#include "app/cli/run-control.h"
 #include "core/exec/run/flow-log.h"
 #include "core/io/io.h"
 
 #include <string.h>
 
-#define SHOWN 1000 /* events, where nothing else is asked for */
+#define SHOWN      1000 /* events, where nothing else is asked for */
+#define SHOWN_LAST 20   /* before a stop, likewise */
 
 typedef struct
 {
   CliModelOptions model;
   char *loop, *iteration, *events;
+  char **breaks;
   gboolean summary;
 } Options;
 
@@ -25,6 +28,10 @@ static const CliOption play_options[] = {
     "Only events of this iteration of the innermost loop, from 0", "N" },
   { "events", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, events),
     "Those with these numbers, B not included (default 0:1000)", "A:B" },
+  { "break", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, breaks),
+    "Stop where this holds, and show the last events before: 'iteration>=3 frame:LOOP', nan, 'max>6 op:mul'; of "
+    "several, where one holds; exit status 1: it was so",
+    "COND" },
   { "summary", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, summary),
     "Only how often nodes fired or were dead, and the iterations of each frame", NULL },
   { NULL },
@@ -50,11 +57,12 @@ parse_filter (const Options *options, IrFlowFilter *filter, GError **error)
   if (options->summary &&
       (options->events != NULL || options->loop != NULL || options->iteration != NULL))
     {
-      g_set_error (error, CLI_ERROR, 0,
-                   "--summary counts the whole run; leave it out to see single events, or leave out %s",
-                   options->events != NULL ? "--events"
-                   : options->loop != NULL ? "--loop"
-                                           : "--iteration");
+      g_set_error (
+          error, CLI_ERROR, 0,
+          "--summary counts the whole run; leave it out to see single events, or leave out %s",
+          options->events != NULL ? "--events"
+          : options->loop != NULL ? "--loop"
+                                  : "--iteration");
       return FALSE;
     }
   if (options->events != NULL && (ends[0] == NULL || ends[1] == NULL))
@@ -69,7 +77,12 @@ parse_filter (const Options *options, IrFlowFilter *filter, GError **error)
     return FALSE;
   if (options->events == NULL && (options->loop != NULL || iteration >= 0))
     to = G_MAXINT64;
-  *filter = (IrFlowFilter){ (guint64) from, (guint64) to, options->loop, iteration };
+  *filter = (IrFlowFilter){ (guint64) from, (guint64) to, options->loop, iteration, 0 };
+  if (options->breaks != NULL && options->events == NULL)
+    {
+      filter->to = G_MAXUINT64;
+      filter->last = SHOWN_LAST;
+    }
   if (options->summary)
     filter->to = 0;
   return TRUE;
@@ -219,8 +232,9 @@ add_summary (cJSON *json, const IrFlowLog *log)
 }
 
 static void
-print_json (const IrFlowLog *log, const GError *error)
+print_json (const IrFlowLog *log, const CliRunControl *control, const GError *error)
 {
+  CliStatus status = CLI_OK;
   cJSON *json = cJSON_CreateObject ();
 
   cJSON_AddNumberToObject (json, "n_events", (double) ir_flow_log_n_events (log));
@@ -230,6 +244,7 @@ print_json (const IrFlowLog *log, const GError *error)
     cJSON_AddStringToObject (json, "error", error->message);
   else
     cJSON_AddNullToObject (json, "error");
+  cli_run_control_report (control, json, &status);
   cli_json_print (json);
 }
 
@@ -251,6 +266,24 @@ run_options (const Options *options, IrRunOptions *settings, GError **error)
   return TRUE;
 }
 
+/* Stops by kernels of ref, or by another run, are for irscope run. */
+static CliRunControl *
+control_of (
+    Cli *cli, const Options *options, const IrModel *model, IrRunOptions *settings, GError **error)
+{
+  const CliRunControlOptions wanted = { options->breaks, NULL, FALSE, "irscope play", NULL, FALSE };
+  g_autoptr (GPtrArray) breaks = cli_run_breaks (options->breaks, "--break", model, error);
+
+  for (guint i = 0; breaks != NULL && i < breaks->len; i++)
+    if (ir_run_break_needs (breaks->pdata[i]) & IR_RUN_BREAK_REF)
+      {
+        g_set_error (error, CLI_ERROR, 0, "--break %s: irscope run --break compares with ref",
+                     ir_run_break_text (breaks->pdata[i]));
+        return NULL;
+      }
+  return breaks != NULL ? cli_run_control_new (cli, &wanted, model, settings, error) : NULL;
+}
+
 static CliStatus
 run (Cli *cli)
 {
@@ -258,6 +291,7 @@ run (Cli *cli)
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GHashTable) inputs = NULL;
   g_autoptr (GError) error = NULL;
+  g_autoptr (CliRunControl) control = NULL;
   IrRunOptions settings = { 0 };
   IrFlowFilter filter;
   CliStatus status;
@@ -270,15 +304,24 @@ run (Cli *cli)
   inputs = cli_inputs_within (cli, &options->model, opened.model, settings.memory_limit, &error);
   if (inputs == NULL)
     return cli_fail (cli_status_of (error), error);
+  control = control_of (cli, options, opened.model, &settings, &error);
+  if (error != NULL)
+    return cli_fail (cli_status_of (error), error);
   g_autoptr (IrFlowLog) log = ir_flow_log_new (&filter);
   g_autoptr (IrRun)
       result = ir_flow_log_run (log, opened.model, inputs, &settings, cli->cancellable, &error);
   if (result != NULL && !knows_loop (options, log, &error))
     return cli_fail (CLI_BAD, error);
+  const gboolean stopped = g_error_matches (error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED);
   if (cli->json)
-    print_json (log, error);
+    print_json (log, control, stopped ? NULL : error);
   else
-    print_text (options, log);
+    {
+      print_text (options, log);
+      cli_run_control_report (control, NULL, &status);
+    }
+  if (stopped || cli_run_control_was_hit (control))
+    return CLI_NO;
   return result != NULL ? CLI_OK : cli_fail (cli_status_of (error), error);
 }
 

@@ -495,7 +495,8 @@ parse_watches (CliRun *options, const IrModel *model, GError **error)
     return TRUE;
   options->watched = cli_run_breaks (options->watches, "--watch", model, error);
   for (guint i = 0; options->watched != NULL && i < options->watched->len; i++)
-    if (!(ir_run_break_needs (options->watched->pdata[i]) & IR_RUN_BREAK_STATS))
+    if (!(ir_run_break_needs (options->watched->pdata[i]) & IR_RUN_BREAK_STATS) ||
+        ir_run_break_has_place (options->watched->pdata[i]))
       {
         g_set_error (error, CLI_ERROR, 0,
                      "--watch %s: is no test of a value, such as nan or max>6; --break takes it",

@@ -157,6 +157,8 @@ add_stop (CliRunControl *self, const IrRunStop *stop)
   cJSON_AddStringToObject (object, "when", stop->after ? "after" : "before");
   cJSON_AddNumberToObject (object, "round", (double) stop->round);
   cJSON_AddNumberToObject (object, "depth", stop->depth);
+  if (stop->place != NULL)
+    cJSON_AddStringToObject (object, "place", stop->place);
   cJSON_AddNumberToObject (object, "done", stop->done);
   cJSON_AddNumberToObject (object, "nodes", stop->total);
   cli_json_add_uint (object, "live_bytes", stop->live_bytes);

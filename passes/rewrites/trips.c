@@ -6,7 +6,13 @@
 
 #include "core/op/op.h"
 
-/* Returns TRUE if @value is a constant of one element, int64 or bool */
+/**
+ * ir_pass_constant_element:
+ * @value: (nullable): a value
+ * @element: (out): its one element, as a number
+ *
+ * Returns: %TRUE if @value is a constant of one element, int64 or bool
+ */
 gboolean
 ir_pass_constant_element (const IrValue *value, gint64 *element)
 {
@@ -19,8 +25,13 @@ ir_pass_constant_element (const IrValue *value, gint64 *element)
   return TRUE;
 }
 
-/* Returns TRUE if @value is true whenever the body runs: a constant, or the condition by which
- * it runs. */
+/**
+ * ir_pass_is_true_inside:
+ * @body: the body of a Loop
+ * @value: (nullable): a value of it
+ *
+ * Returns: %TRUE if @value is true whenever the body runs: a constant, or the condition by which it runs
+ */
 gboolean
 ir_pass_is_true_inside (const IrGraph *body, const IrValue *value)
 {
@@ -32,8 +43,12 @@ ir_pass_is_true_inside (const IrGraph *body, const IrValue *value)
                            (ir_pass_constant_element (value, &element) && element != 0));
 }
 
-/* Returns TRUE if some node of it, or of the graphs inside it, draws random numbers, which
- * depend on names. */
+/**
+ * ir_pass_draws:
+ * @graph: a graph
+ *
+ * Returns: %TRUE if some node of it, or of the graphs inside it, draws random numbers, which depend on names
+ */
 gboolean
 ir_pass_draws (const IrGraph *graph)
 {

@@ -133,6 +133,26 @@ g (float[4] x, float[7,5,4] xs) => (float[7,4] y) {
     assert 'rows/thrice: 3 iterations' in out, out
 
 
+@test('a run stops in an iteration, and shows what came before')
+def _():
+    lowered = os.path.join(WORK, 'stops.onnxtxt')
+    assert irscope('optimize', NEWTON, '--pass', 'lower-control-flow', '-o', lowered)[0] == 0
+    frame = json_of('tensor', lowered, 'distance', '--series', *GIVEN)['series'][0]['frame']
+    for file, loop in ((NEWTON, 'loop'), (lowered, frame)):
+        for condition, place, node in ((f'iteration>=3 frame:{loop} op:div', 3, 'divide'), ('iteration=1 max<0.01 name:size', 1, 'size'), ('max<0.0001 name:size', 2, 'size')):
+            got = json_of('play', file, '--break', condition, *GIVEN, status=1, schema='play')
+            stop, = got['stops']
+            assert (stop['place'], stop['node']) == (f'{loop}@{place}/', node) and got['error'] is None, (condition, stop)
+            assert 0 < len(got['events']) <= 20 and got['events'][-1]['index'] == got['n_events'] - 1, got['events']
+    code, out, err = irscope('play', NEWTON, '--break', 'iteration>70', *GIVEN)
+    assert code == 0 and 'stopped nowhere' in out, (code, out, err)
+    code, out, _ = irscope('run', NEWTON, '--break', 'iteration=2 op:mul', *GIVEN)
+    assert code == 1 and 'before loop@2/halve (Mul)' in out, out
+    for condition, word in (('iteration', 'needs a number'), ('iteration=-1', 'needs a number'), ('frame:', 'the name of a loop'), ('diverges', 'irscope run')):
+        code, out, err = irscope('play', NEWTON, '--break', condition, *GIVEN)
+        assert code == 2 and word in err and not out, (condition, code, err)
+
+
 @test('a summary is of the whole run, and says so')
 def _():
     for option in (('--events', '0:5'), ('--loop', 'loop'), ('--iteration', '2')):

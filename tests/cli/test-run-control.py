@@ -128,11 +128,10 @@ def _():
 @test('commands: step, over, round, to, value, break and continue arrive where they say')
 def _():
     text = run(LOOP, *START, '--debug', stdin='s\ns\ns\nr\nr\nto step\nv t\nn\nc\n').stdout
-    where = [line[8:].split(',')[0] + (', ' + line.split(', ')[1] if 'round' in line else '')
-             for line in text.splitlines() if line.startswith('stopped ')]
-    loop = where.index('before double (Add)')
-    assert where[loop:] == ['before double (Add)', 'before double (Add), round 2', 'before double (Add), round 3',
-                            'after step (Add), round 3'] + where[loop + 4:], where
+    where = [line[8:].split(',')[0] for line in text.splitlines() if line.startswith('stopped ')]
+    loop = where.index('before loop@0/double (Add)')
+    assert where[loop:] == ['before loop@0/double (Add)', 'before loop@1/double (Add)', 'before loop@2/double (Add)',
+                            'after loop@2/step (Add)'] + where[loop + 4:], where
     assert 'value t' in text and '[15, 30]' in text.replace('  ', ' '), text
     end = run(LOOP, *START, '--debug', stdin='c\n').stdout.splitlines()
     assert any(line.startswith('y') and '31' in line for line in end), end

@@ -181,7 +181,7 @@ say_where (const IrFrameAt *at, GError **error)
 gboolean
 ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **error)
 {
-  const IrFrameAt at = { state->frame, body->node, NULL, body->n_rounds };
+  const IrFrameAt at = { state->frame, body->node, NULL, NULL, body->n_rounds };
 
   if (!ir_iterations_begin (state, body->node, at.iteration, inputs,
                             ir_graph_n_inputs (body->graph), error))

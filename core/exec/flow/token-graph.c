@@ -379,11 +379,12 @@ run_strict (IrTokenExecutor *x,
   IrRunState *state = x->state;
   const IrNode *own = node->node;
 
-  const IrFrameAt at = { state->frame, NULL, iteration->instance->path, iteration->number };
+  const IrFrameAt at = { state->frame, NULL, iteration->instance->path,
+                         ir_token_frame_name (x, iteration->instance->frame), iteration->number };
 
   for (guint i = 0; i < node->n_data; i++)
     ir_run_state_set (state, node->data[i], iteration->data[node->first_data + i]);
-  if (state->run->iterations != NULL && iteration->instance->parent != NULL)
+  if (iteration->instance->path != NULL && iteration->instance->parent != NULL)
     state->frame = &at;
   gboolean good = ir_run_before (state, own, NULL, error) && ir_run_node (state, own, error) &&
                   ir_run_after (state, own, NULL, error);
@@ -417,7 +418,7 @@ capture_moved (IrTokenExecutor *x,
   if (state->run->iterations != NULL && in != NULL)
     path = node->rule == IR_TOKENS_ENTER ? ir_token_path_below (x, in, node->child)
                                          : g_strdup (in->instance->path);
-  const IrFrameAt at = { outer, NULL, path,
+  const IrFrameAt at = { outer, NULL, path, NULL,
                          node->rule == IR_TOKENS_ENTER            ? 0
                          : node->rule == IR_TOKENS_NEXT_ITERATION ? iteration->number + 1
                          : in != NULL                             ? in->number
@@ -511,10 +512,10 @@ enter (IrTokenExecutor *x,
 /* A dead token ends here, so a loop ends; a live one waits where too many iterations are in flight. */
 static gboolean
 forward_next (IrTokenExecutor *x,
-       IrTokenIteration *iteration,
-       guint32 index,
-       IrTensor *tensor,
-       GError **error)
+              IrTokenIteration *iteration,
+              guint32 index,
+              IrTensor *tensor,
+              GError **error)
 {
   IrTokenInstance *instance = iteration->instance;
   guint parallel = MIN (x->program->by_frame[instance->frame].parallel, MAX_PARALLEL);

@@ -8,10 +8,10 @@
 
 /* -- names -- */
 
-static const char *
-frame_name (const IrTokenExecutor *x, const IrTokenInstance *instance)
+const char *
+ir_token_frame_name (const IrTokenExecutor *x, guint32 frame)
 {
-  return g_array_index (x->program->frames->frames, IrFrame, instance->frame).name;
+  return g_array_index (x->program->frames->frames, IrFrame, frame).name;
 }
 
 /* "a@0/b@3/": what an error has in front of a node, as names of iterations have. */
@@ -23,8 +23,9 @@ place_text (const IrTokenExecutor *x, const IrTokenIteration *iteration)
   for (guint i = 0; iteration != NULL && iteration->instance->parent != NULL;
        iteration = iteration->instance->parent, i++)
     {
-      g_autofree char *own = g_strdup_printf (
-          "%s@%" G_GINT64_FORMAT "/", frame_name (x, iteration->instance), iteration->number);
+      g_autofree char *own = g_strdup_printf ("%s@%" G_GINT64_FORMAT "/",
+                                              ir_token_frame_name (x, iteration->instance->frame),
+                                              iteration->number);
       if (i == MAX_PLACES)
         {
           g_string_prepend (text, "…/");
@@ -104,7 +105,8 @@ ir_token_tell (const IrTokenExecutor *x,
 
   if (is_watched (x))
     x->state->observer->flow (x->state->observer,
-                              &(IrFlowTell){ kind, node, instance->path, frame_name (x, instance),
+                              &(IrFlowTell){ kind, node, instance->path,
+                                             ir_token_frame_name (x, instance->frame),
                                              iteration->number, slot, 0 });
 }
 
@@ -116,15 +118,15 @@ tell_of_iteration (const IrTokenExecutor *x, const IrTokenIteration *iteration)
   if (is_watched (x) && instance->parent != NULL)
     x->state->observer->flow (x->state->observer,
                               &(IrFlowTell){ IR_FLOW_NEXT, NULL, instance->path,
-                                             frame_name (x, instance), iteration->number, -1,
-                                             instance->iterations->len });
+                                             ir_token_frame_name (x, instance->frame),
+                                             iteration->number, -1, instance->iterations->len });
 }
 
 /* (transfer full) "outer@3/inner", of a frame that is entered from @parent */
 char *
 ir_token_path_below (const IrTokenExecutor *x, const IrTokenIteration *parent, guint32 frame)
 {
-  const char *name = g_array_index (x->program->frames->frames, IrFrame, frame).name;
+  const char *name = ir_token_frame_name (x, frame);
 
   if (*parent->instance->path == '\0')
     return g_strdup (name);

@@ -124,6 +124,7 @@ typedef struct
       stalled; /* (nullable) the first node of a frame that ended that had some of its tokens only */
 } IrTokenExecutor;
 
+const char *ir_token_frame_name (const IrTokenExecutor *x, guint32 frame);
 char *ir_token_label (const IrTokenExecutor *x,
                       const IrTokenIteration *iteration,
                       const IrNode *node);

@@ -51,6 +51,9 @@ struct _IrRunBreak
   GArray *terms; /* of Term */
   IrRelation memory_relation;
   double memory_bytes;
+  char *frame; /* (nullable) any loop, or none */
+  gboolean has_iteration;
+  gint64 first, last; /* with it: these iterations */
   IrRunBreakNeeds needs;
   IrQuery *query; /* (nullable): any node */
 };
@@ -253,6 +256,8 @@ ir_run_break_examples (void)
     "before a node of this operator; any question that irscope find knows",
     "nan op:softmax",
     "both: a Softmax gives a NaN",
+    "iteration>=3 frame:loop",
+    "in the loop of this name, from iteration 3 on; iteration=3: in this alone",
     NULL,
   };
   return examples;
@@ -321,11 +326,42 @@ read_test (IrRunBreak *self, const Test *test, const char *word, const char *res
   return TRUE;
 }
 
+/* "iteration>=3" */
+static gboolean
+read_iteration (IrRunBreak *self, const char *word, const char *rest, GError **error)
+{
+  const gboolean is_equal = *rest == '=';
+  IrRelation relation = IR_RELATION_GREATER_EQUAL;
+  const char *text = is_equal ? rest + 1 : ir_relation_read (rest, &relation);
+  gint64 number;
+
+  if (text == rest || !g_ascii_string_to_signed (text, 10, 0, G_MAXINT64 - 1, &number, NULL))
+    return refuse (error, "“%s”: needs a number from 0, such as iteration>=3 or iteration=3", word);
+  self->has_iteration = TRUE;
+  self->first = is_equal || relation == IR_RELATION_GREATER_EQUAL ? number
+                : relation == IR_RELATION_GREATER                 ? number + 1
+                                                                  : 0;
+  self->last = is_equal || relation == IR_RELATION_LESS_EQUAL ? number
+               : relation == IR_RELATION_LESS                 ? number - 1
+                                                              : G_MAXINT64;
+  return TRUE;
+}
+
 /* @asked: gets words that are no tests */
 static gboolean
 read_word (IrRunBreak *self, const char *word, GString *asked, GError **error)
 {
   const char *rest = behind_name (word, "memory");
+
+  if (g_ascii_strncasecmp (word, "iteration", 9) == 0 && !g_ascii_isalnum (word[9]))
+    return read_iteration (self, word, word + 9, error);
+  if (g_ascii_strncasecmp (word, "frame:", 6) == 0)
+    {
+      g_auto (GStrv) parts = g_strsplit (word + 6, "\"", -1);
+      g_free (self->frame);
+      self->frame = g_strjoinv (NULL, parts);
+      return *self->frame != '\0' || refuse (error, "frame: needs the name of a loop behind it");
+    }
 
   if (rest != NULL)
     return read_memory (self, word, rest, error);
@@ -380,8 +416,9 @@ read_break (IrRunBreak *self, GError **error)
         return FALSE;
     }
   if (asked->len == 0)
-    return self->needs != 0 || refuse (error, "nothing is asked for; nan, max>6 and op:conv are "
-                                              "examples");
+    return self->needs != 0 || ir_run_break_has_place (self) ||
+           refuse (error, "nothing is asked for; nan, max>6 and op:conv are "
+                          "examples");
   self->query = ir_query_new (asked->str, error);
   if (self->query == NULL)
     return FALSE;
@@ -431,6 +468,7 @@ ir_run_break_unref (IrRunBreak *self)
     return;
   g_clear_pointer (&self->query, ir_query_free);
   g_array_unref (self->terms);
+  g_free (self->frame);
   g_free (self->text);
   g_free (self);
 }
@@ -477,6 +515,38 @@ ir_run_break_matches (const IrRunBreak *self, const IrNode *node)
 }
 
 /**
+ * ir_run_break_has_place:
+ * @self: a breakpoint
+ *
+ * Returns: whether it asks in which iteration, or in which loop
+ */
+gboolean
+ir_run_break_has_place (const IrRunBreak *self)
+{
+  return self->has_iteration || self->frame != NULL;
+}
+
+/**
+ * ir_run_break_is_in:
+ * @self: a breakpoint
+ * @frame: (nullable): the loops that a node runs in, "outer@3/inner"; %NULL: none
+ * @name: (nullable): of the innermost alone
+ * @iteration: of the innermost
+ *
+ * Returns: whether it is about what runs there; one that asks for no loop is about all of them
+ */
+gboolean
+ir_run_break_is_in (const IrRunBreak *self, const char *frame, const char *name, gint64 iteration)
+{
+  if (!ir_run_break_has_place (self))
+    return TRUE;
+  return frame != NULL &&
+         (self->frame == NULL || strcmp (self->frame, frame) == 0 ||
+          g_strcmp0 (self->frame, name) == 0) &&
+         (!self->has_iteration || (iteration >= self->first && iteration <= self->last));
+}
+
+/**
  * ir_run_break_is_of_any:
  * @self: a breakpoint
  *
@@ -485,7 +555,7 @@ ir_run_break_matches (const IrRunBreak *self, const IrNode *node)
 gboolean
 ir_run_break_is_of_any (const IrRunBreak *self)
 {
-  return self->query == NULL;
+  return self->query == NULL && !ir_run_break_has_place (self);
 }
 
 /**

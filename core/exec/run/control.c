@@ -55,10 +55,11 @@ ir_run_stop_text (const IrRunStop *stop)
   g_autoptr (GString) text = g_string_new (NULL);
 
   if (label != NULL)
-    g_string_append_printf (text, "%s %s", stop->after ? "after" : "before", label);
+    g_string_append_printf (text, "%s %s%s", stop->after ? "after" : "before",
+                            stop->place != NULL ? stop->place : "", label);
   else
     g_string_append (text, "at the beginning");
-  if (stop->round > 1)
+  if (stop->round > 1 && stop->place == NULL)
     g_string_append_printf (text, ", round %" G_GUINT64_FORMAT, stop->round);
   g_string_append_printf (text, ", %u of %u nodes done", stop->done, stop->total);
   if (stop->hit != NULL)
@@ -78,6 +79,20 @@ stop_clear (IrRunStop *stop)
   ir_run_finding_clear (&stop->finding);
   g_clear_pointer (&stop->hit, ir_run_break_unref);
   g_clear_pointer (&stop->came_in, g_free);
+  g_clear_pointer (&stop->place, g_free);
+}
+
+/* Whether @by is about the loops that the run is in */
+static gboolean
+is_in (const IrRunControl *self, const IrRunBreak *by)
+{
+  const IrFrameAt *at = self->state->frame;
+
+  if (!ir_run_break_has_place (by) || at == NULL)
+    return ir_run_break_is_in (by, NULL, NULL, 0);
+  g_autofree char *frame = ir_frame_at_path (at);
+  g_autofree char *name = at->loop != NULL ? ir_loop_name (at->loop) : g_strdup (at->name);
+  return ir_run_break_is_in (by, frame, name, at->iteration);
 }
 
 static void
@@ -125,6 +140,11 @@ static void
 stand (IrRunControl *self, IrRunStop *stop)
 {
   const gint64 since_ns = ir_run_now_ns ();
+  const IrFrameAt *at = self->state->frame;
+  g_autofree char *frame = at != NULL ? ir_frame_at_path (at) : NULL;
+
+  if (frame != NULL)
+    stop->place = g_strdup_printf ("%s@%" G_GINT64_FORMAT "/", frame, at->iteration);
 
   g_atomic_int_set (&self->pause, 0);
   self->after = stop->after && stop->depth == 0;
@@ -326,7 +346,8 @@ find_hit (IrRunControl *self,
       IrRunBreak *by = breaks->pdata[i];
 
       if (ir_run_break_needs (by) == 0 ||
-          !(node != NULL ? ir_run_break_matches (by, node) : ir_run_break_is_of_any (by)))
+          !(node != NULL ? ir_run_break_matches (by, node) : ir_run_break_is_of_any (by)) ||
+          !is_in (self, by))
         continue;
       if (given == NULL)
         {
@@ -350,7 +371,8 @@ find_node_break (IrRunControl *self, const IrNode *node)
   g_autoptr (GPtrArray) breaks = breaks_now (self);
 
   for (guint i = 0; i < breaks->len; i++)
-    if (ir_run_break_needs (breaks->pdata[i]) == 0 && ir_run_break_matches (breaks->pdata[i], node))
+    if (ir_run_break_needs (breaks->pdata[i]) == 0 &&
+        ir_run_break_matches (breaks->pdata[i], node) && is_in (self, breaks->pdata[i]))
       return ir_run_break_ref (breaks->pdata[i]);
   return NULL;
 }
@@ -457,7 +479,7 @@ after (IrObserver *observer,
 
   if (!ir_observer_after (self->other, state, node, step, error))
     return FALSE;
-  if (self->other != NULL)
+  if (self->found != NULL)
     diverges = self->found (self->other, node);
   self->last = node;
   self->after = state->depth == 0;
@@ -481,6 +503,16 @@ end (IrObserver *observer, IrRunState *state, GError **error)
   return ir_observer_end (self->other, state, error);
 }
 
+/* What moves tokens is told of to who looks on beside. */
+static void
+flow (IrObserver *observer, const IrFlowTell *tell)
+{
+  IrObserver *other = ((IrRunControl *) observer)->other;
+
+  if (other != NULL && other->flow != NULL)
+    other->flow (other, tell);
+}
+
 /* -- the whole -- */
 
 /**
@@ -495,7 +527,7 @@ ir_run_control_new (const IrRunControlSetup *setup)
   g_return_val_if_fail (setup->stopped != NULL, NULL);
   IrRunControl *self = g_new0 (IrRunControl, 1);
 
-  self->observer = (IrObserver){ begin, before, after, end };
+  self->observer = (IrObserver){ begin, before, after, end, flow };
   self->setup = *setup;
   self->breaks = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_run_break_unref);
   g_mutex_init (&self->lock);
@@ -638,7 +670,7 @@ ir_run_control_observer (IrRunControl *self)
  * ir_run_control_watch:
  * @self: a control whose run has not begun
  * @other: (nullable): who looks on, too
- * @found: what it says of a node that has just run; (transfer full) (nullable)
+ * @found: (nullable): what it says of a node that has just run; (transfer full) (nullable)
  */
 void
 ir_run_control_watch (IrRunControl *self,

@@ -42,6 +42,7 @@ typedef struct
   gboolean after;       /* @node has run; else it is next */
   guint64 round;        /* how often @node has run with this time; more than 1 in bodies */
   guint depth;          /* of bodies */
+  char *place;          /* (nullable) "outer@1/inner@3/": the loops that it is in */
   guint done, total;    /* nodes of the main graph */
   guint64 live_bytes;   /* that values hold */
   IrRunBreak *hit;      /* (nullable) */
@@ -88,8 +89,8 @@ GArray *ir_run_judge (IrRun *run, const GPtrArray *breaks, GCancellable *cancell
 
 /* -- for the runner, and for who judges by reference kernels -- */
 struct _IrObserver *ir_run_control_observer (IrRunControl *self);
-/* Another that looks on, before @self does; @found: (transfer full) (nullable): what it says of a
- * node that has just run */
+/* Another that looks on, before @self does; @found: (nullable): what it says of a node that has just run,
+ * (transfer full) (nullable) */
 void ir_run_control_watch (IrRunControl *self,
                            struct _IrObserver *other,
                            char *(*found) (struct _IrObserver *other, const IrNode *node));

@@ -4,6 +4,7 @@
 
 #include "core/exec/run/flow-log.h"
 
+#include "core/exec/run/control.h"
 #include "core/exec/run/state.h"
 #include "core/op/op.h"
 
@@ -118,6 +119,14 @@ is_wanted (const IrFlowLog *log, const Place *place)
           (*place->path != '\0' && place->iteration == log->filter.iteration));
 }
 
+/* Events before those at the end go. */
+static void
+keep_last (IrFlowLog *log)
+{
+  if (log->filter.last > 0 && log->events->len > log->filter.last)
+    g_array_remove_range (log->events, 0, log->events->len - log->filter.last);
+}
+
 static void
 record (IrFlowLog *log, IrFlowKind kind, const IrNode *node, gint slot)
 {
@@ -127,6 +136,8 @@ record (IrFlowLog *log, IrFlowKind kind, const IrNode *node, gint slot)
     {
       const IrFlowEvent event = { log->n_events,    kind, node->id, place->path, place->name,
                                   place->iteration, slot };
+      if (log->filter.last > 0 && log->events->len >= 2 * log->filter.last)
+        keep_last (log);
       g_array_append_val (log->events, event);
     }
   log->n_events++;
@@ -309,7 +320,8 @@ ir_flow_log_unref (IrFlowLog *log)
  * @log: a log without events
  * @model: a model
  * @inputs: value id -> IrTensor
- * @options: (nullable): of the run; it goes on one thread, without chains and spans
+ * @options: (nullable): of the run; it goes on one thread, without chains and spans. A control of it
+ *   drives the run, and must not have another who looks on
  * @cancellable: (nullable): a cancellable
  * @error: return location for an error: those of ir_model_run()
  *
@@ -331,10 +343,22 @@ ir_flow_log_run (IrFlowLog *log,
   own.n_threads = 1;
   own.parallel = IR_PARALLEL_OFF;
   own.without |= IR_DECISION_CHAINS | IR_DECISION_SPANS;
+  IrObserver *observer = &log->observer;
   g_autoptr (IrExecutable) executable = ir_executable_new (model, &own, error);
-  return executable != NULL ? ir_executable_run_observed (executable, inputs, &log->observer,
-                                                          cancellable, NULL, error)
-                            : NULL;
+  IrRun *run;
+
+  if (executable == NULL)
+    return NULL;
+  if (own.control != NULL)
+    {
+      ir_run_control_watch (own.control, observer, NULL);
+      observer = ir_run_control_observer (own.control);
+    }
+  run = ir_executable_run_observed (executable, inputs, observer, cancellable, NULL, error);
+  if (own.control != NULL)
+    ir_run_control_watch (own.control, NULL, NULL);
+  keep_last (log);
+  return run;
 }
 
 /**

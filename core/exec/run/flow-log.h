@@ -51,6 +51,7 @@ typedef struct
   guint64 from, to; /* by index, @to not included */
   const char *loop; /* (nullable) only in frames of this name */
   gint64 iteration; /* only in this iteration of the innermost frame; -1: in all */
+  guint last;       /* of those so many at the end; 0: all */
 } IrFlowFilter;
 
 typedef struct _IrFlowLog IrFlowLog;

@@ -13,6 +13,7 @@ struct _IrFrameAt
   const IrFrameAt *outer; /* (nullable) */
   const IrNode *loop;     /* (nullable) tokens: @path says it */
   const char *path;       /* (nullable) "a@1/b": frames of tokens, in their iterations */
+  const char *name;       /* (nullable) likewise: of the innermost alone */
   gint64 iteration;
 };
 char *ir_frame_at_path (const IrFrameAt *at);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/diff-iterations.h"
 #include "app/cli/diff-values.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
@@ -14,12 +15,16 @@ typedef struct
 {
   CliModelOptions model;
   gboolean all, values;
+  char *iterations;
   CliValueTable table;
 } Options;
 
 static const CliOption diff_options[] = {
   { "all", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, all),
     "List every difference, also where many places say the same", NULL },
+  { "iterations", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, iterations),
+    "Of one FILE: what the loops of a run computed in iteration I, against J; exit status 1: some value differs",
+    "I:J" },
   { "values", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, values),
     "Run both on the same inputs and compare what nodes give", NULL },
   { "table", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, table.path),
@@ -310,6 +315,15 @@ run (Cli *cli)
   CliStatus status;
   cJSON *json = NULL;
 
+  if ((options->iterations != NULL) != (cli->n_args == 1))
+    {
+      cli_printerr (options->iterations != NULL
+                        ? "irscope diff --iterations: compares within one FILE\n"
+                        : "irscope diff: needs two graphs, A and B, or --iterations I:J\n");
+      return CLI_BAD;
+    }
+  if (options->iterations != NULL)
+    return cli_diff_iterations (cli, &options->model, cli->args[0], options->iterations);
   if (!cli_value_table_check (&options->table, options->values, &error))
     return cli_fail (CLI_BAD, error);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &a, &status) ||
@@ -348,7 +362,7 @@ run (Cli *cli)
 
 const CliCommand cli_command_diff = {
   .name = "diff",
-  .arguments = "A[@N] B[@M]",
+  .arguments = "A[@N] [B[@M]]",
   .takes_model = TRUE,
   .summary = "What differs between two files, or between two steps of one file",
   .doc =
@@ -357,7 +371,7 @@ const CliCommand cli_command_diff = {
       "paired by what computes them, else by what they hold; what has no partner is said in --table.\n"
       "A file without @N next to one of the same name with @M is taken at step 0.\n"
       "Exit status 0: the same; 1: they differ.",
-  .min_args = 2,
+  .min_args = 1,
   .max_args = 2,
   .options = diff_options,
   .model_options = cli_limited_options,

@@ -153,6 +153,21 @@ def _():
         assert code == 2 and word in err and not out, (condition, code, err)
 
 
+@test('two iterations are compared value by value')
+def _():
+    got = json_of('diff', NEWTON, '--iterations', '1:3', *GIVEN, status=1)
+    verdicts = {v['name']: v['verdict'] for v in got['values']}
+    assert verdicts['go_on'] == 'same' and verdicts['guess'] == 'differs' and got['different'] == len([v for v in verdicts.values() if v != 'same']), got
+    one = {i: json_of('tensor', NEWTON, f'loop@{i}/distance', *GIVEN)['min'] for i in (1, 3)}
+    assert [v['max_abs'] for v in got['values'] if v['name'] == 'distance'] == [one[1] - one[3]], (got, one)
+    code, out, _ = irscope('diff', NEWTON, '--iterations', '4:5', *GIVEN)
+    assert code == 1 and 'computed in one alone' in out, out
+    for options, word in (((NEWTON, '--iterations', '3'), 'as in 3:4'), ((NEWTON, '--iterations', '3:3'), 'as in 3:4'), ((NEWTON, NEWTON, '--iterations', '1:2'), 'one FILE'),
+                          ((NEWTON,), 'two graphs'), ((NEWTON, '--iterations', '70:80', *GIVEN), 'no loop')):
+        code, out, err = irscope('diff', *options)
+        assert code == 2 and word in err and not out, (options, code, err)
+
+
 @test('a summary is of the whole run, and says so')
 def _():
     for option in (('--events', '0:5'), ('--loop', 'loop'), ('--iteration', '2')):

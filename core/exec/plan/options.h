@@ -69,6 +69,7 @@ typedef enum
 {
   IR_ITERATIONS_NONE,
   IR_ITERATIONS_RANGE,       /* from @first to @last */
+  IR_ITERATIONS_PAIR,        /* @first and @last */
   IR_ITERATIONS_EVERY,       /* 0, @first, 2 @first ... */
   IR_ITERATIONS_LAST,        /* the last @first rounds of each value */
   IR_ITERATIONS_CHECKPOINTS, /* none of them: each comes back by running a few again */

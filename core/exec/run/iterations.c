@@ -153,8 +153,9 @@ intern (IrIterationValues *self, char *path)
 static gboolean
 is_one_of (const IrIterations *wanted, gint64 iteration)
 {
-  return wanted->kind == IR_ITERATIONS_EVERY
-             ? iteration % wanted->first == 0
+  return wanted->kind == IR_ITERATIONS_EVERY ? iteration % wanted->first == 0
+         : wanted->kind == IR_ITERATIONS_PAIR
+             ? iteration == wanted->first || iteration == wanted->last
              : iteration >= wanted->first && iteration <= wanted->last;
 }
 
@@ -170,7 +171,8 @@ is_wanted (const IrIterationValues *self, const IrFrameAt *at)
       g_autofree char *path = at->iteration == wanted->first ? ir_frame_at_path (at) : NULL;
       return path != NULL && strcmp (path, wanted->frame) == 0;
     }
-  if (wanted->kind != IR_ITERATIONS_RANGE && wanted->kind != IR_ITERATIONS_EVERY)
+  if (wanted->kind != IR_ITERATIONS_RANGE && wanted->kind != IR_ITERATIONS_EVERY &&
+      wanted->kind != IR_ITERATIONS_PAIR)
     return wanted->kind != IR_ITERATIONS_CHECKPOINTS;
   for (; at != NULL; at = at->outer)
     if (!is_one_of (wanted, at->iteration))

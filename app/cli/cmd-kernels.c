@@ -360,6 +360,14 @@ run (Cli *cli)
       cli_printerr ("irscope kernels: --runs and --seconds must not be negative\n");
       return CLI_BAD;
     }
+  if (options->architecture < 0 || (options->architecture > 0 && options->dump == NULL))
+    {
+      cli_printerr ("irscope kernels: --architecture %d: %s\n", options->architecture,
+                    options->dump == NULL
+                        ? "it says for what --dump DIR compiles; nothing else is made for it"
+                        : "a number such as 90, for sm_90, was needed");
+      return CLI_BAD;
+    }
   if (options->dump != NULL)
     return cli_dump_kernels (cli, &options->model, options->dump,
                              options->architecture > 0 ? options->architecture : 90);

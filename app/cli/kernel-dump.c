@@ -87,6 +87,25 @@ write_file (Dump *dump, const char *name, const char *data, gssize length, GErro
   return g_file_set_contents (path, data, length, error);
 }
 
+/* What an earlier dump has left would pass for what this text becomes. */
+static gboolean
+remove_compiled (const Dump *dump, GError **error)
+{
+  static const char *const names[] = { "kernels.ptx", "kernels.cubin" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = g_build_filename (dump->folder, names[i], NULL);
+      if (g_remove (path) != 0 && errno != ENOENT)
+        {
+          g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (errno),
+                       "%s, of an earlier dump, cannot be removed: %s", path, g_strerror (errno));
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 /* Without NVRTC the text alone is written, and it is said why. */
 static gboolean
 compile (Dump *dump, const char *text, GError **error)
@@ -126,7 +145,8 @@ make (Dump *dump, const IrModel *model, GError **error)
                    g_strerror (errno));
       return FALSE;
     }
-  return write_file (dump, "kernels.cu", whole, -1, error) && compile (dump, kernels, error);
+  return remove_compiled (dump, error) && write_file (dump, "kernels.cu", whole, -1, error) &&
+         compile (dump, kernels, error);
 }
 
 /* -- what is printed -- */

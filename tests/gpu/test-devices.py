@@ -119,6 +119,26 @@ def _():
     assert 'nothing was run' in dump('-', DIGITS, '--dump', folder)[1]
 
 
+@test('a dump leaves nothing of an earlier one beside its text')
+def _():
+    folder = tempfile.mkdtemp(prefix='irscope-gpu-')
+    for name in ('kernels.ptx', 'kernels.cubin', 'mine.txt'):
+        open(os.path.join(folder, name), 'w').write('old')
+    assert dump('-', DIGITS, '--dump', folder)[0] == 0
+    assert sorted(os.listdir(folder)) == ['kernels.cu', 'mine.txt'], os.listdir(folder)
+    os.mkdir(os.path.join(folder, 'kernels.ptx'))
+    open(os.path.join(folder, 'kernels.ptx', 'x'), 'w').close()
+    code, out, err = dump('-', DIGITS, '--dump', folder)
+    assert code == 3 and out == '' and 'kernels.ptx' in err, (code, out, err)
+
+
+@test('an architecture without a dump is refused')
+def _():
+    for arguments, said in ((['--architecture', '80'], '--dump'), (['--architecture', '-1', '--dump', '/dev/null/x'], 'sm_90')):
+        code, out, err = dump('-', DIGITS, *arguments)
+        assert code == 2 and out == '' and '--architecture' in err and said in err, (code, out, err)
+
+
 @test('a folder that cannot be made')
 def _():
     code, out, err = dump('-', DIGITS, '--dump', '/dev/null/x')

@@ -148,7 +148,7 @@ test_together (void)
           "IR_KERNEL (k) (const float *x, float *y)\n{\n  K_SHARED (%s, parts, 2);\n"
           "  %s v = K_LOAD (x, K_BLOCK * 64 + K_THREAD), a, b, c, d;\n"
           "  a = k_block_max%s (v, parts, 2);\n  b = k_block_max%s (-v, parts, 2);\n"
-          "  c = k_block_sum%s (v, parts, 2);\n  d = k_block_sum%s (1, parts, 2);\n"
+          "  c = k_block_add%s (v, parts, 2);\n  d = k_block_add%s (1, parts, 2);\n"
           "  if (K_THREAD == 63)\n    K_STORE (y, K_BLOCK, a - b * 1000 + c * 0.5 + d);\n}\n",
           t, t, f, f, f, f);
       g_autofree char *text = g_strconcat (common, kernel, NULL);

@@ -94,6 +94,8 @@ void gpu_contiguous_strides (const GpuShape *shape, gint64 *strides);
 /* -- text -- */
 /* A template with what stands for each $name: pairs of texts, ending with NULL. */
 char *gpu_fill (const char *template_name, ...) G_GNUC_NULL_TERMINATED;
+char *gpu_fill_text (const char *text, const GPtrArray *words);
+char *gpu_fill_words (const char *template_name, const GPtrArray *words);
 char *gpu_number (double value, gboolean is_double);
 
 gboolean gpu_is_real (const char *compute);

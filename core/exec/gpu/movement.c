@@ -1,63 +1,23 @@
 /* What only moves elements, by their width: copies between strides, and places that are computed. */
 #include "config.h"
 
-#include "core/exec/gpu/emit.h"
+#include "core/exec/gpu/writer.h"
 #include "core/op/infer-util.h"
 
 #include <string.h>
 
-static const char unknown_shape[] = "a shape is not known before the run";
-static const char unknown_contents[] = "what another input holds is not known before the run";
-static const char no_word[] = "no GPU kernel takes its element type";
-static const char too_many[] = "it has more elements than a launch has threads";
-
-/* Launches the template for each element of @loop; FALSE: there are too many. */
-static IrGpuLaunch *
-launch_for (IrGpuProgram *program, const char *family, const GpuLoop *loop, char *text)
-{
-  guint64 blocks = gpu_blocks (loop->n, GPU_THREADS);
-
-  if (blocks > 0)
-    return gpu_launch (program, family, text, blocks, GPU_THREADS);
-  g_free (text);
-  return NULL;
-}
-
-/* "123u", or "123ull" where places need that. */
-static char *
-index_text (const GpuLoop *loop, gint64 value)
-{
-  return g_strdup_printf ("%" G_GINT64_FORMAT "%s", value,
-                          gpu_index_type (loop)[9] == 'l' ? "ull" : "u");
-}
-
-#define THREADS_TEXT G_STRINGIFY (GPU_THREADS) "u"
-
 /* Copies from input @in to output @out; operand 0 of @loop is where they are read, 1 where written. */
 static const char *
-add_copy (IrGpuProgram *program, GpuLoop *loop, IrDtype dtype, guint in, guint out)
+add_copy (IrGpuProgram *program, const IrCall *call, GpuLoop *loop, guint in, guint out)
 {
-  const char *word = gpu_word (dtype);
-  GString *offsets = g_string_new (NULL);
-  IrGpuLaunch *launch;
+  g_auto (GpuWriter) w;
 
-  if (loop->n == 0 || word == NULL)
-    {
-      g_string_free (offsets, TRUE);
-      return word == NULL ? no_word : NULL;
-    }
+  gpu_writer_init (&w, program, call, "copy");
+  gpu_put_moved (&w, "x", IR_GPU_INPUT, in);
+  gpu_put_moved (&w, "y", IR_GPU_OUTPUT, out);
   gpu_loop_join (loop);
-  gpu_loop_print (loop, "i", offsets);
-  g_autofree char *n = index_text (loop, (gint64) loop->n);
-  launch = launch_for (program, "copy", loop,
-                       gpu_fill ("copy", "word", word, "index", gpu_index_type (loop), "threads",
-                                 THREADS_TEXT, "n", n, "offsets", offsets->str, NULL));
-  g_string_free (offsets, TRUE);
-  if (launch == NULL)
-    return too_many;
-  gpu_launch_arg (launch, IR_GPU_INPUT, in);
-  gpu_launch_arg (launch, IR_GPU_OUTPUT, out);
-  return NULL;
+  gpu_put_loop (&w, "offsets", loop, "i");
+  return gpu_write_each (&w, "copy", loop->n);
 }
 
 /* Shapes of input 0 and output 0. */
@@ -65,7 +25,7 @@ static const char *
 read_shapes (const IrCall *call, GpuShape *in, GpuShape *out)
 {
   if (!gpu_shape (ir_call_input_type (call, 0), in) || !gpu_shape (call->outputs[0].type, out))
-    return unknown_shape;
+    return gpu_unknown_shape;
   return in->rank > 32 || out->rank > 32 ? "it has more than 32 axes" : NULL;
 }
 
@@ -84,7 +44,7 @@ add_view (IrGpuProgram *program,
   gpu_loop_add (&loop, strides, base);
   gpu_contiguous_strides (shape, own);
   gpu_loop_add (&loop, own, 0);
-  return add_copy (program, &loop, call->outputs[0].type->dtype, 0, 0);
+  return add_copy (program, call, &loop, 0, 0);
 }
 
 /* The same bytes in another shape: a copy, where whoever runs it does not share them. */
@@ -132,7 +92,7 @@ emit_expand (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   gpu_loop_add_broadcast (&loop, &in);
   gpu_contiguous_strides (&out, own);
   gpu_loop_add (&loop, own, 0);
-  return add_copy (program, &loop, call->outputs[0].type->dtype, 0, 0);
+  return add_copy (program, call, &loop, 0, 0);
 }
 
 /* Each axis is one of repetitions, which need no step, and one of places. */
@@ -175,7 +135,7 @@ emit_slice (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   if (!ir_call_input_ints (call, 1, &starts, &n) ||
       (ir_call_has_input (call, 3) && !ir_call_input_ints (call, 3, &axes, &n_axes)) ||
       (ir_call_has_input (call, 4) && !ir_call_input_ints (call, 4, &steps, &n_steps)))
-    return unknown_contents;
+    return gpu_unknown_contents;
   if (out.n == 0)
     return NULL;
   gpu_contiguous_strides (&in, strides);
@@ -214,12 +174,12 @@ emit_concat (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
     {
       GpuLoop loop;
       if (!gpu_shape (ir_call_input_type (call, i), &in))
-        return unknown_shape;
+        return gpu_unknown_shape;
       gpu_contiguous_strides (&in, own);
       gpu_loop_init (&loop, &in);
       gpu_loop_add (&loop, own, 0);
       gpu_loop_add (&loop, whole, place * whole[axis]);
-      why = add_copy (program, &loop, call->outputs[0].type->dtype, i, 0);
+      why = add_copy (program, call, &loop, i, 0);
       place += in.dims[axis];
     }
   return why;
@@ -233,20 +193,20 @@ emit_split (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   const char *why = NULL;
 
   if (!gpu_shape (ir_call_input_type (call, 0), &in) || in.rank > 32)
-    return unknown_shape;
+    return gpu_unknown_shape;
   gint64 axis = axis_of (call, 0, in.rank);
   gpu_contiguous_strides (&in, whole);
   for (guint i = 0; why == NULL && i < call->n_outputs; i++)
     {
       GpuLoop loop;
       if (!gpu_shape (call->outputs[i].type, &out))
-        return unknown_shape;
+        return gpu_unknown_shape;
       gpu_contiguous_strides (&out, own);
       gpu_loop_init (&loop, &out);
       gpu_loop_add (&loop, whole, place * whole[axis]);
       gpu_loop_add (&loop, own, 0);
       if (call->outputs[i].present)
-        why = add_copy (program, &loop, call->outputs[i].type->dtype, 0, i);
+        why = add_copy (program, call, &loop, 0, i);
       place += out.dims[axis];
     }
   return why;
@@ -309,32 +269,18 @@ static const char *
 add_gather (
     IrGpuProgram *program, const IrCall *call, const GpuLoop *loop, gint64 size, gint64 stride)
 {
-  IrDtype dtype = call->outputs[0].type->dtype, integer = ir_call_input_dtype (call, 1);
-  const char *word = gpu_word (dtype);
-  IrGpuLaunch *launch;
+  g_auto (GpuWriter) w;
 
-  if (word == NULL || (integer != IR_DTYPE_INT32 && integer != IR_DTYPE_INT64))
-    return no_word;
-  if (loop->n == 0)
-    return NULL;
-  GString *offsets = g_string_new (NULL);
-  gpu_loop_print (loop, "i", offsets);
-  g_autofree char *n = index_text (loop, (gint64) loop->n);
-  g_autofree char *stride_text = index_text (loop, stride);
-  g_autofree char *size_text = g_strdup_printf ("%" G_GINT64_FORMAT "ll", size);
-  launch = launch_for (program, "gather", loop,
-                       gpu_fill ("gather", "word", word, "integer", gpu_element (integer)->storage,
-                                 "index", gpu_index_type (loop), "threads", THREADS_TEXT, "n", n,
-                                 "size", size_text, "stride", stride_text, "offsets", offsets->str,
-                                 NULL));
-  g_string_free (offsets, TRUE);
-  if (launch == NULL)
-    return too_many;
-  gpu_launch_arg (launch, IR_GPU_INPUT, 0);
-  gpu_launch_arg (launch, IR_GPU_INPUT, 1);
-  gpu_launch_arg (launch, IR_GPU_OUTPUT, 0);
-  gpu_launch_arg (launch, IR_GPU_FAULT, 0);
-  return NULL;
+  gpu_writer_init (&w, program, call, "gather");
+  gpu_put_moved (&w, "x", IR_GPU_INPUT, 0);
+  gpu_put_input (&w, "indices", 1);
+  gpu_put_moved (&w, "y", IR_GPU_OUTPUT, 0);
+  gpu_put_fault (&w);
+  gpu_put_int (&w, "size", size);
+  gpu_put_int (&w, "stride", stride);
+  gpu_put_extent (&w, (guint64) size * (guint64) stride);
+  gpu_put_loop (&w, "offsets", loop, "i");
+  return gpu_write_each (&w, "gather", loop->n);
 }
 
 /* The axes of the indices stand in the result where the data has its axis. */
@@ -348,7 +294,7 @@ emit_gather (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   const char *why = read_shapes (call, &in, &out);
 
   if (why != NULL || !gpu_shape (ir_call_input_type (call, 1), &indices))
-    return why != NULL ? why : unknown_shape;
+    return why != NULL ? why : gpu_unknown_shape;
   guint axis = (guint) axis_of (call, 0, in.rank);
   gpu_contiguous_strides (&in, own);
   gpu_contiguous_strides (&indices, own_indices);
@@ -401,7 +347,7 @@ read_pads (const IrCall *call, guint rank, gint64 *begin)
   memset (begin, 0, rank * sizeof begin[0]);
   if (!ir_call_input_ints (call, 1, &pads, &n) ||
       (ir_call_has_input (call, 3) && !ir_call_input_ints (call, 3, &axes, &n_axes)))
-    return unknown_contents;
+    return gpu_unknown_contents;
   for (guint i = 0; i < n_axes && i < n; i++)
     begin[axes == NULL ? i : axes[i] < 0 ? axes[i] + rank : axes[i]] = pads[i];
   return NULL;
@@ -439,50 +385,114 @@ print_place (GString *text, const char *mode, guint axis, gint64 begin, gint64 s
   g_string_append_printf (text, "  o += c%u * %" G_GINT64_FORMAT "ll;\n", axis, stride);
 }
 
+/* The result begins @begin places before the input, along each axis. */
+static const char *
+add_pad (GpuWriter *w,
+         const GpuShape *in,
+         const GpuShape *out,
+         const gint64 *begin,
+         const char *mode,
+         gboolean has_value)
+{
+  gint64 own[IR_MAX_RANK];
+  GpuLoop loop;
+
+  if (out->n == 0)
+    return NULL;
+  if (in->n == 0 && !g_str_equal (mode, "constant"))
+    return gpu_refuse (w, "there is nothing to pad with");
+  gpu_contiguous_strides (in, own);
+  gpu_loop_init (&loop, out);
+  GString *places = g_string_new (NULL);
+  for (guint i = 0; i < in->rank; i++)
+    print_place (places, mode, i, begin[i], in->dims[i], own[i]);
+  gpu_put_loop (w, "offsets", &loop, "i");
+  gpu_put_text (w, "places", g_string_free (places, FALSE));
+  gpu_put_moved (w, "x", IR_GPU_INPUT, 0);
+  if (has_value)
+    gpu_put_moved (w, "value", IR_GPU_INPUT, 2);
+  gpu_put_moved (w, "y", IR_GPU_OUTPUT, 0);
+  gpu_put (w, "value", "%s", has_value ? "K_LOAD (value, 0)" : "0");
+  return gpu_write_each (w, "pad", out->n);
+}
+
 static const char *
 emit_pad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
 {
+  g_auto (GpuWriter) w;
   GpuShape in, out;
-  GpuLoop loop;
-  gint64 begin[IR_MAX_RANK], own[IR_MAX_RANK];
-  const char *mode = ir_call_string (call, "mode", "constant"),
-             *why = read_shapes (call, &in, &out), *word;
-  gboolean has_value = ir_call_has_input (call, 2);
-  IrGpuLaunch *launch;
+  gint64 begin[IR_MAX_RANK];
+  const char *why = read_shapes (call, &in, &out);
 
+  gpu_writer_init (&w, program, call, "pad");
   if (why == NULL)
     why = read_pads (call, in.rank, begin);
-  if (why != NULL)
+  return why != NULL ? why
+                     : add_pad (&w, &in, &out, begin, ir_call_string (call, "mode", "constant"),
+                                ir_call_has_input (call, 2));
+}
+
+/* An odd element counts for the end, whether it is cut off or added. */
+static const char *
+emit_center_crop_pad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  g_auto (GpuWriter) w;
+  GpuShape in, out;
+  gint64 begin[IR_MAX_RANK];
+  const char *why = read_shapes (call, &in, &out);
+
+  gpu_writer_init (&w, program, call, "pad");
+  for (guint i = 0; why == NULL && i < in.rank; i++)
+    {
+      gint64 common = MIN (in.dims[i], out.dims[i]);
+      begin[i] = (out.dims[i] - common) / 2 - (in.dims[i] - common) / 2;
+    }
+  return why != NULL ? why : add_pad (&w, &in, &out, begin, "constant", FALSE);
+}
+
+/* Rows and columns from the top and from the left on. */
+static const char *
+emit_crop (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  GpuShape in, out;
+  gint64 own[IR_MAX_RANK];
+  guint n;
+  const gint64 *border = ir_call_ints (call, "border", &n);
+  const char *why = read_shapes (call, &in, &out);
+
+  if (why != NULL || out.n == 0)
     return why;
-  word = gpu_word (call->outputs[0].type->dtype);
-  if (word == NULL)
-    return no_word;
-  if (out.n == 0)
-    return NULL;
-  if (in.n == 0 && !g_str_equal (mode, "constant"))
-    return "there is nothing to pad with";
+  if (border == NULL || n != 4 || in.rank != 4)
+    return "it is no picture, or its border has not four sides";
   gpu_contiguous_strides (&in, own);
-  gpu_loop_init (&loop, &out);
-  GString *offsets = g_string_new (NULL), *places = g_string_new (NULL);
-  gpu_loop_print (&loop, "i", offsets);
-  for (guint i = 0; i < in.rank; i++)
-    print_place (places, mode, i, begin[i], in.dims[i], own[i]);
-  g_autofree char *n = index_text (&loop, (gint64) out.n);
-  g_autofree char *parameter = g_strdup_printf ("const %s *value, ", word);
-  launch = launch_for (program, "pad", &loop,
-                       gpu_fill ("pad", "word", word, "index", gpu_index_type (&loop), "threads",
-                                 THREADS_TEXT, "n", n, "offsets", offsets->str, "places",
-                                 places->str, "value_parameter", has_value ? parameter : "",
-                                 "value", has_value ? "K_LOAD (value, 0)" : "0", NULL));
-  g_string_free (offsets, TRUE);
-  g_string_free (places, TRUE);
-  if (launch == NULL)
-    return too_many;
-  gpu_launch_arg (launch, IR_GPU_INPUT, 0);
-  if (has_value)
-    gpu_launch_arg (launch, IR_GPU_INPUT, 2);
-  gpu_launch_arg (launch, IR_GPU_OUTPUT, 0);
-  return NULL;
+  return add_view (program, call, &out, own, border[1] * own[2] + border[0]);
+}
+
+/* Without training everything stays. */
+static const char *
+emit_dropout (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  g_autofree gint64 *training = NULL;
+  guint n = 0;
+  const char *why;
+
+  if (ir_call_has_input (call, 2) &&
+      (!ir_call_input_ints (call, 2, &training, &n) || n != 1 || training[0] != 0))
+    return "no GPU kernel draws what is dropped";
+  why = emit_view (kernel, call, program);
+  if (why == NULL && call->n_outputs > 1 && call->outputs[1].present)
+    why = gpu_write_kept (program, call, 1);
+  return why;
+}
+
+/* The same bytes as elements of another type. */
+static const char *
+emit_bit_cast (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  return ir_dtype_bits (ir_call_input_dtype (call, 0)) ==
+                 ir_dtype_bits (call->outputs[0].type->dtype)
+             ? emit_view (kernel, call, program)
+             : "its elements become others of another width";
 }
 
 const IrGpuKernel gpu_view = { "view", emit_view };
@@ -497,3 +507,7 @@ const IrGpuKernel gpu_space_to_depth = { "space-to-depth", emit_space_to_depth }
 const IrGpuKernel gpu_gather = { "gather", emit_gather };
 const IrGpuKernel gpu_gather_elements = { "gather-elements", emit_gather_elements };
 const IrGpuKernel gpu_pad = { "pad", emit_pad };
+const IrGpuKernel gpu_center_crop_pad = { "center-crop-pad", emit_center_crop_pad };
+const IrGpuKernel gpu_crop = { "crop", emit_crop };
+const IrGpuKernel gpu_dropout = { "dropout", emit_dropout };
+const IrGpuKernel gpu_bit_cast = { "bit-cast", emit_bit_cast };

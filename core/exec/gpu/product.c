@@ -1,142 +1,74 @@
-/* Products of matrices, by tiles in shared memory: MatMul with its broadcasting, Gemm. */
+/* Products of matrices, by tiles in shared memory: MatMul with its broadcasting, Gemm, what fused operators
+ * do behind them, and products of whole numbers. */
 #include "config.h"
 
-#include "core/exec/gpu/emit.h"
+#include "core/exec/gpu/quantize.h"
+#include "core/exec/gpu/writer.h"
 #include "core/op/infer-util.h"
 
 #include <string.h>
 
 #define TILE 64
 
+/* Sizes of a product, and how far the elements of its operands are apart. */
 typedef struct
 {
-  const GpuElement *element;
   gint64 m, n, k, batch;
-  gint64 step_m, step_ka, step_kb, step_n; /* from element to element */
-  char *batch_a, *batch_b, *place_c; /* text: where they begin, and where element i of Y has C */
-  char *alpha, *beta;
-  gboolean has_c;
+  gint64 step_m, step_ka, step_kb, step_n;
 } Product;
 
 static void
-product_clear (Product *product)
+put_operand (
+    GpuWriter *w, const char *word, const char *name, const char *place, const char *minus)
 {
-  g_free (product->batch_a);
-  g_free (product->batch_b);
-  g_free (product->place_c);
-  g_free (product->alpha);
-  g_free (product->beta);
+  gpu_put (w, word, "($sum) ($load_%s (K_LOAD (%s, %s)))%s", name, name, place, minus);
 }
 
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Product, product_clear)
-
-static char *
-signed_number (gint64 value, const char *suffix)
-{
-  return g_strdup_printf ("%" G_GINT64_FORMAT "%s", value, suffix);
-}
-
-/* Text of a function that gives the place of operand 0 of @loop. */
-static char *
-place_text (GpuLoop *loop)
-{
-  GString *text = g_string_new (NULL);
-
-  gpu_loop_join (loop);
-  gpu_loop_print (loop, "i", text);
-  g_string_append (text, "  return o0;\n");
-  return g_string_free (text, FALSE);
-}
-
-static char *
-result_text (const Product *product, const GpuElement *c)
-{
-  gboolean is_real = gpu_is_real (product->element->compute);
-  const char *sum = "sum[i * 4 + j]";
-
-  if (!is_real)
-    return g_strdup (sum);
-  if (!product->has_c)
-    return g_strdup_printf ("%s * %s", product->alpha, sum);
-  return g_strdup_printf ("%s * %s + %s * %s (K_LOAD (c, c_$name (o)))", product->alpha, sum,
-                          product->beta, c->load);
-}
-
+/* Launches the template; parameters, $sum, $result and $finishing are there. @minus_a, @minus_b: what is
+ * taken off elements of row m of A, and column n of B. */
 static const char *
-add_product (const Product *p, IrGpuProgram *program)
+write_product (GpuWriter *w, const Product *p, const char *minus_a, const char *minus_b)
 {
-  const GpuElement *e = p->element;
   gint64 tiles_m = (p->m + TILE - 1) / TILE, tiles_n = (p->n + TILE - 1) / TILE, blocks;
-  gboolean wide = (double) p->batch * (double) MAX (p->m * p->n, MAX (p->m * p->k, p->k * p->n)) >
-                  G_MAXINT32;
-  const char *suffix = wide ? "ull" : "u";
-  IrGpuLaunch *launch;
+  double most = (double) p->batch *
+                (double) MAX (p->m * p->n, MAX (p->m * p->k, p->k * p->n));
 
-  if (p->batch * p->m * p->n == 0)
-    return NULL;
+  if (w->why != NULL || p->batch * p->m * p->n == 0)
+    return w->why;
   if (__builtin_mul_overflow (p->batch, tiles_m * tiles_n, &blocks) || blocks > G_MAXINT32)
-    return "it has more tiles than a launch has blocks";
-  g_autofree char *tm = signed_number (tiles_m, "u");
-  g_autofree char *tn = signed_number (tiles_n, "u");
-  g_autofree char *m = signed_number (p->m, suffix);
-  g_autofree char *n = signed_number (p->n, suffix);
-  g_autofree char *k = signed_number (p->k, suffix);
-  g_autofree char *step_m = signed_number (p->step_m, suffix);
-  g_autofree char *step_ka = signed_number (p->step_ka, suffix);
-  g_autofree char *step_kb = signed_number (p->step_kb, suffix);
-  g_autofree char *step_n = signed_number (p->step_n, suffix);
-  g_autofree char *result = result_text (p, e);
-  g_autofree char *parameters = g_strdup_printf (
-      "const %s *x, const %s *w, %s%s%s%s *y", e->storage, e->storage, p->has_c ? "const " : "",
-      p->has_c ? e->storage : "", p->has_c ? " *c, " : "", e->storage);
-
-  launch = gpu_launch (program, "product",
-                       gpu_fill ("product", "alpha", p->alpha, "beta", p->beta, "index",
-                                 wide ? "unsigned long long" : "unsigned int", "batch_a",
-                                 p->batch_a, "batch_b", p->batch_b, "place_c", p->place_c,
-                                 "parameters", parameters, "compute", e->compute, "tiles_m", tm,
-                                 "tiles_n", tn, "m", m, "n", n, "k", k, "step_m", step_m, "step_ka",
-                                 step_ka, "step_kb", step_kb, "step_n", step_n, "load", e->load,
-                                 "store", e->store, "result", result, NULL),
-                       (guint64) blocks, GPU_THREADS);
-  for (guint slot = 0; slot < 2 + (guint) p->has_c; slot++)
-    gpu_launch_arg (launch, IR_GPU_INPUT, slot);
-  gpu_launch_arg (launch, IR_GPU_OUTPUT, 0);
-  return NULL;
+    return gpu_refuse (w, "it has more tiles than a launch has blocks");
+  gpu_put_extent (w, most > G_MAXINT32 ? G_MAXUINT64 : 0);
+  gpu_put_int (w, "tiles_m", tiles_m);
+  gpu_put_int (w, "tiles_n", tiles_n);
+  gpu_put_int (w, "m", p->m);
+  gpu_put_int (w, "n", p->n);
+  gpu_put_int (w, "k", p->k);
+  gpu_put_int (w, "step_m", p->step_m);
+  gpu_put_int (w, "step_ka", p->step_ka);
+  gpu_put_int (w, "step_kb", p->step_kb);
+  gpu_put_int (w, "step_n", p->step_n);
+  put_operand (w, "value_a", "x", "at_a + m * $step_m + ka * $step_ka", minus_a);
+  put_operand (w, "value_b", "w", "at_b + kb * $step_kb + n * $step_n", minus_b);
+  return gpu_write (w, "product", (guint64) blocks, GPU_THREADS);
 }
 
-/* The element type of inputs 0 and 1, which is that of the output. */
-static const char *
-read_element (Product *p, const IrCall *call)
-{
-  p->element = gpu_element (ir_call_input_dtype (call, 0));
-  if (p->element == NULL || p->element != gpu_element (ir_call_input_dtype (call, 1)) ||
-      p->element != gpu_element (call->outputs[0].type->dtype) ||
-      p->element->dtype == IR_DTYPE_BOOL)
-    return "no GPU kernel takes its element type";
-  /* Sums of signed ones may wrap around, which C leaves open. */
-  return g_str_equal (p->element->compute, "k_i64")
-             ? "no GPU kernel takes products of signed integers"
-             : NULL;
-}
+/* -- shapes -- */
 
+/* Where the matrices of @operand begin, for each of those of the result. */
 static void
-batch_loop (GpuLoop *loop, const GpuShape *out, const GpuShape *operand)
+put_batch (GpuWriter *w, const char *word, const GpuShape *batch, const GpuShape *operand)
 {
-  GpuShape batch = { .n = 1 };
   gint64 own[IR_MAX_RANK], strides[IR_MAX_RANK] = { 0 };
-  guint n = out->rank, operand_n = operand->rank - 2;
+  guint n = batch->rank, operand_n = operand->rank - 2;
+  GpuLoop loop;
 
   gpu_contiguous_strides (operand, own);
-  for (guint i = 0; i < n; i++)
-    {
-      batch.dims[batch.rank++] = out->dims[i];
-      batch.n *= (guint64) out->dims[i];
-    }
   for (guint i = 0; i < operand_n; i++)
     strides[n - operand_n + i] = operand->dims[i] == 1 ? 0 : own[i];
-  gpu_loop_init (loop, &batch);
-  gpu_loop_add (loop, strides, 0);
+  gpu_loop_init (&loop, batch);
+  gpu_loop_add (&loop, strides, 0);
+  gpu_loop_join (&loop);
+  gpu_put_loop (w, word, &loop, "i");
 }
 
 /* A vector is a matrix of one row on the left, of one column on the right. */
@@ -150,61 +82,112 @@ as_matrix (GpuShape *shape, gboolean left)
   shape->rank = 2;
 }
 
+/* Of inputs @slot_a and @slot_b, which broadcast as those of MatMul do. */
+static gboolean
+read_matmul (GpuWriter *w, guint slot_a, guint slot_b, Product *p, GpuShape *out)
+{
+  GpuShape a, b, batch = { .n = 1 };
+
+  if (!gpu_shape_of_input (w, slot_a, &a) || !gpu_shape_of_input (w, slot_b, &b) ||
+      !gpu_shape_of_output (w, 0, out))
+    return FALSE;
+  if (a.rank == 0 || b.rank == 0 || a.rank > 32 || b.rank > 32)
+    {
+      gpu_refuse (w, "it has no matrices, or more than 32 axes");
+      return FALSE;
+    }
+  /* What is left of the output's axes are those of the batch. */
+  batch.rank = out->rank - (a.rank > 1) - (b.rank > 1);
+  memcpy (batch.dims, out->dims, batch.rank * sizeof out->dims[0]);
+  for (guint i = 0; i < batch.rank; i++)
+    batch.n *= (guint64) batch.dims[i];
+  as_matrix (&a, TRUE);
+  as_matrix (&b, FALSE);
+  *p = (Product){ .m = a.dims[a.rank - 2],
+                  .n = b.dims[b.rank - 1],
+                  .k = a.dims[a.rank - 1],
+                  .batch = (gint64) batch.n,
+                  .step_ka = 1,
+                  .step_n = 1 };
+  p->step_m = p->k;
+  p->step_kb = p->n;
+  put_batch (w, "batch_a", &batch, &a);
+  put_batch (w, "batch_b", &batch, &b);
+  return TRUE;
+}
+
+/* -- of one type -- */
+
+/* Inputs 0 and 1 and what becomes of them; whole numbers wrap around, which those without a sign do. */
+static const GpuElement *
+put_operands (GpuWriter *w)
+{
+  const GpuElement *e = gpu_put_input (w, "x", 0);
+
+  if (e == NULL || gpu_put_input (w, "w", 1) != e || e->dtype == IR_DTYPE_BOOL)
+    {
+      gpu_refuse (w, gpu_no_element);
+      return NULL;
+    }
+  gpu_put (w, "sum", "%s", gpu_is_real (e->compute) ? e->compute : "k_u64");
+  return e;
+}
+
 static const char *
 emit_matmul (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
 {
-  g_auto (Product) p = { 0 };
-  GpuShape a, b, out, batch = { .n = 1 };
-  GpuLoop loop;
-  const char *why = read_element (&p, call);
+  g_auto (GpuWriter) w;
+  GpuShape out;
+  Product p;
 
-  if (why != NULL)
-    return why;
-  if (!gpu_shape (ir_call_input_type (call, 0), &a) ||
-      !gpu_shape (ir_call_input_type (call, 1), &b) || !gpu_shape (call->outputs[0].type, &out) ||
-      a.rank > 32 || b.rank > 32)
-    return "a shape is not known before the run";
-  /* What is left of the output's axes are those of the batch. */
-  batch.rank = out.rank - (a.rank > 1) - (b.rank > 1);
-  memcpy (batch.dims, out.dims, batch.rank * sizeof out.dims[0]);
-  as_matrix (&a, TRUE);
-  as_matrix (&b, FALSE);
-  for (guint i = 0; i < batch.rank; i++)
-    batch.n *= (guint64) batch.dims[i];
-  p.m = a.dims[a.rank - 2];
-  p.k = a.dims[a.rank - 1];
-  p.n = b.dims[b.rank - 1];
-  p.batch = (gint64) batch.n;
-  p.step_m = p.k;
-  p.step_ka = 1;
-  p.step_kb = p.n;
-  p.step_n = 1;
-  batch_loop (&loop, &batch, &a);
-  p.batch_a = place_text (&loop);
-  batch_loop (&loop, &batch, &b);
-  p.batch_b = place_text (&loop);
-  p.place_c = g_strdup ("  return i;\n");
-  p.alpha = g_strdup ("1");
-  p.beta = g_strdup ("0");
-  return add_product (&p, program);
+  gpu_writer_init (&w, program, call, "matmul");
+  const GpuElement *e = put_operands (&w);
+  if (e == NULL || !read_matmul (&w, 0, 1, &p, &out))
+    return w.why;
+  if (gpu_is_real (e->compute))
+    gpu_put_epilogue (&w, &out, e);
+  else
+    gpu_put (&w, "finishing", "%s", "");
+  if (gpu_put_output (&w, "y", 0) != e)
+    return gpu_refuse (&w, gpu_no_element);
+  gpu_put (&w, "result", gpu_is_real (e->compute) ? "%s (e_$name (s, o$arguments))" : "(%s) s",
+           gpu_is_real (e->compute) ? e->store : e->storage);
+  return write_product (&w, &p, "", "");
+}
+
+static gboolean
+put_c (GpuWriter *w, const GpuShape *out, const GpuElement *e)
+{
+  GpuShape c;
+  GpuLoop loop;
+
+  if (gpu_put_input (w, "c", 2) != e || !gpu_shape_of_input (w, 2, &c) || c.rank > 2)
+    {
+      gpu_refuse (w, "C is of another type, or its shape is not known before the run");
+      return FALSE;
+    }
+  gpu_loop_init (&loop, out);
+  gpu_loop_add_broadcast (&loop, &c);
+  gpu_put (w, "plus", " + $beta * %s (K_LOAD (c, m * " "%" G_GINT64_FORMAT " + n * %" G_GINT64_FORMAT
+           "))", e->load, loop.strides[0][0], loop.strides[0][1]);
+  return TRUE;
 }
 
 static const char *
 emit_gemm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
 {
-  g_auto (Product) p = { .batch = 1 };
-  GpuShape a, b, c, out;
-  GpuLoop loop;
   gboolean ta = ir_call_int (call, "transA", 0) != 0, tb = ir_call_int (call, "transB", 0) != 0;
-  const char *why = read_element (&p, call);
+  g_auto (GpuWriter) w;
+  GpuShape a, b, out;
+  Product p = { .batch = 1 };
 
-  if (why != NULL)
-    return why;
-  if (!gpu_is_real (p.element->compute))
-    return "no GPU kernel takes its element type";
-  if (!gpu_shape (ir_call_input_type (call, 0), &a) ||
-      !gpu_shape (ir_call_input_type (call, 1), &b) || !gpu_shape (call->outputs[0].type, &out))
-    return "a shape is not known before the run";
+  gpu_writer_init (&w, program, call, "gemm");
+  const GpuElement *e = put_operands (&w);
+  if (e == NULL || !gpu_is_real (e->compute))
+    return gpu_refuse (&w, gpu_no_element);
+  if (!gpu_shape_of_input (&w, 0, &a) || !gpu_shape_of_input (&w, 1, &b) ||
+      !gpu_shape_of_output (&w, 0, &out))
+    return w.why;
   p.m = out.dims[0];
   p.n = out.dims[1];
   p.k = a.dims[!ta];
@@ -212,26 +195,100 @@ emit_gemm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   p.step_ka = ta ? p.m : 1;
   p.step_kb = tb ? 1 : p.n;
   p.step_n = tb ? p.k : 1;
-  p.has_c = ir_call_has_input (call, 2);
-  p.place_c = NULL;
-  if (p.has_c)
-    {
-      if (!gpu_shape (ir_call_input_type (call, 2), &c) || c.rank > 2 ||
-          gpu_element (ir_call_input_dtype (call, 2)) != p.element)
-        return "C is of another type, or its shape is not known before the run";
-      gpu_loop_init (&loop, &out);
-      gpu_loop_add_broadcast (&loop, &c);
-      p.place_c = place_text (&loop);
-    }
-  else
-    p.place_c = g_strdup ("  return i;\n");
-  p.batch_a = g_strdup ("  return 0;\n");
-  p.batch_b = g_strdup ("  return 0;\n");
-  p.alpha = gpu_number (ir_call_float (call, "alpha", 1),
-                        g_str_equal (p.element->compute, "double"));
-  p.beta = gpu_number (ir_call_float (call, "beta", 1), g_str_equal (p.element->compute, "double"));
-  return add_product (&p, program);
+  gpu_put (&w, "plus", "%s", "");
+  if (ir_call_has_input (call, 2) && !put_c (&w, &out, e))
+    return w.why;
+  gpu_put_epilogue (&w, &out, e);
+  gpu_put_output (&w, "y", 0);
+  gpu_put (&w, "batch_a", "  $index o0 = 0;\n");
+  gpu_put (&w, "batch_b", "  $index o0 = 0;\n");
+  gpu_put_number (&w, "alpha", ir_call_float (call, "alpha", 1), e->compute);
+  gpu_put_number (&w, "beta", ir_call_float (call, "beta", 1), e->compute);
+  gpu_put (&w, "result", "%s (e_$name ($alpha * s$plus, o$arguments))", e->store);
+  return write_product (&w, &p, "", "");
+}
+
+/* -- of whole numbers -- */
+
+/* Text of a number of input @slot: one for all, or one for each row or column, @place. */
+static char *
+number_text (GpuWriter *w, const char *name, guint slot, const char *place)
+{
+  const IrType *type = ir_call_input_type (w->call, slot);
+
+  if (!ir_call_has_input (w->call, slot))
+    return NULL;
+  const GpuElement *element = gpu_put_input (w, name, slot);
+  if (element == NULL)
+    return NULL;
+  if (!ir_type_is_static (type) || (ir_type_count (type) != 1 && type->rank != 1))
+    gpu_refuse (w, "a zero point or scale is neither one number nor a list");
+  return g_strdup_printf ("%s%s (K_LOAD (%s, %s))", gpu_is_real (element->compute) ? "" : "(k_u64) ",
+                          element->load, name, ir_type_count (type) == 1 ? "0" : place);
+}
+
+static char *
+minus_text (GpuWriter *w, const char *name, guint slot, const char *place)
+{
+  g_autofree char *number = number_text (w, name, slot, place);
+
+  return number != NULL ? g_strconcat (" - ", number, NULL) : g_strdup ("");
+}
+
+static gboolean
+is_whole (const GpuElement *element)
+{
+  return element != NULL && !gpu_is_real (element->compute) && ir_dtype_bits (element->dtype) <= 16;
+}
+
+static const char *
+emit_matmul_integer (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  g_auto (GpuWriter) w;
+  GpuShape out;
+  Product p;
+
+  gpu_writer_init (&w, program, call, "matmul_integer");
+  if (!is_whole (gpu_put_input (&w, "x", 0)) || !is_whole (gpu_put_input (&w, "w", 1)))
+    return gpu_refuse (&w, gpu_no_element);
+  if (!read_matmul (&w, 0, 1, &p, &out))
+    return w.why;
+  g_autofree char *minus_a = minus_text (&w, "x_zero", 2, "m");
+  g_autofree char *minus_b = minus_text (&w, "w_zero", 3, "n");
+  gpu_put (&w, "sum", "k_u64");
+  gpu_put (&w, "finishing", "%s", "");
+  gpu_put_output (&w, "y", 0);
+  gpu_put (&w, "result", "(int) s");
+  return write_product (&w, &p, minus_a, minus_b);
+}
+
+static const char *
+emit_q_linear_matmul (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  g_auto (GpuWriter) w;
+  GpuShape out;
+  Product p;
+
+  gpu_writer_init (&w, program, call, "q_linear_matmul");
+  if (!is_whole (gpu_put_input (&w, "x", 0)) || !is_whole (gpu_put_input (&w, "w", 3)))
+    return gpu_refuse (&w, gpu_no_element);
+  if (!read_matmul (&w, 0, 3, &p, &out))
+    return w.why;
+  g_autofree char *minus_a = minus_text (&w, "x_zero", 2, "m");
+  g_autofree char *minus_b = minus_text (&w, "w_zero", 5, "n");
+  g_autofree char *a = number_text (&w, "xs", 1, "m"), *b = number_text (&w, "ws", 4, "n");
+  g_autofree char *y = number_text (&w, "ys", 6, "m"), *zero = number_text (&w, "yz", 7, "m");
+  const GpuElement *e = gpu_put_output (&w, "y", 0);
+  if (w.why != NULL || !is_whole (e) || ir_call_input_dtype (call, 1) != IR_DTYPE_FLOAT)
+    return gpu_refuse (&w, gpu_no_element);
+  gpu_put (&w, "sum", "k_u64");
+  gpu_put_quantize (&w, "finishing", e->dtype);
+  gpu_put (&w, "result", "(%s) q_$name ((float) (k_i64) s * (%s * %s / %s), (k_i64) (%s))",
+           e->storage, a, b, y, zero);
+  return write_product (&w, &p, minus_a, minus_b);
 }
 
 const IrGpuKernel gpu_matmul = { "matmul", emit_matmul };
 const IrGpuKernel gpu_gemm = { "gemm", emit_gemm };
+const IrGpuKernel gpu_matmul_integer = { "matmul-integer", emit_matmul_integer };
+const IrGpuKernel gpu_q_linear_matmul = { "q-linear-matmul", emit_q_linear_matmul };

@@ -101,6 +101,28 @@ ir_gpu_kernel_name (const IrOp *op)
   return kernel != NULL ? kernel->name : gpu_scalars (op) != NULL ? "elementwise" : NULL;
 }
 
+/* Functions that kernels share, in float and in double. */
+static void
+print_common (GString *text)
+{
+  static const char *const types[][2] = { { "float", "f" }, { "double", "" } };
+  static const char *const together[] = { "max", "min", "add" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    {
+      g_autofree char *common = gpu_fill ("common", "compute", types[i][0], "f", types[i][1], NULL);
+      g_string_append (text, common);
+      for (guint k = 0; k < G_N_ELEMENTS (together); k++)
+        {
+          g_autofree char *combine = g_strconcat ("k_", together[k], types[i][1], NULL);
+          g_autofree char *function = g_strconcat ("k_block_", together[k], types[i][1], NULL);
+          g_autofree char *filled = gpu_fill ("together", "function", function, "compute",
+                                              types[i][0], "combine", combine, NULL);
+          g_string_append (text, filled);
+        }
+    }
+}
+
 /**
  * ir_gpu_program_text:
  * @program: a program
@@ -111,8 +133,9 @@ char *
 ir_gpu_program_text (const IrGpuProgram *program)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
-  GString *text = g_string_new (template_of ("common"));
+  GString *text = g_string_new (NULL);
 
+  print_common (text);
   for (guint i = 0; i < program->launches->len; i++)
     {
       const IrGpuLaunch *launch = program->launches->pdata[i];
@@ -135,9 +158,10 @@ ir_gpu_prelude (void)
 
 /* -- for those who write kernels -- */
 
-/* Puts @values, pairs of name and text, into @template. */
+/* Puts @words, @n texts of which each second one stands for the name before it, into @text; of two of a
+ * name the last counts. */
 static char *
-fill (const char *text, const char *const *values)
+fill (const char *text, const char *const *words, guint n)
 {
   GString *filled = g_string_new (NULL);
 
@@ -149,9 +173,9 @@ fill (const char *text, const char *const *values)
       if (*at == '$')
         while (g_ascii_islower (at[1 + length]) || at[1 + length] == '_')
           length++;
-      for (guint i = 0; length > 0 && values[i] != NULL; i += 2)
-        if (strlen (values[i]) == length && strncmp (values[i], at + 1, length) == 0)
-          value = values[i + 1];
+      for (guint i = 0; length > 0 && i < n; i += 2)
+        if (strlen (words[i]) == length && strncmp (words[i], at + 1, length) == 0)
+          value = words[i + 1];
       if (value != NULL)
         g_string_append (filled, value);
       else
@@ -162,17 +186,29 @@ fill (const char *text, const char *const *values)
 }
 
 char *
+gpu_fill_text (const char *text, const GPtrArray *words)
+{
+  return fill (text, (const char *const *) words->pdata, words->len);
+}
+
+char *
+gpu_fill_words (const char *template_name, const GPtrArray *words)
+{
+  return gpu_fill_text (template_of (template_name), words);
+}
+
+char *
 gpu_fill (const char *template_name, ...)
 {
-  const char *values[64] = { NULL };
+  const char *words[64];
+  guint n = 0;
   va_list list;
 
   va_start (list, template_name);
-  for (guint i = 0; i + 1 < G_N_ELEMENTS (values); i++)
-    if ((values[i] = va_arg (list, const char *)) == NULL)
-      break;
+  while (n < G_N_ELEMENTS (words) && (words[n] = va_arg (list, const char *)) != NULL)
+    n++;
   va_end (list);
-  return fill (template_of (template_name), values);
+  return fill (template_of (template_name), words, n);
 }
 
 char *
@@ -202,11 +238,11 @@ gpu_launch (IrGpuProgram *program, const char *family, char *text, guint64 block
 {
   IrGpuLaunch *launch = g_new0 (IrGpuLaunch, 1);
   g_autofree char *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, text, -1);
-  const char *values[] = { "name", NULL, NULL };
+  const char *words[] = { "name", NULL };
 
   launch->name = g_strdup_printf ("ir_%s_%.12s", family, hash);
-  values[1] = launch->name;
-  launch->text = fill (text, values);
+  words[1] = launch->name;
+  launch->text = fill (text, words, G_N_ELEMENTS (words));
   launch->blocks = (guint) blocks;
   launch->threads = threads;
   g_free (text);

@@ -100,7 +100,11 @@ add_launch (const Reduce *r, IrCall *call, const GpuReduction *reduction, IrGpuP
                    r->index, "compute", compute, "start", start, "n", n, "results", results, "load",
                    r->in->load, "store", r->out->store, "threads", G_STRINGIFY (GPU_THREADS) "u",
                    NULL);
-  launch = gpu_launch (program, "reduce", g_strconcat (functions, body, NULL), blocks, GPU_THREADS);
+  g_autofree char *together = gpu_fill ("together", "function", "t_$name", "compute", compute,
+                                        "combine", "c_$name", NULL);
+  launch = gpu_launch (program, "reduce",
+                       g_strconcat (functions, by_thread ? "" : together, body, NULL), blocks,
+                       GPU_THREADS);
   gpu_launch_arg (launch, IR_GPU_INPUT, 0);
   gpu_launch_arg (launch, IR_GPU_OUTPUT, 0);
   return NULL;

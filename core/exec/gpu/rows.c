@@ -176,7 +176,7 @@ mean_text (const Rows *rows, const char *n, const char *threads, const char *war
 {
   return g_strdup_printf (
       "  for (%s k = K_THREAD; k < %s; k += %s)\n    mean += %s (K_LOAD (x, base + k));\n"
-      "  mean = k_block_sum%s (mean, parts, %s) / %s;\n",
+      "  mean = k_block_add%s (mean, parts, %s) / %s;\n",
       rows->index, n, threads, rows->element->load, rows->f, warps, n);
 }
 

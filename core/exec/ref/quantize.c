@@ -289,8 +289,9 @@ ir_ref_dynamic_quantize_linear (IrCall *call, GError **error)
     return FALSE;
   for (guint64 i = 0; i < n; i++)
     {
-      low = MIN (low, values[i]);
-      high = MAX (high, values[i]);
+      /* What is no number makes the range none, wherever it stands. */
+      low = isnan (values[i]) || values[i] < low ? values[i] : low;
+      high = isnan (values[i]) || values[i] > high ? values[i] : high;
     }
   double scale = ir_block_round (IR_DTYPE_FLOAT, (high - low) / 255);
   if (!(scale > 0))

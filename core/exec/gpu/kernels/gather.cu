@@ -1,11 +1,8 @@
 /* Takes element k along an axis of $size places, where k is read from the indices. */
-IR_KERNEL ($name) (const $word *x, const $integer *indices, $word *y, unsigned int *fault)
+IR_KERNEL ($name) ($parameters)
 {
-  $index i = ($index) K_BLOCK * $threads + K_THREAD;
+$each
   k_i64 k;
-
-  if (i >= $n)
-    return;
 $offsets
   k = (k_i64) K_LOAD (indices, o1);
   if (k < 0)

@@ -22,7 +22,7 @@ $mean  for ($index k = K_THREAD; k < $n; k += $threads)
       $compute v = $load (K_LOAD (x, base + k)) - mean;
       square += v * v;
     }
-  square = k_block_sum$f (square, parts, $warps) / $n;
+  square = k_block_add$f (square, parts, $warps) / $n;
   scale = 1 / sqrt$f (square + $epsilon);
 $outputs  for ($index k = K_THREAD; k < $n; k += $threads)
     {

@@ -1,12 +1,9 @@
 /* Each element of the result has one of the input, or lies outside of it. */
-IR_KERNEL ($name) (const $word *x, $value_parameter$word *y)
+IR_KERNEL ($name) ($parameters)
 {
-  $index i = ($index) K_BLOCK * $threads + K_THREAD;
+$each
   k_i64 o = 0;
   int inside = 1;
-
-  if (i >= $n)
-    return;
 $offsets
 $places
   if (inside)

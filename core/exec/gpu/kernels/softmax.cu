@@ -17,7 +17,7 @@ IR_KERNEL ($name) (const $storage *x, $storage *y)
   most = k_block_max$f (most, parts, $warps);
   for ($index k = K_THREAD; k < $n; k += $threads)
     sum += r_$name (exp$f (r_$name ($load (K_LOAD (x, base + k * $inner)) - most)));
-  sum = r_$name (k_block_sum$f (sum, parts, $warps));
+  sum = r_$name (k_block_add$f (sum, parts, $warps));
   for ($index k = K_THREAD; k < $n; k += $threads)
     {
       $compute v = $load (K_LOAD (x, base + k * $inner)) - most;

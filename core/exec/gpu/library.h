@@ -6,7 +6,13 @@
 #include "core/exec/gpu/places.h"
 
 typedef unsigned int IrGpuResult; /* of each library by itself; 0: all is well */
-struct _nvrtcProgram;             /* the library's name: nvrtcProgram is a pointer to it */
+/* The libraries' names: nvrtcProgram, CUcontext and so on are pointers to them. */
+struct _nvrtcProgram;
+struct CUctx_st;
+struct CUstream_st;
+struct CUevent_st;
+struct CUmod_st;
+struct CUfunc_st;
 
 typedef enum
 {

@@ -88,6 +88,24 @@ ir_gpu_program_add (IrGpuProgram *program, IrCall *call)
 }
 
 /**
+ * ir_gpu_program_add_text:
+ * @program: a program that is not run, but compiled
+ * @name: of a kernel
+ * @text: its text, with its name in it
+ *
+ * Adds a kernel as another program has it.
+ */
+void
+ir_gpu_program_add_text (IrGpuProgram *program, const char *name, const char *text)
+{
+  IrGpuLaunch *launch = g_new0 (IrGpuLaunch, 1);
+
+  launch->name = g_strdup (name);
+  launch->text = g_strdup (text);
+  g_ptr_array_add (program->launches, launch);
+}
+
+/**
  * ir_gpu_kernel_name:
  * @op: an operator
  *

@@ -47,6 +47,7 @@ IrGpuProgram *ir_gpu_program_new (void);
 void ir_gpu_program_free (IrGpuProgram *program);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrGpuProgram, ir_gpu_program_free)
 const char *ir_gpu_program_add (IrGpuProgram *program, IrCall *call);
+void ir_gpu_program_add_text (IrGpuProgram *program, const char *name, const char *text);
 char *ir_gpu_program_text (const IrGpuProgram *program);
 const char *ir_gpu_prelude (void);
 const char *ir_gpu_kernel_name (const IrOp *op);

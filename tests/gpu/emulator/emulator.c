@@ -106,6 +106,11 @@ static struct
   const EmuBuffer *const *buffers;
   guint n_buffers;
   Cell *cells[IR_GPU_MAX_ARGS]; /* one for each element */
+  struct
+  {
+    gsize low, high;
+    gboolean written;
+  } touched[IR_GPU_MAX_ARGS];
   guint8 shared[SHARED] __attribute__ ((aligned (16)));
   Cell shared_cells[SHARED / 4];
   struct
@@ -313,6 +318,16 @@ access_shared (guint8 *p, gsize bytes, gboolean writes, int line)
   return p;
 }
 
+static void
+touch (guint which, const guint8 *p, gsize bytes, gboolean writes)
+{
+  gsize at = (gsize) (p - e.buffers[which]->data);
+
+  e.touched[which].low = MIN (e.touched[which].low, at);
+  e.touched[which].high = MAX (e.touched[which].high, at + bytes);
+  e.touched[which].written |= writes;
+}
+
 /* The parameter that @p points into, or the number of them. */
 static guint
 buffer_of (const guint8 *p, gsize bytes)
@@ -341,6 +356,7 @@ do_access (void *pointer, unsigned long bytes, int is_shared, int writes, int li
     fail ("line %d: %lu bytes of %s at an odd address", line, bytes, buffer->name);
   if (writes && !buffer->writable)
     fail ("line %d: block %u, thread %u writes %s", line, e.thread.block, e.current, buffer->name);
+  touch (which, p, bytes, writes != 0);
   Access now = access_now (line);
   gsize first = (gsize) (p - buffer->data) / buffer->element_bytes;
   for (gsize i = 0; i < MAX (bytes / buffer->element_bytes, 1); i++)
@@ -376,6 +392,7 @@ do_atomic_max (unsigned int *p, unsigned int value, int line)
 
   if (which == e.n_buffers || !e.buffers[which]->writable)
     fail ("line %d: an atomic on no buffer that may be written", line);
+  touch (which, (const guint8 *) p, sizeof *p, TRUE);
   *p = MAX (*p, value);
 }
 
@@ -570,6 +587,9 @@ emu_run (EmuProgram *program,
   for (guint i = 0; i < launch->n_args; i++)
     {
       e.args[i] = args[i]->data;
+      e.touched[i].low = G_MAXSIZE;
+      e.touched[i].high = 0;
+      e.touched[i].written = FALSE;
       e.cells[i] = g_new0 (Cell, args[i]->bytes / args[i]->element_bytes + 1);
     }
   run_blocks (launch->blocks, order, seed);
@@ -577,6 +597,15 @@ emu_run (EmuProgram *program,
     g_clear_pointer (&e.cells[i], g_free);
   *problem = g_steal_pointer (&e.problem);
   return *problem == NULL;
+}
+
+gboolean
+emu_touched (guint i, gsize *low, gsize *high, gboolean *written)
+{
+  *low = e.touched[i].low;
+  *high = e.touched[i].high;
+  *written = e.touched[i].written;
+  return *high > 0;
 }
 
 /* -- memory -- */
@@ -678,6 +707,18 @@ emu_compile (const char *text, GError **error)
       return NULL;
     }
   return g_steal_pointer (&program);
+}
+
+EmuProgram *
+emu_load (const char *path, GError **error)
+{
+  g_autoptr (EmuProgram) program = g_new0 (EmuProgram, 1);
+
+  program->handle = dlopen (path, RTLD_NOW | RTLD_LOCAL);
+  if (program->handle != NULL)
+    return g_steal_pointer (&program);
+  g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "%s", dlerror ());
+  return NULL;
 }
 
 void

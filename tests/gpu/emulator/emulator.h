@@ -18,6 +18,8 @@ typedef struct _EmuProgram EmuProgram;
 
 /* Compiles the kernels of many programs at once. */
 EmuProgram *emu_compile (const char *text, GError **error);
+/* One that was compiled before: a shared object. */
+EmuProgram *emu_load (const char *path, GError **error);
 void emu_free (EmuProgram *program);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (EmuProgram, emu_free)
 
@@ -41,3 +43,5 @@ gboolean emu_run (EmuProgram *program,
                   EmuOrder order,
                   guint32 seed,
                   char **problem);
+/* Bytes of argument @i that the launch before has read or written; FALSE: none. */
+gboolean emu_touched (guint i, gsize *low, gsize *high, gboolean *written);

@@ -1,0 +1,460 @@
+/* One device, its context and its stream. Kernels that were asked for are compiled together when the
+ * first of them runs, one program for all that wait. What is found to be wrong with the device
+ * closes it; the next call opens it again, empty, and blocks of memory tell by their generation that
+ * they are gone. */
+#include "config.h"
+
+#include "core/exec/gpu/compile.h"
+#include "core/exec/gpu/runtime.h"
+
+#include <string.h>
+
+#define STAGING_BYTES (4 << 20)
+#define ALIGN_BYTES   256
+
+static GMutex lock; /* of all below */
+static struct
+{
+  IrGpu *gpu; /* (nullable) NULL: closed */
+  int device, architecture;
+  struct CUctx_st *context;
+  struct CUstream_st *stream;
+  void *staging;            /* pinned memory of the host */
+  unsigned long long fault; /* one word */
+  GHashTable *kernels;      /* name -> CUfunc_st */
+  GHashTable *waiting;      /* name -> text, of what is to be compiled */
+  GPtrArray *modules;
+  gboolean lost; /* no call of it can succeed any more */
+  guint generation;
+} runtime = { .generation = 1 };
+
+/* Looks at what the driver has returned, and remembers when the device is of no use any more. */
+static gboolean
+check (IrGpuFunction function, IrGpuResult result, GError **error)
+{
+  if (result >= 700 && result < 800)
+    runtime.lost = TRUE;
+  return ir_gpu_check (runtime.gpu, function, result, error);
+}
+
+#define CALL(symbol, error, ...)                                                                   \
+  check (IR_GPU_FUNCTION_##symbol, runtime.gpu->functions.symbol (__VA_ARGS__), error)
+
+/* -- opening and closing -- */
+
+static void
+close_runtime (void)
+{
+  if (runtime.gpu == NULL)
+    return;
+  for (guint i = 0; i < runtime.modules->len; i++)
+    runtime.gpu->functions.cuModuleUnload (runtime.modules->pdata[i]);
+  if (runtime.fault != 0)
+    runtime.gpu->functions.cuMemFree_v2 (runtime.fault);
+  if (runtime.staging != NULL)
+    runtime.gpu->functions.cuMemFreeHost (runtime.staging);
+  if (runtime.stream != NULL)
+    runtime.gpu->functions.cuStreamDestroy_v2 (runtime.stream);
+  if (runtime.context != NULL)
+    runtime.gpu->functions.cuDevicePrimaryCtxRelease_v2 (runtime.device);
+  g_clear_pointer (&runtime.kernels, g_hash_table_unref);
+  g_clear_pointer (&runtime.waiting, g_hash_table_unref);
+  g_clear_pointer (&runtime.modules, g_ptr_array_unref);
+  g_clear_pointer (&runtime.gpu, ir_gpu_free);
+  runtime.context = NULL;
+  runtime.stream = NULL;
+  runtime.staging = NULL;
+  runtime.fault = 0;
+  runtime.lost = FALSE;
+  runtime.generation++;
+}
+
+/* What is not there says where it was looked for: that is what somebody can mend. */
+static void
+add_places (GError *error)
+{
+  g_autoptr (GString) text = g_string_new (error->message);
+
+  g_string_append (text, "; looked for in");
+  for (guint i = 0; i < runtime.gpu->places->len; i++)
+    {
+      const IrGpuPlace *place = runtime.gpu->places->pdata[i];
+      g_string_append_printf (text, "%s %s (%s)", i > 0 ? "," : "",
+                              place->folder != NULL ? place->folder : "the loader's folders",
+                              place->why);
+    }
+  g_free (error->message);
+  error->message = g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static gboolean
+find_device (GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  g_autoptr (GPtrArray) devices = ir_gpu_devices (runtime.gpu, &local);
+  const IrGpuLibrary *nvrtc = &runtime.gpu->libraries[IR_GPU_NVRTC];
+
+  if (devices != NULL && devices->len == 0)
+    g_set_error (&local, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE, "the driver sees no GPU");
+  else if (devices != NULL && nvrtc->state != IR_GPU_USABLE)
+    g_set_error (&local, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE, "%s: %s", nvrtc->title,
+                 nvrtc->reason);
+  if (local == NULL)
+    {
+      const IrGpuDevice *device = devices->pdata[0];
+      runtime.architecture = device->major * 10 + device->minor;
+      return CALL (cuDeviceGet, error, &runtime.device, device->index);
+    }
+  add_places (local);
+  g_propagate_prefixed_error (error, g_steal_pointer (&local), "device gpu: ");
+  return FALSE;
+}
+
+static gboolean
+open_device (GError **error)
+{
+  void *staging = NULL;
+
+  if (!find_device (error) ||
+      !CALL (cuDevicePrimaryCtxRetain, error, &runtime.context, runtime.device) ||
+      !CALL (cuCtxSetCurrent, error, runtime.context) ||
+      !CALL (cuStreamCreate, error, &runtime.stream, 1 /* does not wait for the default one */) ||
+      !CALL (cuMemAllocHost_v2, error, &staging, STAGING_BYTES))
+    return FALSE;
+  runtime.staging = staging;
+  return CALL (cuMemAlloc_v2, error, &runtime.fault, sizeof (guint32));
+}
+
+/* Opens the device where it is closed, and makes it the one of this thread. */
+static gboolean
+enter (GError **error)
+{
+  if (runtime.gpu != NULL && runtime.lost)
+    close_runtime ();
+  if (runtime.gpu != NULL)
+    return CALL (cuCtxSetCurrent, error, runtime.context);
+  runtime.gpu = ir_gpu_open (ir_gpu_places (g_getenv (IR_GPU_PATH)));
+  runtime.modules = g_ptr_array_new ();
+  runtime.kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  runtime.waiting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  if (open_device (error))
+    return TRUE;
+  close_runtime ();
+  return FALSE;
+}
+
+/**
+ * ir_gpu_runtime_open:
+ * @error: return location for an error
+ *
+ * Opens the device, unless that was done. Fails with %IR_EXEC_ERROR_DEVICE, saying what is missing and where
+ * it was looked for.
+ *
+ * Returns: %TRUE if kernels can run
+ */
+gboolean
+ir_gpu_runtime_open (GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  return enter (error);
+}
+
+/**
+ * ir_gpu_runtime_close:
+ *
+ * Gives the device back. What lies on it is gone; the next call opens it again.
+ */
+void
+ir_gpu_runtime_close (void)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  if (runtime.gpu != NULL)
+    runtime.gpu->functions.cuCtxSetCurrent (runtime.context);
+  close_runtime ();
+}
+
+/**
+ * ir_gpu_runtime_is_stand_in:
+ *
+ * Returns: whether the device that is open is one that imitates a GPU on the processor
+ */
+gboolean
+ir_gpu_runtime_is_stand_in (void)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  return runtime.gpu != NULL && runtime.gpu->stand_in;
+}
+
+/* -- memory -- */
+
+static gboolean
+memory_alloc (gsize bytes, IrMemoryBlock *block, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+  unsigned long long at = 0;
+
+  *block = (IrMemoryBlock){ NULL };
+  if (!enter (error) || !CALL (cuMemAlloc_v2, error, &at, MAX (bytes, 1)))
+    {
+      g_autofree char *size = g_format_size (bytes);
+      g_prefix_error (error, "%s of the device's memory: ", size);
+      return FALSE;
+    }
+  *block = (IrMemoryBlock){ (gpointer) (gsize) at, bytes, runtime.generation };
+  return TRUE;
+}
+
+static gboolean
+is_there (const IrMemoryBlock *block)
+{
+  return block->data != NULL && runtime.gpu != NULL && !runtime.lost &&
+         block->generation == runtime.generation;
+}
+
+static gboolean
+memory_is_there (const IrMemoryBlock *block)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  return is_there (block);
+}
+
+static void
+memory_free (IrMemoryBlock *block)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  if (is_there (block) && enter (NULL))
+    CALL (cuMemFree_v2, NULL, (unsigned long long) (gsize) block->data);
+  *block = (IrMemoryBlock){ NULL };
+}
+
+/* By pinned memory: a copy from any other may read it late. */
+static gboolean
+memory_copy_in (gpointer to, gconstpointer from, gsize bytes, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  if (!enter (error))
+    return FALSE;
+  for (gsize at = 0; at < bytes; at += STAGING_BYTES)
+    {
+      gsize n = MIN (bytes - at, STAGING_BYTES);
+      memcpy (runtime.staging, (const guint8 *) from + at, n);
+      if (!CALL (cuMemcpyHtoDAsync_v2, error, (unsigned long long) (gsize) to + at, runtime.staging,
+                 n, runtime.stream) ||
+          !CALL (cuStreamSynchronize, error, runtime.stream))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+memory_copy_out (gpointer to, gconstpointer from, gsize bytes, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  if (!enter (error))
+    return FALSE;
+  for (gsize at = 0; at < bytes; at += STAGING_BYTES)
+    {
+      gsize n = MIN (bytes - at, STAGING_BYTES);
+      if (!CALL (cuMemcpyDtoHAsync_v2, error, runtime.staging,
+                 (unsigned long long) (gsize) from + at, n, runtime.stream) ||
+          !CALL (cuStreamSynchronize, error, runtime.stream))
+        return FALSE;
+      memcpy ((guint8 *) to + at, runtime.staging, n);
+    }
+  return TRUE;
+}
+
+const IrMemory ir_gpu_memory = {
+  .name = "device",
+  .align_bytes = ALIGN_BYTES,
+  .alloc = memory_alloc,
+  .free = memory_free,
+  .is_there = memory_is_there,
+  .copy_in = memory_copy_in,
+  .copy_out = memory_copy_out,
+};
+
+/* -- kernels -- */
+
+/* Texts of @program that are not compiled yet wait for the first launch of one of them. */
+static void
+add_waiting (const IrGpuProgram *program)
+{
+  for (guint i = 0; i < program->launches->len; i++)
+    {
+      const IrGpuLaunch *launch = program->launches->pdata[i];
+      if (!g_hash_table_contains (runtime.kernels, launch->name) &&
+          !g_hash_table_contains (runtime.waiting, launch->name))
+        g_hash_table_insert (runtime.waiting, g_strdup (launch->name), g_strdup (launch->text));
+    }
+}
+
+static gboolean
+load (const IrGpuCode *code, GPtrArray *names, GError **error)
+{
+  struct CUmod_st *module = NULL;
+
+  if (!CALL (cuModuleLoadData, error, &module, g_bytes_get_data (code->cubin, NULL)))
+    return FALSE;
+  g_ptr_array_add (runtime.modules, module);
+  for (guint i = 0; i < names->len; i++)
+    {
+      struct CUfunc_st *function = NULL;
+      if (!CALL (cuModuleGetFunction, error, &function, module, names->pdata[i]))
+        return FALSE;
+      g_hash_table_insert (runtime.kernels, g_strdup (names->pdata[i]), function);
+    }
+  return TRUE;
+}
+
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/* All that wait, as one program; in the order of their names, so that the same ones make the same text. */
+static gboolean
+compile_waiting (GError **error)
+{
+  g_autoptr (IrGpuProgram) program = ir_gpu_program_new ();
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autoptr (IrGpuCode) code = NULL;
+  GHashTableIter iter;
+  gpointer name;
+
+  g_hash_table_iter_init (&iter, runtime.waiting);
+  while (g_hash_table_iter_next (&iter, &name, NULL))
+    g_ptr_array_add (names, name);
+
+  g_ptr_array_sort (names, compare_names);
+  for (guint i = 0; i < names->len; i++)
+    ir_gpu_program_add_text (program, names->pdata[i],
+                             g_hash_table_lookup (runtime.waiting, names->pdata[i]));
+  g_autofree char *text = ir_gpu_program_text (program);
+  code = ir_gpu_compile (runtime.gpu, text, runtime.architecture, error);
+  if (code == NULL || !load (code, names, error))
+    {
+      g_hash_table_remove_all (runtime.waiting); /* or they would fail whatever comes next */
+      return FALSE;
+    }
+  g_hash_table_remove_all (runtime.waiting);
+  return TRUE;
+}
+
+/**
+ * ir_gpu_add_kernels:
+ * @program: launches
+ * @error: return location for an error
+ *
+ * Says that the kernels of @program are going to be run; they are compiled with all others of which that
+ * was said, when the first of them is.
+ *
+ * Returns: %TRUE if there is a device
+ */
+gboolean
+ir_gpu_add_kernels (const IrGpuProgram *program, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  if (!enter (error))
+    return FALSE;
+  add_waiting (program);
+  return TRUE;
+}
+
+static gboolean
+launch_one (const IrGpuLaunch *launch,
+            gpointer const *inputs,
+            gpointer const *outputs,
+            GError **error)
+{
+  unsigned long long addresses[IR_GPU_MAX_ARGS];
+  void *parameters[IR_GPU_MAX_ARGS];
+  struct CUfunc_st *function = g_hash_table_lookup (runtime.kernels, launch->name);
+
+  for (guint i = 0; i < launch->n_args; i++)
+    {
+      const IrGpuArg *arg = &launch->args[i];
+      addresses[i] = arg->kind == IR_GPU_INPUT    ? (unsigned long long) (gsize) inputs[arg->slot]
+                     : arg->kind == IR_GPU_OUTPUT ? (unsigned long long) (gsize) outputs[arg->slot]
+                                                  : runtime.fault;
+      parameters[i] = &addresses[i];
+    }
+  return CALL (cuLaunchKernel, error, function, launch->blocks, 1, 1, launch->threads, 1, 1, 0,
+               runtime.stream, parameters, NULL);
+}
+
+static gboolean
+has_fault (const IrGpuProgram *program)
+{
+  for (guint i = 0; i < program->launches->len; i++)
+    {
+      const IrGpuLaunch *launch = program->launches->pdata[i];
+      for (guint k = 0; k < launch->n_args; k++)
+        if (launch->args[k].kind == IR_GPU_FAULT)
+          return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+run (const IrGpuProgram *program,
+     gpointer const *inputs,
+     gpointer const *outputs,
+     IrGpuFault *fault,
+     GError **error)
+{
+  gboolean asks = has_fault (program);
+  guint32 word = 0;
+
+  add_waiting (program);
+  if (g_hash_table_size (runtime.waiting) > 0 && !compile_waiting (error))
+    return FALSE;
+  if (asks && !CALL (cuMemsetD8Async, error, runtime.fault, 0, sizeof (guint32), runtime.stream))
+    return FALSE;
+  for (guint i = 0; i < program->launches->len; i++)
+    if (!launch_one (program->launches->pdata[i], inputs, outputs, error))
+      return FALSE;
+  if (asks && (!CALL (cuMemcpyDtoHAsync_v2, error, runtime.staging, runtime.fault, sizeof (guint32),
+                      runtime.stream) ||
+               !CALL (cuStreamSynchronize, error, runtime.stream)))
+    return FALSE;
+  if (asks)
+    memcpy (&word, runtime.staging, sizeof word);
+  *fault = (IrGpuFault) word;
+  return TRUE;
+}
+
+/**
+ * ir_gpu_run:
+ * @program: launches
+ * @inputs: addresses on the device, by the slots of the launches
+ * @outputs: the same of what is written
+ * @fault: (out): what the contents of operands were wrong about
+ * @error: return location for an error
+ *
+ * Launches the kernels. They may not have run when it returns; what copies out waits for them, and so
+ * does this where a kernel may find that contents are wrong.
+ *
+ * Returns: %TRUE if they were launched
+ */
+gboolean
+ir_gpu_run (const IrGpuProgram *program,
+            gpointer const *inputs,
+            gpointer const *outputs,
+            IrGpuFault *fault,
+            GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  *fault = IR_GPU_FAULT_NONE;
+  return enter (error) && run (program, inputs, outputs, fault, error);
+}

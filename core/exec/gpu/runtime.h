@@ -1,0 +1,19 @@
+/* The device that runs kernels: opened when the first one needs it, and kept. */
+#pragma once
+
+#include "core/exec/gpu/devices.h"
+#include "core/exec/gpu/program.h"
+#include "core/exec/kernel/memory.h"
+
+extern const IrMemory ir_gpu_memory;
+
+gboolean ir_gpu_runtime_open (GError **error);
+void ir_gpu_runtime_close (void);
+gboolean ir_gpu_runtime_is_stand_in (void);
+
+gboolean ir_gpu_add_kernels (const IrGpuProgram *program, GError **error);
+gboolean ir_gpu_run (const IrGpuProgram *program,
+                     gpointer const *inputs,
+                     gpointer const *outputs,
+                     IrGpuFault *fault,
+                     GError **error);

@@ -1,0 +1,212 @@
+/* The driver: one device, its context and its memory. A call that finds that something is wrong loses the
+ * context, as with a real device; it is found again when all that retain it have released it. */
+#define _GNU_SOURCE
+#include "tests/gpu/stand-in/stand-in.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* By its being there a program knows what it has before it. */
+extern const int irscope_stand_in;
+const int irscope_stand_in = 1;
+
+static GRecMutex lock;
+static unsigned int lost;
+static guint retained;
+static GHashTable *pinned; /* set of memory */
+static __thread gboolean is_current;
+
+unsigned int
+enter (const char *symbol, gboolean context)
+{
+  unsigned int fails;
+
+  g_rec_mutex_lock (&lock);
+  blocks_open ();
+  fails = stand_in_fails (symbol);
+  if (fails != OK)
+    return problem (fails, "%s was made to fail", symbol);
+  if (context && lost != OK)
+    return lost;
+  if (context && (retained == 0 || !is_current))
+    return problem (INVALID_CONTEXT, "%s without a context that is current in this thread", symbol);
+  return OK;
+}
+
+unsigned int
+leave (unsigned int result)
+{
+  if (result >= 700 && result < 800)
+    lost = result;
+  blocks_close ();
+  g_rec_mutex_unlock (&lock);
+  return result;
+}
+
+unsigned int
+cuInit (unsigned int flags)
+{
+  return stand_in_fails (__func__);
+}
+
+unsigned int
+cuDriverGetVersion (int *version)
+{
+  *version = 13000;
+  return OK;
+}
+
+unsigned int
+cuDeviceGetCount (int *n)
+{
+  ENTER_WITH (__func__, FALSE);
+  *n = 1;
+  return leave (OK);
+}
+
+unsigned int
+cuDeviceGet (int *device, int index)
+{
+  ENTER_WITH (__func__, FALSE);
+  *device = 100 + index; /* handles are no indices */
+  return leave (index == 0 ? OK : 101);
+}
+
+unsigned int
+cuDeviceGetName (char *name, int length, int device)
+{
+  ENTER_WITH (__func__, FALSE);
+  snprintf (name, (size_t) length, "stand-in on the processor");
+  return leave (OK);
+}
+
+unsigned int
+cuDeviceGetAttribute (int *value, unsigned int attribute, int device)
+{
+  ENTER_WITH (__func__, FALSE);
+  *value = attribute == 75 ? 9 : attribute == 16 ? 1 : 0;
+  return leave (OK);
+}
+
+unsigned int
+cuDeviceTotalMem_v2 (size_t *bytes, int device)
+{
+  ENTER_WITH (__func__, FALSE);
+  guint64 limit;
+
+  stand_in_option ("memory", G_GUINT64_CONSTANT (4) << 30, &limit);
+  *bytes = (size_t) limit;
+  return leave (OK);
+}
+
+unsigned int
+cuDevicePrimaryCtxRetain (struct CUctx_st **context, int device)
+{
+  ENTER_WITH (__func__, FALSE);
+  retained++;
+  *context = (struct CUctx_st *) (gpointer) &retained;
+  return leave (device == 100 ? OK : 101);
+}
+
+unsigned int
+cuDevicePrimaryCtxRelease_v2 (int device)
+{
+  ENTER_WITH (__func__, FALSE);
+  gboolean was_lost = lost != OK;
+  guint n_blocks;
+
+  if (retained == 0)
+    return leave (problem (INVALID_CONTEXT, "the context was released more often than retained"));
+  if (--retained > 0)
+    return leave (OK);
+  streams_clear ();
+  modules_clear ();
+  n_blocks = blocks_clear ();
+  lost = OK;
+  if (n_blocks > 0 && !was_lost)
+    fprintf (stderr, "stand-in: %u blocks of memory were not freed\n", n_blocks);
+  return leave (OK);
+}
+
+unsigned int
+cuCtxSetCurrent (struct CUctx_st *context)
+{
+  ENTER_WITH (__func__, FALSE);
+  is_current = context != NULL;
+  return leave (OK);
+}
+
+unsigned int
+cuMemAlloc_v2 (unsigned long long *memory, size_t bytes)
+{
+  ENTER;
+  if (bytes == 0)
+    return leave (problem (INVALID_VALUE, "cuMemAlloc_v2 of no bytes"));
+  *memory = block_new (bytes);
+  return leave (*memory != 0 ? OK : OUT_OF_MEMORY);
+}
+
+/* As a driver's, it waits for all work. */
+unsigned int
+cuMemFree_v2 (unsigned long long memory)
+{
+  ENTER;
+  unsigned int result = streams_finish (), freed = block_free (memory, host_clock ());
+
+  return leave (result != OK ? result : freed);
+}
+
+unsigned int
+cuMemAllocHost_v2 (void **memory, size_t bytes)
+{
+  ENTER;
+  if (pinned == NULL)
+    pinned = g_hash_table_new (NULL, NULL);
+  *memory = g_malloc (bytes);
+  memset (*memory, 0xff, bytes);
+  g_hash_table_add (pinned, *memory);
+  return leave (OK);
+}
+
+unsigned int
+cuMemFreeHost (void *memory)
+{
+  ENTER_WITH (__func__, FALSE);
+  if (pinned == NULL || !g_hash_table_remove (pinned, memory))
+    return leave (problem (INVALID_VALUE, "cuMemFreeHost of what is no such memory"));
+  g_free (memory);
+  return leave (OK);
+}
+
+/* -- words -- */
+
+unsigned int
+cuGetErrorName (unsigned int result, const char **name)
+{
+  static const struct
+  {
+    unsigned int result;
+    const char *name;
+  } names[] = { { INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE" },
+                { OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY" },
+                { INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE" },
+                { INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT" },
+                { NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU" },
+                { INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE" },
+                { NOT_FOUND, "CUDA_ERROR_NOT_FOUND" },
+                { ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS" },
+                { LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED" } };
+
+  *name = "CUDA_ERROR_UNKNOWN";
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (names[i].result == result)
+      *name = names[i].name;
+  return OK;
+}
+
+unsigned int
+cuGetErrorString (unsigned int result, const char **text)
+{
+  *text = result != OUT_OF_MEMORY && last_problem () != NULL ? last_problem () : "no words for it";
+  return OK;
+}

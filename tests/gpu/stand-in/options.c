@@ -1,0 +1,51 @@
+/* What the environment asks of the stand-in. It is read again for each call: tests change it. */
+#include "tests/gpu/stand-in/stand-in.h"
+
+#include <string.h>
+
+/* (transfer full) (nullable) What stands behind @name and an equals sign; "": nothing. */
+static char *
+find (const char *name)
+{
+  g_auto (GStrv) parts = g_strsplit (
+      g_getenv (STAND_IN_VARIABLE) != NULL ? g_getenv (STAND_IN_VARIABLE) : "", ",", -1);
+  gsize length = strlen (name);
+
+  for (guint i = 0; parts[i] != NULL; i++)
+    if (strncmp (parts[i], name, length) == 0 &&
+        (parts[i][length] == '\0' || parts[i][length] == '='))
+      return g_strdup (parts[i] + length + (parts[i][length] == '='));
+  return NULL;
+}
+
+gboolean
+stand_in_option (const char *name, guint64 fallback, guint64 *value)
+{
+  g_autofree char *text = find (name);
+
+  *value = text != NULL && *text != '\0' ? g_ascii_strtoull (text, NULL, 10) : fallback;
+  return text != NULL;
+}
+
+unsigned int
+stand_in_fails (const char *symbol)
+{
+  static char *seen;
+  static guint64 calls;
+  g_autofree char *text = find ("fail");
+
+  if (g_strcmp0 (text, seen) != 0)
+    {
+      g_free (seen);
+      seen = g_strdup (text);
+      calls = 0;
+    }
+  if (text == NULL)
+    return 0;
+  g_auto (GStrv) parts = g_strsplit (text, ":", 3);
+  if (g_strv_length (parts) != 3 || !g_str_equal (parts[0], symbol))
+    return 0;
+  guint64 wanted = g_ascii_strtoull (parts[1], NULL, 10);
+  return ++calls == wanted || wanted == 0 ? (unsigned int) g_ascii_strtoull (parts[2], NULL, 10)
+                                          : 0;
+}

@@ -1,0 +1,382 @@
+/* Streams, events and what is done in them. Nothing is done when it is asked for: streams make progress
+ * in an order that is drawn, as late as a wait of the host allows. Each stream has a clock of what
+ * happened before its next work; an event takes it along, and so does a wait of the host. */
+#define _GNU_SOURCE
+#include "tests/gpu/stand-in/stand-in.h"
+
+#include <string.h>
+
+typedef enum
+{
+  LAUNCH,
+  TO_DEVICE,
+  TO_HOST,
+  SET,
+  RECORD,
+  WAIT
+} Kind;
+
+typedef struct
+{
+  Kind kind;
+  Clock clock;
+  guint32 epoch;
+  struct CUfunc_st *function;
+  IrGpuLaunch launch;
+  gpointer args[IR_GPU_MAX_ARGS];
+  gpointer to;
+  gconstpointer from;
+  gsize bytes;
+  guint8 value;
+  struct CUevent_st *event;
+  guint64 recorded; /* RECORD, WAIT: which record of the event */
+} Op;
+
+struct CUstream_st
+{
+  guint agent;
+  guint32 epoch;
+  Clock clock;
+  GQueue ops;
+};
+
+struct CUevent_st
+{
+  Clock clock;
+  guint64 asked, done; /* records */
+};
+
+static GPtrArray *streams, *events;
+static Clock host;
+static GRand *order;
+static guint next_agent = 1;
+
+const Clock *
+host_clock (void)
+{
+  return &host;
+}
+
+static void
+join (Clock *clock, const Clock *other)
+{
+  for (guint i = 0; i < MAX_AGENTS; i++)
+    clock->at[i] = MAX (clock->at[i], other->at[i]);
+}
+
+/* -- doing it -- */
+
+static const char *const names[] = {
+  [TO_DEVICE] = "a copy to the device",
+  [TO_HOST] = "a copy to the host",
+  [SET] = "a fill",
+};
+
+static unsigned int
+do_op (struct CUstream_st *stream, Op *op)
+{
+  Toucher by = { stream->agent, op->epoch, &op->clock,
+                 op->kind == LAUNCH ? function_name (op->function) : names[op->kind] };
+  unsigned int result = OK;
+
+  switch (op->kind)
+    {
+    case LAUNCH:
+      return function_run (op->function, &op->launch, op->args, &by);
+    case TO_DEVICE: /* what is pageable is read when it comes to it */
+      result = touch (op->to, op->bytes, TRUE, &by);
+      result = result == OK ? touch_host (op->from, op->bytes, FALSE, &by) : result;
+      if (result == OK)
+        memcpy (op->to, op->from, op->bytes);
+      return result;
+    case TO_HOST:
+      result = touch (op->from, op->bytes, FALSE, &by);
+      result = result == OK ? touch_host (op->to, op->bytes, TRUE, &by) : result;
+      if (result == OK)
+        memcpy (op->to, op->from, op->bytes);
+      return result;
+    case SET:
+      result = touch (op->to, op->bytes, TRUE, &by);
+      if (result == OK)
+        memset (op->to, op->value, op->bytes);
+      return result;
+    case RECORD:
+      op->event->done = op->recorded;
+      return OK;
+    case WAIT:
+      return OK;
+    }
+  return OK;
+}
+
+static gboolean
+is_ready (const Op *op)
+{
+  return op != NULL && (op->kind != WAIT || op->event->done >= op->recorded);
+}
+
+/* One step of some stream; FALSE: none can go on. */
+static gboolean
+step (unsigned int *result)
+{
+  guint n = streams != NULL ? streams->len : 0;
+  guint first = n > 0 ? (guint) g_rand_int_range (order, 0, (gint32) n) : 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      struct CUstream_st *stream = streams->pdata[(first + i) % n];
+      if (!is_ready (g_queue_peek_head (&stream->ops)))
+        continue;
+      Op *op = g_queue_pop_head (&stream->ops);
+      *result = do_op (stream, op);
+      g_free (op);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static unsigned int
+drain (struct CUstream_st *stream)
+{
+  unsigned int result = OK;
+
+  while (result == OK && !g_queue_is_empty (&stream->ops))
+    if (!step (&result))
+      return problem (LAUNCH_FAILED, "stream %u waits for an event that nobody records",
+                      stream->agent);
+  join (&host, &stream->clock);
+  blocks_forget (&host);
+  return result;
+}
+
+unsigned int
+streams_finish (void)
+{
+  unsigned int result = OK;
+
+  for (guint i = 0; streams != NULL && i < streams->len && result == OK; i++)
+    result = drain (streams->pdata[i]);
+  return result;
+}
+
+static void
+stream_free (gpointer data)
+{
+  struct CUstream_st *stream = data;
+
+  g_queue_clear_full (&stream->ops, g_free);
+  g_free (stream);
+}
+
+void
+streams_clear (void)
+{
+  g_clear_pointer (&streams, g_ptr_array_unref);
+  g_clear_pointer (&events, g_ptr_array_unref);
+  g_clear_pointer (&order, g_rand_free);
+  memset (&host, 0, sizeof host);
+  next_agent = 1;
+}
+
+/* -- asking for it -- */
+
+static gboolean
+is_stream (const struct CUstream_st *stream)
+{
+  return streams != NULL && g_ptr_array_find (streams, stream, NULL);
+}
+
+static gboolean
+is_event (const struct CUevent_st *event)
+{
+  return events != NULL && g_ptr_array_find (events, event, NULL);
+}
+
+static unsigned int
+ask (struct CUstream_st *stream, const Op *what)
+{
+  unsigned int result = OK;
+  Op *op;
+
+  if (!is_stream (stream))
+    return problem (INVALID_HANDLE, "work for what is no stream");
+  op = g_memdup2 (what, sizeof *what);
+  join (&stream->clock, &host);
+  op->epoch = stream->clock.at[stream->agent] = ++stream->epoch;
+  op->clock = stream->clock;
+  g_queue_push_tail (&stream->ops, op);
+  for (gint n = g_rand_int_range (order, 0, 3); n > 0 && result == OK; n--)
+    if (!step (&result))
+      break;
+  return result;
+}
+
+unsigned int
+cuStreamCreate (struct CUstream_st **out, unsigned int flags)
+{
+  ENTER;
+  guint64 seed;
+
+  stand_in_option ("seed", 1, &seed);
+  if (next_agent == MAX_AGENTS)
+    return leave (problem (OUT_OF_MEMORY, "more than %d streams", MAX_AGENTS - 1));
+  if (streams == NULL)
+    streams = g_ptr_array_new_with_free_func (stream_free);
+  if (order == NULL)
+    order = g_rand_new_with_seed ((guint32) seed);
+  *out = g_new0 (struct CUstream_st, 1);
+  (*out)->agent = next_agent++;
+  g_queue_init (&(*out)->ops);
+  g_ptr_array_add (streams, *out);
+  return leave (OK);
+}
+
+unsigned int
+cuStreamDestroy_v2 (struct CUstream_st *stream)
+{
+  ENTER;
+  unsigned int result = is_stream (stream) ? drain (stream)
+                                           : problem (INVALID_HANDLE, "cuStreamDestroy_v2 twice");
+
+  if (is_stream (stream))
+    g_ptr_array_remove_fast (streams, stream);
+  return leave (result);
+}
+
+unsigned int
+cuStreamSynchronize (struct CUstream_st *stream)
+{
+  ENTER;
+  return leave (is_stream (stream) ? drain (stream)
+                                   : problem (INVALID_HANDLE, "cuStreamSynchronize: no stream"));
+}
+
+unsigned int
+cuStreamWaitEvent (struct CUstream_st *stream, struct CUevent_st *event, unsigned int flags)
+{
+  ENTER;
+  if (!is_event (event) || !is_stream (stream))
+    return leave (problem (INVALID_HANDLE, "cuStreamWaitEvent: no event, or no stream"));
+  join (&stream->clock, &event->clock);
+  return leave (ask (stream, &(Op){ .kind = WAIT, .event = event, .recorded = event->asked }));
+}
+
+unsigned int
+cuEventCreate (struct CUevent_st **out, unsigned int flags)
+{
+  ENTER;
+  if (events == NULL)
+    events = g_ptr_array_new_with_free_func (g_free);
+  *out = g_new0 (struct CUevent_st, 1);
+  g_ptr_array_add (events, *out);
+  return leave (OK);
+}
+
+unsigned int
+cuEventDestroy_v2 (struct CUevent_st *event)
+{
+  ENTER;
+  unsigned int result = streams_finish ();
+
+  if (!is_event (event))
+    return leave (problem (INVALID_HANDLE, "cuEventDestroy_v2 of what is no event"));
+  g_ptr_array_remove_fast (events, event);
+  return leave (result);
+}
+
+unsigned int
+cuEventRecord (struct CUevent_st *event, struct CUstream_st *stream)
+{
+  ENTER;
+  if (!is_event (event) || !is_stream (stream))
+    return leave (problem (INVALID_HANDLE, "cuEventRecord: no event, or no stream"));
+  join (&stream->clock, &host);
+  event->clock = stream->clock;
+  return leave (ask (stream, &(Op){ .kind = RECORD, .event = event, .recorded = ++event->asked }));
+}
+
+unsigned int
+cuEventSynchronize (struct CUevent_st *event)
+{
+  ENTER;
+  unsigned int result = OK;
+
+  if (!is_event (event))
+    return leave (problem (INVALID_HANDLE, "cuEventSynchronize: no event"));
+  while (result == OK && event->done < event->asked)
+    if (!step (&result))
+      return leave (problem (LAUNCH_FAILED, "an event waits for what cannot go on"));
+  join (&host, &event->clock);
+  return leave (result);
+}
+
+unsigned int
+cuMemcpyHtoDAsync_v2 (unsigned long long to,
+                      const void *from,
+                      size_t bytes,
+                      struct CUstream_st *stream)
+{
+  ENTER;
+  if (block_find ((gconstpointer) (gsize) to, bytes) == NULL)
+    return leave (
+        problem (INVALID_VALUE, "cuMemcpyHtoDAsync_v2: %zu bytes to no block of memory", bytes));
+  return leave (
+      ask (stream,
+           &(Op){ .kind = TO_DEVICE, .to = (gpointer) (gsize) to, .from = from, .bytes = bytes }));
+}
+
+unsigned int
+cuMemcpyDtoHAsync_v2 (void *to, unsigned long long from, size_t bytes, struct CUstream_st *stream)
+{
+  ENTER;
+  if (block_find ((gconstpointer) (gsize) from, bytes) == NULL)
+    return leave (
+        problem (INVALID_VALUE, "cuMemcpyDtoHAsync_v2: %zu bytes of no block of memory", bytes));
+  memset (to, 0xff, bytes); /* for who reads it too early */
+  return leave (ask (
+      stream,
+      &(Op){ .kind = TO_HOST, .to = to, .from = (gconstpointer) (gsize) from, .bytes = bytes }));
+}
+
+unsigned int
+cuMemsetD8Async (unsigned long long to,
+                 unsigned char value,
+                 size_t bytes,
+                 struct CUstream_st *stream)
+{
+  ENTER;
+  if (block_find ((gconstpointer) (gsize) to, bytes) == NULL)
+    return leave (
+        problem (INVALID_VALUE, "cuMemsetD8Async: %zu bytes of no block of memory", bytes));
+  return leave (ask (
+      stream, &(Op){ .kind = SET, .to = (gpointer) (gsize) to, .value = value, .bytes = bytes }));
+}
+
+unsigned int
+cuLaunchKernel (struct CUfunc_st *function,
+                unsigned int blocks_x,
+                unsigned int blocks_y,
+                unsigned int blocks_z,
+                unsigned int threads_x,
+                unsigned int threads_y,
+                unsigned int threads_z,
+                unsigned int shared_bytes,
+                struct CUstream_st *stream,
+                void **parameters,
+                void **extra)
+{
+  ENTER;
+  Op op = { .kind = LAUNCH, .function = function };
+  unsigned int result;
+
+  op.launch = (IrGpuLaunch){ .blocks = blocks_x, .threads = threads_x };
+  if (blocks_y != 1 || blocks_z != 1 || threads_y != 1 || threads_z != 1 || shared_bytes != 0 ||
+      extra != NULL)
+    return leave (problem (INVALID_VALUE, "cuLaunchKernel: kernels here have one dimension"));
+  result = function_check (function, &op.launch, parameters, op.args);
+  if (result != OK)
+    return leave (result);
+  op.launch.name = (char *) function_name (function);
+  op.launch.n_args = function_n_parameters (function);
+  return leave (ask (stream, &op));
+}

@@ -29,7 +29,9 @@ file_of_value (const char *of, guint id, const IrTensor *tensor, GHashTable *tak
   g_strcanon (safe, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", '_');
   if (safe[0] == '.' || safe[0] == '\0')
     name = g_strdup_printf ("value%s_%u.%s", safe, id, ending);
-  else if (!whole || g_hash_table_contains (taken, safe))
+  else if (!whole) /* iterations of one value have its id too */
+    name = g_strdup_printf ("%s_%u_%08x.%s", safe, id, g_str_hash (of), ending);
+  else if (g_hash_table_contains (taken, safe))
     name = g_strdup_printf ("%s_%u.%s", safe, id, ending);
   else
     name = g_strdup_printf ("%s.%s", safe, ending);

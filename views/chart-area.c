@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "views/chart-area.h"
+#include "views/chart-related.h"
 #include "views/colours.h"
 
 #include "core/render/render.h"
@@ -8,13 +9,16 @@
 
 #include <math.h>
 
-#define LEAST_WIDTH 240.0 /* px of the drawing area */
-#define MOST_WIDTH  60000.0
-#define ZOOM_STEP   1.25
-#define LABELS      168.0 /* px beside the drawing area: names of lanes and margins */
-#define HEADINGS    104.0 /* px above and below it: title and margins */
-#define LEAST_LINES 80.0  /* px of height */
-#define PATIENCE_MS 250   /* before a job is told of */
+#define LEAST_WIDTH  240.0 /* px of the drawing area */
+#define MOST_WIDTH   60000.0
+#define ZOOM_STEP    1.25
+#define LABELS       168.0 /* px beside the drawing area: names of lanes and margins */
+#define HEADINGS     104.0 /* px above and below it: title and margins */
+#define LEAST_LINES  80.0  /* px of height */
+#define PATIENCE_MS  250   /* before a job is told of */
+#define LEAST_DRAG   6.0   /* px: less is a click */
+#define PAN_PART     0.15  /* of the pane, for a key */
+#define CHART_BEYOND 2.0   /* px that bars may reach beyond the drawing area */
 
 /* What a chart is made from. */
 typedef struct
@@ -27,6 +31,12 @@ typedef struct
   double pane; /* px that the chart should fit into; 0: it is scrolled */
 } Request;
 
+typedef struct
+{
+  IrScene *scene;
+  double width; /* px of the drawing area */
+} Made;
+
 struct _IrChartArea
 {
   AdwBin parent_instance;
@@ -34,9 +44,17 @@ struct _IrChartArea
   GtkWidget *busy, *busy_text, *busy_bar; /* what the job does, if that takes long */
   guint busy_timeout;
   gboolean by_value;
-  IrScene *scene; /* (nullable) */
-  double width;   /* px of the drawing area of the chart; 0 = as wide as the pane */
-  double wanted;  /* px: what the newest chart was asked for */
+  IrScene *scene;      /* (nullable) */
+  double drawn;        /* px of its drawing area */
+  GHashTable *related; /* node ids: what the selected node reads from, and what reads from it */
+  gboolean ranges;     /* a part of the x axis can be chosen */
+  double from, to;     /* of the x axis, 0 to 1: that part; both 0: none */
+  double drag_from, drag_to; /* px, while it is dragged; both 0: it is not */
+  double pointer;            /* px in the pane; negative: it is not there */
+  double anchor,
+      anchor_at; /* what of the x axis is to stay at which px of the pane; negative: nothing */
+  double width;  /* px of the drawing area of the chart; 0 = as wide as the pane */
+  double wanted; /* px: what the newest chart was asked for */
   double wanted_height;
   IrJob *job;       /* (nullable) makes a scene */
   gpointer making;  /* (unowned): what it makes it from; compared only */
@@ -48,6 +66,7 @@ enum
 {
   RESIZED,
   LOADED,
+  RANGED,
   N_SIGNALS
 };
 
@@ -76,7 +95,7 @@ request_free (gpointer data)
 /* The last text of an axis may reach beyond it: then the chart is made again, that much narrower.
  */
 static gpointer
-make_scene (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+make_chart (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   const Request *request = data;
   g_autoptr (IrTextMeasure) measure = ir_text_measure_new ();
@@ -86,6 +105,7 @@ make_scene (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
                              .height = request->height };
   IrScene *scene = request->make (job, request->data, &options, cancellable, error);
   double excess;
+  Made *made;
 
   if (scene == NULL)
     return NULL;
@@ -96,7 +116,18 @@ make_scene (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
       ir_scene_unref (scene);
       scene = request->make (job, request->data, &options, cancellable, error);
     }
-  return scene;
+  if (scene == NULL)
+    return NULL;
+  made = g_new0 (Made, 1);
+  *made = (Made){ .scene = scene, .width = options.width };
+  return made;
+}
+
+static void
+made_free (gpointer data)
+{
+  ir_scene_unref (((Made *) data)->scene);
+  g_free (data);
 }
 
 static void
@@ -201,21 +232,24 @@ static void
 on_scene (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
   IrChartArea *self = IR_CHART_AREA (owner);
-  g_autoptr (IrScene) scene = result;
+  Made *made = result;
 
   g_clear_pointer (&self->job, ir_job_unref);
   self->making = NULL;
   if (self->waiting != NULL)
     {
+      g_clear_pointer (&made, made_free);
       start (self, g_steal_pointer (&self->waiting));
       return;
     }
   hide_busy (self);
   if (!self->cleared)
     {
-      show_scene (self, g_steal_pointer (&scene));
+      self->drawn = made != NULL ? made->width : 0;
+      show_scene (self, made != NULL ? ir_scene_ref (made->scene) : NULL);
       g_signal_emit (self, signals[LOADED], 0, problem_of (error));
     }
+  g_clear_pointer (&made, made_free);
 }
 
 static void
@@ -224,10 +258,10 @@ start (IrChartArea *self, Request *request)
   self->cleared = FALSE;
   self->making = request->data;
   show_busy (self);
-  self->job = ir_job_start (self, &(IrJobSpec){ .run = make_scene,
+  self->job = ir_job_start (self, &(IrJobSpec){ .run = make_chart,
                                                 .data = request,
                                                 .data_free = request_free,
-                                                .result_free = (GDestroyNotify) ir_scene_unref,
+                                                .result_free = made_free,
                                                 .done = on_scene,
                                                 .progress = on_progress });
 }
@@ -346,6 +380,39 @@ outline (const IrSceneBox *box, cairo_t *cr, guint32 colour)
   cairo_stroke (cr);
 }
 
+/* A thread from what was read to what reads it. */
+static void
+link_boxes (const IrSceneBox *from, const IrSceneBox *to, cairo_t *cr)
+{
+  const double x0 = from->x + from->width, y0 = from->y + from->height / 2, x1 = to->x,
+               y1 = to->y + to->height / 2, bend = MAX (fabs (x1 - x0) / 2, 12);
+
+  cairo_move_to (cr, x0, y0);
+  cairo_curve_to (cr, x0 + bend, y0, x1 - bend, y1, x1, y1);
+  cairo_stroke (cr);
+}
+
+/* Bars of one node in different parts of a chart have ids that begin otherwise. */
+static void
+draw_related (IrChartArea *self, const IrSceneBox *selected, const IrPalette *palette, cairo_t *cr)
+{
+  guint n;
+  const IrSceneBox *boxes = boxes_of (self, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const gpointer side = g_hash_table_lookup (self->related, GUINT_TO_POINTER (boxes[i].node));
+
+      if (side == NULL || boxes[i].id[0] != selected->id[0])
+        continue;
+      outline (&boxes[i], cr, palette->hover);
+      if (side == IR_CHART_INPUT)
+        link_boxes (&boxes[i], selected, cr);
+      else
+        link_boxes (selected, &boxes[i], cr);
+    }
+}
+
 static void
 draw_outlines (IrChartArea *self, const IrPalette *palette, cairo_t *cr)
 {
@@ -355,9 +422,40 @@ draw_outlines (IrChartArea *self, const IrPalette *palette, cairo_t *cr)
 
   for (guint i = 0; i < n; i++)
     if (is_selected (self, &boxes[i]))
-      outline (&boxes[i], cr, palette->selection);
+      {
+        outline (&boxes[i], cr, palette->selection);
+        if (g_hash_table_size (self->related) > 0)
+          draw_related (self, &boxes[i], palette, cr);
+      }
     else if (hover != 0 && boxes[i].node == hover && is_bar (&boxes[i]))
       outline (&boxes[i], cr, palette->hover);
+}
+
+/* What is not in the range is paler. */
+static void
+draw_range (IrChartArea *self, const IrPalette *palette, IrLayoutRect bounds, cairo_t *cr)
+{
+  const double right = IR_CHART_LEFT + self->drawn;
+  double from = IR_CHART_LEFT + self->from * self->drawn,
+         to = IR_CHART_LEFT + self->to * self->drawn;
+
+  if (self->drag_to != self->drag_from)
+    {
+      from = CLAMP (MIN (self->drag_from, self->drag_to) + bounds.x, IR_CHART_LEFT, right);
+      to = CLAMP (MAX (self->drag_from, self->drag_to) + bounds.x, IR_CHART_LEFT, right);
+    }
+  if (to <= from)
+    return;
+  cairo_set_source_rgba (cr, (palette->background >> 16 & 255) / 255.0,
+                         (palette->background >> 8 & 255) / 255.0,
+                         (palette->background & 255) / 255.0, 0.7);
+  cairo_rectangle (cr, IR_CHART_LEFT, bounds.y, from - IR_CHART_LEFT, bounds.height);
+  cairo_rectangle (cr, to, bounds.y, right + CHART_BEYOND - to, bounds.height);
+  cairo_fill (cr);
+  outline (
+      &(IrSceneBox){
+          .x = from, .y = bounds.y + 2, .width = to - from, .height = bounds.height - 4 },
+      cr, palette->selection);
 }
 
 static void
@@ -383,6 +481,7 @@ draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
                          gtk_adjustment_get_page_size (down) };
   ir_render_cairo (self->scene, palette, &clip, 1, cr);
   draw_outlines (self, palette, cr);
+  draw_range (self, palette, bounds, cr);
 }
 
 /* -- selection -- */
@@ -454,7 +553,10 @@ select_by (IrChartArea *self, int direction, gboolean far)
 void
 ir_chart_area_session_changed (IrChartArea *self, IrSessionChanges changes)
 {
-  if (changes & IR_CHANGED_SELECTION)
+  if (changes & (IR_CHANGED_SELECTION | IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
+    ir_chart_find_related (self->by_value ? NULL : session_of (self), self->related);
+  if (changes & IR_CHANGED_SELECTION &&
+      gtk_bitset_get_size (ir_session_get_selection (session_of (self))) <= 1)
     show_selection (self);
   if (changes & (IR_CHANGED_SELECTION | IR_CHANGED_HOVER))
     gtk_widget_queue_draw (self->area);
@@ -477,10 +579,86 @@ box_at (IrChartArea *self, double x, double y)
 }
 
 static void
+choose_range (IrChartArea *self, double from, double to)
+{
+  if (self->ranges && (from != self->from || to != self->to))
+    g_signal_emit (self, signals[RANGED], 0, from, to);
+}
+
+static void
 on_pressed (GtkGestureClick *gesture, int n_press, double x, double y, IrChartArea *self)
 {
   gtk_widget_grab_focus (self->area);
   select_box (self, box_at (self, x, y));
+  if (box_at (self, x, y) == NULL)
+    choose_range (self, 0, 0);
+}
+
+/* -- a range -- */
+
+static double
+part_of_axis (IrChartArea *self, double x)
+{
+  const double left = IR_CHART_LEFT - ir_scene_bounds (self->scene).x;
+
+  return self->drawn > 0 ? CLAMP ((x - left) / self->drawn, 0, 1) : 0;
+}
+
+static void
+on_drag_update (GtkGestureDrag *drag, double dx, double dy, IrChartArea *self)
+{
+  double x, y;
+
+  if (!self->ranges || self->scene == NULL || !gtk_gesture_drag_get_start_point (drag, &x, &y))
+    return;
+  self->drag_from = x;
+  self->drag_to = fabs (dx) >= LEAST_DRAG ? x + dx : x;
+  gtk_widget_queue_draw (self->area);
+}
+
+static void
+on_drag_end (GtkGestureDrag *drag, double dx, double dy, IrChartArea *self)
+{
+  const double from = MIN (self->drag_from, self->drag_to),
+               to = MAX (self->drag_from, self->drag_to);
+
+  self->drag_from = self->drag_to = 0;
+  gtk_widget_queue_draw (self->area);
+  if (self->scene != NULL && to > from)
+    choose_range (self, part_of_axis (self, from), part_of_axis (self, to));
+}
+
+/* The time of the bar that is selected; of several the last, which is the measured one. */
+static void
+choose_bar (IrChartArea *self)
+{
+  const double left = self->scene != NULL ? ir_scene_bounds (self->scene).x : 0;
+  const IrSceneBox *bar = NULL;
+  guint n;
+  const IrSceneBox *boxes = boxes_of (self, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (is_selected (self, &boxes[i]) && boxes[i].key != 0)
+      bar = &boxes[i];
+  if (bar != NULL)
+    choose_range (self, part_of_axis (self, bar->x - left),
+                  part_of_axis (self, bar->x - left + bar->width));
+}
+
+/**
+ * ir_chart_area_set_range:
+ * @from: where the marked part of the x axis begins, 0 to 1
+ * @to: where it ends
+ *
+ * From now on a part of the axis can be chosen. Both 0: none is marked.
+ */
+void
+ir_chart_area_set_range (IrChartArea *self, double from, double to)
+{
+  self->ranges = TRUE;
+  self->from = from;
+  self->to = to;
+  gtk_widget_queue_draw (self->area);
 }
 
 static void
@@ -488,12 +666,15 @@ on_motion (GtkEventControllerMotion *controller, double x, double y, IrChartArea
 {
   const IrSceneBox *box = box_at (self, x, y);
 
+  self->pointer = x - gtk_adjustment_get_value (gtk_scrolled_window_get_hadjustment (
+                          GTK_SCROLLED_WINDOW (self->scroller)));
   ir_session_set_hover (session_of (self), box != NULL ? box->node : 0);
 }
 
 static void
 on_leave (GtkEventControllerMotion *controller, IrChartArea *self)
 {
+  self->pointer = -1;
   ir_session_set_hover (session_of (self), 0);
 }
 
@@ -511,14 +692,50 @@ on_query_tooltip (
 
 /* -- zoom -- */
 
+static GtkAdjustment *
+across (IrChartArea *self)
+{
+  return gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->scroller));
+}
+
+/* What is below the pointer, or in the middle, stays there. */
+static void
+set_anchor (IrChartArea *self)
+{
+  self->anchor_at = self->pointer >= 0 ? self->pointer
+                                       : gtk_adjustment_get_page_size (across (self)) / 2;
+  self->anchor = part_of_axis (self, gtk_adjustment_get_value (across (self)) + self->anchor_at);
+}
+
+/* The chart has got its width. */
+static void
+keep_anchor (IrChartArea *self)
+{
+  const double left = self->scene != NULL ? IR_CHART_LEFT - ir_scene_bounds (self->scene).x : 0;
+
+  if (self->scene == NULL || self->anchor < 0 || self->job != NULL ||
+      gtk_adjustment_get_upper (across (self)) + 1 < ir_scene_bounds (self->scene).width)
+    return;
+  gtk_adjustment_set_value (across (self), left + self->anchor * self->drawn - self->anchor_at);
+  self->anchor = -1;
+}
+
+static void
+pan (IrChartArea *self, double part)
+{
+  gtk_adjustment_set_value (across (self), gtk_adjustment_get_value (across (self)) +
+                                               part * gtk_adjustment_get_page_size (across (self)));
+}
+
 static void
 zoom (IrChartArea *self, double factor)
 {
   double width = CLAMP ((self->width > 0 ? self->width : pane_width (self)) * factor, LEAST_WIDTH,
                         MOST_WIDTH);
 
-  if (width == self->width)
+  if (width == self->width || self->scene == NULL)
     return;
+  set_anchor (self);
   self->width = width;
   g_signal_emit (self, signals[RESIZED], 0);
 }
@@ -549,11 +766,25 @@ on_key (GtkEventControllerKey *controller,
     case GDK_KEY_End:
       select_by (self, key == GDK_KEY_End ? 1 : -1, TRUE);
       return TRUE;
+    case GDK_KEY_a:
+    case GDK_KEY_d:
+      pan (self, key == GDK_KEY_d ? PAN_PART : -PAN_PART);
+      return TRUE;
+    case GDK_KEY_m:
+      choose_bar (self);
+      return self->ranges;
+    case GDK_KEY_Escape:
+      if (self->to <= self->from)
+        return FALSE;
+      choose_range (self, 0, 0);
+      return TRUE;
+    case GDK_KEY_w:
     case GDK_KEY_plus:
     case GDK_KEY_equal:
     case GDK_KEY_KP_Add:
       zoom (self, ZOOM_STEP);
       return TRUE;
+    case GDK_KEY_s:
     case GDK_KEY_minus:
     case GDK_KEY_KP_Subtract:
       zoom (self, 1 / ZOOM_STEP);
@@ -648,6 +879,7 @@ ir_chart_area_dispose (GObject *object)
   if (self->job != NULL)
     ir_job_cancel (self->job);
   g_clear_pointer (&self->job, ir_job_unref);
+  g_clear_pointer (&self->related, g_hash_table_unref);
   G_OBJECT_CLASS (ir_chart_area_parent_class)->dispose (object);
 }
 
@@ -662,18 +894,23 @@ ir_chart_area_class_init (IrChartAreaClass *klass)
                                    G_TYPE_NONE, 0);
   signals[LOADED] = g_signal_new ("loaded", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                                   G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[RANGED] = g_signal_new ("ranged", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                  G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 
 static void
 add_controllers (IrChartArea *self)
 {
-  GtkGesture *click = gtk_gesture_click_new ();
+  GtkGesture *click = gtk_gesture_click_new (), *drag = gtk_gesture_drag_new ();
   GtkEventController *motion = gtk_event_controller_motion_new (),
                      *keys = gtk_event_controller_key_new ();
   GtkEventController *scroll = gtk_event_controller_scroll_new (
       GTK_EVENT_CONTROLLER_SCROLL_VERTICAL);
 
   g_signal_connect (click, "pressed", G_CALLBACK (on_pressed), self);
+  g_signal_connect (drag, "drag-update", G_CALLBACK (on_drag_update), self);
+  g_signal_connect (drag, "drag-end", G_CALLBACK (on_drag_end), self);
+  gtk_widget_add_controller (self->area, GTK_EVENT_CONTROLLER (drag));
   g_signal_connect (motion, "motion", G_CALLBACK (on_motion), self);
   g_signal_connect (motion, "leave", G_CALLBACK (on_leave), self);
   g_signal_connect (scroll, "scroll", G_CALLBACK (on_scroll), self);
@@ -691,8 +928,10 @@ static void
 ir_chart_area_init (IrChartArea *self)
 {
   GtkWidget *overlay = gtk_overlay_new ();
-  GtkAdjustment *across, *down;
+  GtkAdjustment *sideways, *down;
 
+  self->pointer = self->anchor = -1;
+  self->related = g_hash_table_new (NULL, NULL);
   self->area = gtk_drawing_area_new ();
   gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (self->area), draw, self, NULL);
   gtk_widget_set_halign (self->area, GTK_ALIGN_START);
@@ -700,11 +939,12 @@ ir_chart_area_init (IrChartArea *self)
   gtk_widget_set_focusable (self->area, TRUE);
   self->scroller = gtk_scrolled_window_new ();
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->area);
-  across = gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->scroller));
+  sideways = across (self);
   down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller));
-  g_signal_connect_swapped (across, "notify::page-size", G_CALLBACK (on_page_size), self);
+  g_signal_connect_swapped (sideways, "notify::page-size", G_CALLBACK (on_page_size), self);
   g_signal_connect_swapped (down, "notify::page-size", G_CALLBACK (on_page_size), self);
-  g_signal_connect_swapped (across, "value-changed", G_CALLBACK (gtk_widget_queue_draw),
+  g_signal_connect_swapped (sideways, "changed", G_CALLBACK (keep_anchor), self);
+  g_signal_connect_swapped (sideways, "value-changed", G_CALLBACK (gtk_widget_queue_draw),
                             self->area);
   g_signal_connect_swapped (down, "value-changed", G_CALLBACK (gtk_widget_queue_draw), self->area);
   ir_colours_watch (self->area, G_CALLBACK (gtk_widget_queue_draw));

@@ -6,6 +6,8 @@
  * Signals:
  *   resized ()                    load it anew: it was zoomed, or its pane got another width
  *   loaded (const char *problem)  (nullable) why there is no chart
+ *   ranged (double from, double to)  a part of the x axis was chosen, by dragging or by M, each 0 to 1; both 0:
+ *                                    none is any more. Only where ir_chart_area_set_range() was called
  *
  * What takes longer says so above the chart, with a button that cancels it. */
 #pragma once
@@ -33,6 +35,8 @@ void ir_chart_area_load (IrChartArea *self,
                          gpointer request,
                          GDestroyNotify request_free);
 void ir_chart_area_clear (IrChartArea *self);
+/* The part of the x axis that is marked, as in ::ranged; both 0: none. */
+void ir_chart_area_set_range (IrChartArea *self, double from, double to);
 void ir_chart_area_session_changed (IrChartArea *self, IrSessionChanges changes);
 /* Buttons that zoom, to be put into a toolbar. (transfer floating) */
 GtkWidget *ir_chart_area_new_zoom_buttons (IrChartArea *self);

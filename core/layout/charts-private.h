@@ -4,7 +4,7 @@
 
 #include "core/layout/charts.h"
 
-#define CHART_LABEL_WIDTH   96.0 /* px left of the drawing area, for the names of lanes */
+#define CHART_LABEL_WIDTH   IR_CHART_LEFT
 #define CHART_TITLE_HEIGHT  32.0
 #define CHART_TICK_DISTANCE 120.0 /* px, about */
 #define CHART_LEAST_BAR     1.0   /* px: what took no time is still there */

@@ -11,6 +11,9 @@
 #include "core/exec/tape/tape.h"
 #include "core/layout/scene.h"
 
+/* px left of the drawing area, for the names of lanes; from there on the x axis is IrChartOptions.width long */
+#define IR_CHART_LEFT 96.0
+
 typedef struct
 {
   IrSceneMeasure measure; /* (nullable) as in IrSceneOptions */

@@ -157,9 +157,7 @@ add_held_bar (Times *times,
   g_autofree char *size = chart_format_bytes ((double) bytes), *label = ir_node_label (node),
                   *id = g_strdup_printf ("h%u", step),
                   *tip = g_strdup_printf ("%s held at step %u\n%s", size, step, label);
-  IrSceneBox box = {
-    .colour = IR_SCENE_COLOUR_FOLD, .node = node->id, .key = node->id, .id = id, .tip = tip
-  };
+  IrSceneBox box = { .colour = IR_SCENE_COLOUR_FOLD, .node = node->id, .id = id, .tip = tip };
 
   box.height = MAX ((double) bytes / (double) most * MEMORY_HEIGHT, CHART_LEAST_BAR);
   box.x = x_of (times, from);

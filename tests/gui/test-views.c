@@ -5,6 +5,7 @@
 #include "core/ir/dump.h"
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
+#include "views/nodes/node-list.h"
 #include "views/properties/editing.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -814,6 +815,91 @@ test_schedule (void)
   close_view (&fixture);
 }
 
+static gboolean
+press_key (GtkWidget *widget, guint key)
+{
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (widget);
+  gboolean handled = FALSE;
+
+  for (guint i = 0; !handled && i < g_list_model_get_n_items (controllers); i++)
+    {
+      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
+
+      if (GTK_IS_EVENT_CONTROLLER_KEY (controller))
+        g_signal_emit_by_name (controller, "key-pressed", key, 0, 0, &handled);
+    }
+  return handled;
+}
+
+static gboolean
+is_wider (gpointer data)
+{
+  GtkWidget *const *widgets = data;
+
+  return !is_narrower ((gpointer) widgets);
+}
+
+/* M marks the time of the selected bar; a table says what lies in it, and the table of nodes has no others. */
+static void
+test_time_span (void)
+{
+  Fixture fixture;
+  double from, to;
+
+  open_view (&fixture, "schedule", "digits.onnx");
+  ir_session_run_graph (fixture.session);
+  wait_for ("the run", is_idle, fixture.session);
+  settle (500);
+  GtkWidget *area = find_widget (fixture.view, GTK_TYPE_DRAWING_AREA);
+  const IrModel *model = ir_session_get_frame (fixture.session)->model;
+  const IrNode *conv = NULL;
+  guint n;
+  IrNode *const *order = ir_graph_order (model->main, &n);
+  for (guint i = 0; i < n && conv == NULL; i++)
+    if (g_str_equal (order[i]->op_type, "Conv"))
+      conv = order[i];
+  ir_session_select_node (fixture.session, conv->id);
+  g_assert_true (press_key (area, GDK_KEY_m));
+  ir_session_get_time_span (fixture.session, &from, &to);
+  g_assert_cmpfloat (from, >=, 0);
+  g_assert_cmpfloat (to, >, from);
+  const GtkBitset *nodes = ir_session_get_time_span_nodes (fixture.session);
+  g_assert_true (gtk_bitset_contains (nodes, conv->id));
+  g_assert_cmpuint (gtk_bitset_get_size (nodes), <, n);
+  settle (50);
+  g_assert_true (is_shown (fixture.view, "Conv"));
+  g_autoptr (IrNodeList) list = ir_node_list_new ();
+  ir_node_list_load (list, (IrModel *) model, "", nodes, NULL);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==,
+                    gtk_bitset_get_size (nodes));
+  g_assert_true (press_key (area, GDK_KEY_Escape));
+  g_assert_null (ir_session_get_time_span_nodes (fixture.session));
+  g_assert_false (press_key (area, GDK_KEY_Escape));
+
+  GtkWidget *widgets[] = { area, fixture.view };
+  settle (300);
+  for (guint i = 0; i < 6; i++)
+    {
+      g_assert_true (press_key (area, GDK_KEY_w));
+      settle (100);
+    }
+  wait_for ("wider bars", is_wider, widgets);
+  settle (400);
+  GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW (
+      gtk_widget_get_ancestor (area, GTK_TYPE_SCROLLED_WINDOW));
+  GtkAdjustment *across = gtk_scrolled_window_get_hadjustment (scroller);
+  g_assert_cmpfloat (gtk_adjustment_get_value (across), >, 0); /* the middle stayed */
+  const double before = gtk_adjustment_get_value (across);
+  g_assert_true (press_key (area, GDK_KEY_d));
+  g_assert_cmpfloat (gtk_adjustment_get_value (across), >, before);
+  g_assert_true (press_key (area, GDK_KEY_a));
+  g_assert_cmpfloat (fabs (gtk_adjustment_get_value (across) - before), <, 1);
+  ir_session_run_graph (fixture.session); /* what is measured anew has other times */
+  wait_for ("the run", is_idle, fixture.session);
+  g_assert_null (ir_session_get_time_span_nodes (fixture.session));
+  close_view (&fixture);
+}
+
 static void
 test_properties (void)
 {
@@ -857,6 +943,7 @@ int
 main (int argc, char **argv)
 {
   start_window_tests (&argc, &argv);
+  g_test_add_func ("/schedule/keys go along the axis of time and mark a range", test_time_span);
   g_test_add_func ("/text/Apply makes one step and going back restores the graph", test_apply);
   g_test_add_func ("/text/a text that says the same makes no step", test_apply_same);
   g_test_add_func ("/text/its words are found", test_find_in_text);

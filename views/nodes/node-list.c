@@ -213,7 +213,8 @@ ir_node_list_new (void)
 }
 
 gboolean
-ir_node_list_load (IrNodeList *self, IrModel *model, const char *text, GError **error)
+ir_node_list_load (
+    IrNodeList *self, IrModel *model, const char *text, const GtkBitset *among, GError **error)
 {
   g_autoptr (IrQuery) query = ir_query_new (text, error);
   const IrQueryFacts facts = { 0 };
@@ -230,6 +231,8 @@ ir_node_list_load (IrNodeList *self, IrModel *model, const char *text, GError **
       if (node == NULL)
         continue;
       self->n_nodes++;
+      if (among != NULL && !gtk_bitset_contains (among, id))
+        continue;
       if (query == NULL || ir_query_is_empty (query) || ir_query_matches_node (query, node, &facts))
         g_array_append_val (self->nodes, id);
     }

@@ -3,7 +3,7 @@
 
 #include "core/ir/model.h"
 
-#include <gio/gio.h>
+#include <gtk/gtk.h>
 
 typedef enum
 {
@@ -25,6 +25,8 @@ char *ir_node_row_text (IrNodeRow *self, IrNodeColumn column); /* (transfer full
 int ir_node_row_compare (IrNodeRow *a, IrNodeRow *b, IrNodeColumn column);
 
 IrNodeList *ir_node_list_new (void);
-/* @model: (nullable). FALSE with @error: @query means nothing, and all nodes are shown. */
-gboolean ir_node_list_load (IrNodeList *self, IrModel *model, const char *query, GError **error);
+/* @model: (nullable). @among: (nullable) ids of nodes, others are left out. FALSE with @error: @query means
+ * nothing, and all nodes are shown. */
+gboolean ir_node_list_load (
+    IrNodeList *self, IrModel *model, const char *query, const GtkBitset *among, GError **error);
 guint ir_node_list_n_nodes (IrNodeList *self); /* of the graph, also those that are filtered out */

@@ -41,10 +41,14 @@ update_count (IrNodesView *self, const GError *error)
 {
   const guint shown = g_list_model_get_n_items (G_LIST_MODEL (self->nodes));
   const guint all = ir_node_list_n_nodes (self->nodes);
+  const gboolean part = ir_session_get_time_span_nodes (ir_view_get_session (IR_VIEW (self))) !=
+                        NULL;
   g_autofree char *some = ir_count_text (shown), *total = ir_count_text (all);
-  g_autofree char *text = error != NULL  ? g_strdup (error->message)
-                          : shown == all ? g_strdup_printf ("%s nodes and constants", total)
-                                         : g_strdup_printf ("%s of %s", some, total);
+  g_autofree char *text = error != NULL ? g_strdup (error->message)
+                          : shown == all
+                              ? g_strdup_printf ("%s nodes and constants", total)
+                              : g_strdup_printf ("%s of %s%s", some, total,
+                                                 part ? ", in the range of the schedule" : "");
 
   gtk_label_set_text (GTK_LABEL (self->count), text);
   gtk_widget_set_tooltip_text (self->count, error != NULL ? text : NULL);
@@ -94,7 +98,7 @@ load (IrNodesView *self)
   self->shown = frame != NULL ? ir_model_ref (frame->model) : NULL;
   self->syncing = TRUE;
   ir_node_list_load (self->nodes, self->shown, gtk_editable_get_text (GTK_EDITABLE (self->entry)),
-                     &error);
+                     ir_session_get_time_span_nodes (ir_view_get_session (IR_VIEW (self))), &error);
   gtk_single_selection_set_selected (self->selection, GTK_INVALID_LIST_POSITION);
   self->syncing = FALSE;
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), frame != NULL ? "nodes" : "closed");
@@ -108,8 +112,8 @@ ir_nodes_view_session_changed (IrView *view, IrSessionChanges changes)
   IrNodesView *self = IR_NODES_VIEW (view);
   const IrFrame *frame = ir_session_get_frame (ir_view_get_session (view));
 
-  if (changes & (IR_CHANGED_FRAME | IR_CHANGED_FILE) &&
-      (frame == NULL || frame->model != self->shown))
+  if (changes & IR_CHANGED_TIME_SPAN || (changes & (IR_CHANGED_FRAME | IR_CHANGED_FILE) &&
+                                         (frame == NULL || frame->model != self->shown)))
     load (self);
   else if (changes & IR_CHANGED_SELECTION)
     sync_selection (self);

@@ -3,9 +3,11 @@
  * the kernel, and lets another be chosen. */
 #include "config.h"
 
+#include "core/exec/measure/timeline.h"
 #include "core/ir/inline.h"
 #include "views/chart-area.h"
 #include "views/kernel-chooser.h"
+#include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/kernels.h"
 #include "views/session/records.h"
@@ -20,6 +22,36 @@ typedef enum
   N_SHOWN
 } Shown;
 
+/* What a chart is made from. The job adds the schedule; the view reads it when the chart is there. */
+typedef struct
+{
+  gatomicrefcount ref_count;
+  IrRun *run;     /* (nullable) */
+  IrModel *model; /* whose schedule is to be predicted */
+  Shown shown;
+  IrSchedule *schedule; /* (nullable) */
+} Request;
+
+static Request *
+request_ref (Request *request)
+{
+  g_atomic_ref_count_inc (&request->ref_count);
+  return request;
+}
+
+static void
+request_unref (gpointer data)
+{
+  Request *request = data;
+
+  if (!g_atomic_ref_count_dec (&request->ref_count))
+    return;
+  g_clear_pointer (&request->schedule, ir_schedule_unref);
+  g_clear_pointer (&request->run, ir_run_unref);
+  g_clear_pointer (&request->model, ir_model_unref);
+  g_free (request);
+}
+
 struct _IrScheduleView
 {
   IrView parent;
@@ -27,6 +59,8 @@ struct _IrScheduleView
   GtkWidget *kinds[N_SHOWN];                      /* buttons */
   GtkWidget *node_text, *chooser_place, *chooser; /* of the selected node; (nullable) the last */
   IrChartArea *chart;
+  GtkWidget *side, *range_text, *rows;
+  Request *request; /* (nullable) what the chart shows or is going to */
 };
 
 #define IR_TYPE_SCHEDULE_VIEW (ir_schedule_view_get_type ())
@@ -44,23 +78,6 @@ shown_of (IrScheduleView *self)
   return SHOWN_PREDICTED;
 }
 
-typedef struct
-{
-  IrRun *run;     /* (nullable) */
-  IrModel *model; /* whose schedule is to be predicted */
-  Shown shown;
-} Request;
-
-static void
-request_free (gpointer data)
-{
-  Request *request = data;
-
-  g_clear_pointer (&request->run, ir_run_unref);
-  g_clear_pointer (&request->model, ir_model_unref);
-  g_free (request);
-}
-
 static IrScene *
 make_scene (IrJob *job,
             gpointer data,
@@ -68,22 +85,133 @@ make_scene (IrJob *job,
             GCancellable *cancellable,
             GError **error)
 {
-  const Request *request = data;
+  Request *request = data;
+  IrRun *run = request->run;
   IrChartOptions full = *options;
-  g_autoptr (IrSchedule) schedule = NULL;
 
-  if (request->run != NULL && request->run->schedule != NULL)
+  if (request->schedule == NULL)
+    request->schedule = run != NULL ? ir_schedule_ref (run->schedule)
+                                    : ir_schedule_new (request->model, ir_backend_find ("cpu"),
+                                                       g_get_num_processors (), error);
+  if (request->schedule == NULL)
+    return NULL;
+  full.beside = request->schedule;
+  return ir_chart_times (request->shown != SHOWN_MEASURED ? request->schedule : NULL,
+                         run != NULL && request->shown != SHOWN_PREDICTED ? run->trace : NULL,
+                         run != NULL ? run->memplan : NULL,
+                         run != NULL ? run->model : request->model, &full);
+}
+
+/* -- a range of time -- */
+
+static double
+total_ms (const Request *request)
+{
+  const double predicted = request->shown != SHOWN_MEASURED ? request->schedule->makespan_ms : 0,
+               measured = request->shown != SHOWN_PREDICTED
+                              ? (double) request->run->trace->duration_ns / 1e6
+                              : 0;
+
+  return MAX (predicted, measured);
+}
+
+/* What was measured, where that is drawn. */
+static IrTimeline *
+timeline_of (const Request *request)
+{
+  return request->shown == SHOWN_PREDICTED
+             ? ir_timeline_new_predicted (
+                   request->schedule, request->run != NULL ? request->run->model : request->model)
+             : ir_timeline_new_measured (request->run->trace, request->schedule,
+                                         request->run->model);
+}
+
+static void
+add_row (IrScheduleView *self, const char *title, const char *subtitle)
+{
+  GtkWidget *row = adw_action_row_new ();
+
+  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (row), FALSE);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (row), subtitle);
+  gtk_widget_add_css_class (row, "property-row");
+  gtk_list_box_append (GTK_LIST_BOX (self->rows), row);
+}
+
+static void
+show_rows (IrScheduleView *self, const IrTimeline *timeline, const IrTimelineRange *range)
+{
+  const double all = (range->to_ms - range->from_ms) * timeline->n_workers;
+  g_autofree char *text = g_strdup_printf (
+      "%s, %.4g to %.4g ms: %u calls, busy %.4g ms, idle %.4g ms (%.0f %%)",
+      timeline->measured ? "Measured" : "Predicted", range->from_ms, range->to_ms,
+      range->items->len, range->busy_ms, range->idle_ms, all > 0 ? 100 * range->idle_ms / all : 0);
+  GtkWidget *child;
+
+  gtk_label_set_text (GTK_LABEL (self->range_text), text);
+  while ((child = gtk_widget_get_first_child (self->rows)) != NULL)
+    gtk_list_box_remove (GTK_LIST_BOX (self->rows), child);
+  for (guint i = 0; i < range->rows->len; i++)
     {
-      IrRun *run = request->run;
+      const IrTimelineRow *row = &g_array_index (range->rows, IrTimelineRow, i);
+      g_autofree char *subtitle = g_strdup_printf ("%u %s, %.4g ms", row->n_calls,
+                                                   row->n_calls == 1 ? "call" : "calls", row->ms);
 
-      full.beside = run->schedule;
-      return ir_chart_times (request->shown != SHOWN_MEASURED ? run->schedule : NULL,
-                             request->shown != SHOWN_PREDICTED ? run->trace : NULL, run->memplan,
-                             run->model, &full);
+      add_row (self, row->op, subtitle);
     }
-  schedule = ir_schedule_new (request->model, ir_backend_find ("cpu"), g_get_num_processors (),
-                              error);
-  return schedule != NULL ? ir_chart_times (schedule, NULL, NULL, request->model, options) : NULL;
+}
+
+static GtkBitset *
+nodes_of (const IrTimeline *timeline, const IrTimelineRange *range)
+{
+  GtkBitset *nodes = gtk_bitset_new_empty ();
+
+  for (guint i = 0; i < range->items->len; i++)
+    gtk_bitset_add (nodes, g_array_index (timeline->items, IrTimelineItem,
+                                          g_array_index (range->items, guint, i))
+                               .node);
+  return nodes;
+}
+
+/* A part of the axis, 0 to 1, was chosen. */
+static void
+on_ranged (IrChartArea *chart, double from, double to, IrScheduleView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  g_autoptr (IrTimeline) timeline = NULL;
+  g_autoptr (IrTimelineRange) range = NULL;
+  g_autoptr (GtkBitset) nodes = NULL;
+
+  if (self->request == NULL || self->request->schedule == NULL)
+    return;
+  if (to > from)
+    {
+      const double total = total_ms (self->request);
+
+      timeline = timeline_of (self->request);
+      range = ir_timeline_range (timeline, from * total, to * total);
+      nodes = nodes_of (timeline, range);
+      show_rows (self, timeline, range);
+      ir_session_set_time_span (session, from * total, to * total, nodes);
+      ir_session_set_selection (session, nodes);
+    }
+  else
+    ir_session_set_time_span (session, 0, 0, NULL);
+}
+
+/* It is of one chart: another has other times. */
+static void
+show_range (IrScheduleView *self)
+{
+  double from, to;
+
+  ir_session_get_time_span (ir_view_get_session (IR_VIEW (self)), &from, &to);
+  gtk_widget_set_visible (self->side, to > from);
+  if (to > from && self->request != NULL && self->request->schedule != NULL)
+    ir_chart_area_set_range (self->chart, from / total_ms (self->request),
+                             to / total_ms (self->request));
+  else
+    ir_chart_area_set_range (self->chart, 0, 0);
 }
 
 static void
@@ -105,6 +233,13 @@ show_note (IrScheduleView *self, gboolean of_run)
 }
 
 static void
+load (IrScheduleView *self)
+{
+  if (self->request != NULL)
+    ir_chart_area_load (self->chart, make_scene, request_ref (self->request), request_unref);
+}
+
+static void
 rebuild (IrScheduleView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
@@ -115,6 +250,8 @@ rebuild (IrScheduleView *self)
   const gboolean timed = run != NULL && run->trace != NULL && run->schedule != NULL;
   gtk_widget_set_sensitive (self->kinds[SHOWN_MEASURED], timed);
   gtk_widget_set_sensitive (self->kinds[SHOWN_BOTH], timed);
+  g_clear_pointer (&self->request, request_unref);
+  ir_session_set_time_span (session, 0, 0, NULL);
   if (frame == NULL)
     {
       ir_chart_area_clear (self->chart);
@@ -122,13 +259,15 @@ rebuild (IrScheduleView *self)
       return;
     }
   request = g_new0 (Request, 1);
+  g_atomic_ref_count_init (&request->ref_count);
   request->shown = timed ? shown_of (self) : SHOWN_PREDICTED;
   if (timed &&
       (request->shown != SHOWN_PREDICTED || ir_session_get_run_step (session) == frame->to))
     request->run = ir_run_ref (run);
   request->model = ir_model_ref (frame->model);
   show_note (self, request->shown != SHOWN_PREDICTED);
-  ir_chart_area_load (self->chart, make_scene, request, request_free);
+  self->request = request;
+  load (self);
 }
 
 /* -- the selected node -- */
@@ -183,6 +322,8 @@ ir_schedule_view_session_changed (IrView *view, IrSessionChanges changes)
     rebuild (self);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_SELECTION))
     show_node (self);
+  if (changes & IR_CHANGED_TIME_SPAN)
+    show_range (self);
   ir_chart_area_session_changed (self->chart, changes);
 }
 
@@ -195,8 +336,16 @@ ir_schedule_view_focus_content (IrView *view)
 }
 
 static void
+ir_schedule_view_dispose (GObject *object)
+{
+  g_clear_pointer (&IR_SCHEDULE_VIEW (object)->request, request_unref);
+  G_OBJECT_CLASS (ir_schedule_view_parent_class)->dispose (object);
+}
+
+static void
 ir_schedule_view_class_init (IrScheduleViewClass *klass)
 {
+  G_OBJECT_CLASS (klass)->dispose = ir_schedule_view_dispose;
   IR_VIEW_CLASS (klass)->session_changed = ir_schedule_view_session_changed;
   IR_VIEW_CLASS (klass)->focus_content = ir_schedule_view_focus_content;
 }
@@ -244,13 +393,51 @@ make_toolbar (IrScheduleView *self)
   return box;
 }
 
+static void
+clear_range (IrScheduleView *self)
+{
+  ir_session_set_time_span (ir_view_get_session (IR_VIEW (self)), 0, 0, NULL);
+}
+
+/* What lies in the range that is marked. */
+static GtkWidget *
+make_side (IrScheduleView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6),
+            *clear = gtk_button_new_with_label ("Show All Times");
+
+  self->range_text = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->range_text), 0);
+  gtk_label_set_wrap (GTK_LABEL (self->range_text), TRUE);
+  gtk_label_set_selectable (GTK_LABEL (self->range_text), TRUE);
+  gtk_widget_add_css_class (self->range_text, "caption");
+  self->rows = gtk_list_box_new ();
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (self->rows), GTK_SELECTION_NONE);
+  ir_name (self->rows, "Operators in the range");
+  g_signal_connect_swapped (clear, "clicked", G_CALLBACK (clear_range), self);
+  gtk_widget_set_tooltip_text (clear, "Leave the range (Escape)");
+  gtk_widget_add_css_class (clear, "flat");
+  gtk_box_append (GTK_BOX (box), self->range_text);
+  gtk_box_append (GTK_BOX (box), self->rows);
+  gtk_box_append (GTK_BOX (box), clear);
+  gtk_widget_add_css_class (box, "memory-side");
+  self->side = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->side), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->side), box);
+  gtk_widget_set_size_request (self->side, 220, -1);
+  gtk_widget_hide (self->side);
+  return self->side;
+}
+
 static GtkWidget *
 make_chart (IrScheduleView *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
+            *panes = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
 
   self->chart = IR_CHART_AREA (ir_chart_area_new ("Timeline", FALSE));
-  g_signal_connect_object (self->chart, "resized", G_CALLBACK (rebuild), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->chart, "resized", G_CALLBACK (load), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->chart, "loaded", G_CALLBACK (on_loaded), self, G_CONNECT_SWAPPED);
   self->note = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (self->note), 0);
@@ -259,7 +446,11 @@ make_chart (IrScheduleView *self)
   gtk_widget_add_css_class (self->note, "dim-label");
   gtk_box_append (GTK_BOX (box), make_toolbar (self));
   gtk_box_append (GTK_BOX (box), self->note);
-  gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->chart));
+  g_signal_connect (self->chart, "ranged", G_CALLBACK (on_ranged), self);
+  ir_chart_area_set_range (self->chart, 0, 0);
+  gtk_box_append (GTK_BOX (panes), GTK_WIDGET (self->chart));
+  gtk_box_append (GTK_BOX (panes), make_side (self));
+  gtk_box_append (GTK_BOX (box), panes);
   return box;
 }
 
@@ -287,8 +478,11 @@ const IrViewInfo ir_view_schedule = {
   .title = "Schedule",
   .icon_name = "x-office-calendar-symbolic",
   .doc = "Which node runs when: predicted, and measured by the last run.",
-  .help = "A lane is a worker, a bar a node, as long as it ran. Predicted times are before "
-          "a run, measured ones after it. A click selects the node.",
+  .help =
+      "A lane is a worker, a bar a node, as long as it ran. Predicted times are before "
+      "a run, measured ones after it; below lies what memory holds. A click selects a node, with threads to "
+      "what it waits for; the critical path is underlined. W and S zoom, A and D go along; drag, or M for the "
+      "selected bar, marks a range, of which a table says what lies in it.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_schedule_view_get_type,
 };

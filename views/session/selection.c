@@ -12,6 +12,7 @@ typedef struct
   const char *fold; /* (nullable) interned: a group instead of nodes */
   IrNodeId hover;
   double start_ms, end_ms;
+  GtkBitset *span; /* (nullable) nodes between the two */
 } Selection;
 
 static void
@@ -24,6 +25,7 @@ static void
 clear (gpointer state)
 {
   gtk_bitset_unref (((Selection *) state)->nodes);
+  g_clear_pointer (&((Selection *) state)->span, gtk_bitset_unref);
 }
 
 IR_SESSION_NOUN (Selection, init, clear)
@@ -199,13 +201,31 @@ ir_session_get_time_span (IrSession *self, double *start_ms, double *end_ms)
   *end_ms = own (self)->end_ms;
 }
 
+/**
+ * ir_session_get_time_span_nodes:
+ *
+ * Returns: (transfer none) (nullable): nodes that run in the part that is looked at; %NULL: it is all
+ */
+const GtkBitset *
+ir_session_get_time_span_nodes (IrSession *self)
+{
+  return own (self)->span;
+}
+
+/**
+ * ir_session_set_time_span:
+ * @nodes: (nullable) (transfer none): those that run in it; copied
+ */
 void
-ir_session_set_time_span (IrSession *self, double start_ms, double end_ms)
+ir_session_set_time_span (IrSession *self, double start_ms, double end_ms, const GtkBitset *nodes)
 {
   if (own (self)->start_ms == start_ms && own (self)->end_ms == end_ms)
     return;
   own (self)->start_ms = start_ms;
   own (self)->end_ms = end_ms;
+  g_clear_pointer (&own (self)->span, gtk_bitset_unref);
+  if (nodes != NULL)
+    own (self)->span = gtk_bitset_copy (nodes);
   ir_session_changed (self, IR_CHANGED_TIME_SPAN);
 }
 

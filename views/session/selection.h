@@ -18,4 +18,9 @@ const char *ir_session_get_selected_fold (IrSession *self);      /* (nullable) k
 IrNodeId ir_session_get_hover (IrSession *self);
 void ir_session_set_hover (IrSession *self, IrNodeId node);
 void ir_session_get_time_span (IrSession *self, double *start_ms, double *end_ms); /* 0, 0 = all */
-void ir_session_set_time_span (IrSession *self, double start_ms, double end_ms);
+/* @nodes: (nullable): those that run in it */
+void ir_session_set_time_span (IrSession *self,
+                               double start_ms,
+                               double end_ms,
+                               const GtkBitset *nodes);
+const GtkBitset *ir_session_get_time_span_nodes (IrSession *self); /* (nullable) NULL: all */

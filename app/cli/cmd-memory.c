@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/memory-lists.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
 #include "app/cli/recompute.h"
@@ -15,10 +16,10 @@ typedef struct
 {
   CliModelOptions model;
   CliPlanOptions plan;
-  gboolean csv, at_peak;
+  gboolean csv, at_peak, events;
   gint64 capacity;
   gint time_limit, seed;
-  char *why;
+  char *why, *against;
 } Options;
 
 static const CliOption command_options[] = {
@@ -35,6 +36,12 @@ static const CliOption command_options[] = {
   { "at-peak", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, at_peak),
     "Say at which step most bytes are held, and by which values, the largest first; JSON has it always",
     NULL },
+  { "events", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, events),
+    "List what an allocator would be asked for, step by step, and what is held behind each", NULL },
+  { "against", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, against),
+    "Compare the plan with that of another model, or of step N of the pipeline (@N): what became larger, and "
+    "what lives at the peak of one alone; values are the same by name",
+    "FILE|@N" },
   { "why", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, why),
     "Say why a value lies where it lies, and what it could not share bytes with", "VALUE" },
   { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.budget),
@@ -431,32 +438,125 @@ static gboolean
 check_options (const Options *options, gboolean of_graph)
 {
   const CliPlanOptions *plan = &options->plan;
+  const gboolean lists = options->events || options->against != NULL;
 
   if (options->capacity < 0 || options->time_limit < 0)
     cli_printerr ("irscope memory: --capacity and --time-limit must not be negative\n");
-  else if (options->why != NULL && (options->csv || plan->budget != NULL))
+  else if ((options->why != NULL || lists) && (options->csv || plan->budget != NULL))
     cli_printerr (
-        "irscope memory: --why tells of one value of the plan without a budget; leave out "
-        "--csv and --budget\n");
-  else if (!of_graph && (plan->separate || plan->order != NULL || options->why != NULL ||
+        "irscope memory: --why, --events and --against tell of the plan without a budget; leave "
+        "out --csv and --budget\n");
+  else if (lists && (options->why != NULL || (options->events && options->against != NULL)))
+    cli_printerr ("irscope memory: --why, --events and --against are one question each; ask one\n");
+  else if (!of_graph && (plan->separate || plan->order != NULL || options->why != NULL || lists ||
                          plan->budget != NULL || plan->parallel != NULL))
-    cli_printerr ("irscope memory: a list of buffers takes none of --separate, --order, --why, "
-                  "--budget and --parallel, which are of graphs\n");
+    cli_printerr (
+        "irscope memory: a list of buffers takes none of --separate, --order, --why, --events, "
+        "--against, --budget and --parallel, which are of graphs\n");
   else
     return TRUE;
   return FALSE;
+}
+
+static IrMemOptions
+place_options (Cli *cli)
+{
+  const Options *options = cli->options;
+  IrMemOptions place = { .align_bytes = IR_ALIGN_BYTES,
+                         .max_steps = IR_MEM_DEFAULT_STEPS,
+                         .cancellable = cli->cancellable };
+
+  place.capacity = (guint64) MAX (options->capacity, 0);
+  place.seed = (guint) options->seed;
+  if (options->time_limit > 0)
+    {
+      place.max_steps = G_MAXUINT64;
+      place.time_limit_ms = (guint) MIN (options->time_limit, 1000000) * 1000;
+    }
+  return place;
+}
+
+/* A plan, with what it is of. */
+typedef struct
+{
+  CliModel opened;
+  IrModel *model;
+  IrSchedule *schedule;
+  IrMemPlan *plan;
+} Made;
+
+static void
+made_clear (Made *made)
+{
+  g_clear_pointer (&made->plan, ir_mem_plan_unref);
+  g_clear_pointer (&made->schedule, ir_schedule_unref);
+  g_clear_pointer (&made->model, ir_model_unref);
+  cli_model_clear (&made->opened);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Made, made_clear)
+
+/* FALSE: it was said why */
+static gboolean
+make_plan (Cli *cli, const char *file, const CliPlanChoice *choice, Made *made, CliStatus *status)
+{
+  Options *options = cli->options;
+  const IrMemOptions place = place_options (cli);
+  g_autoptr (GError) error = NULL;
+
+  if (!cli_model_open (cli, &options->model, file, FALSE, &made->opened, status))
+    return FALSE;
+  made->schedule = cli_plan_schedule (cli, &options->model, choice, made->opened.model,
+                                      &made->model, &error);
+  if (made->schedule != NULL)
+    made->plan = ir_mem_plan_new_full (made->model, made->schedule, choice->flags, &place);
+  if (made->plan == NULL)
+    *status = made->schedule == NULL ? cli_fail (cli_status_of (error), error)
+                                     : cli_cancelled (cli);
+  return made->plan != NULL;
+}
+
+static CliStatus
+run_lists (Cli *cli, const CliPlanChoice *choice, const Made *made)
+{
+  const Options *options = cli->options;
+  g_auto (Made) other = { 0 };
+  g_autofree char *file = NULL;
+  CliStatus status;
+  cJSON *json;
+
+  if (options->against != NULL)
+    file = options->against[0] == '@' ? g_strconcat (made->opened.path, options->against, NULL)
+                                      : g_strdup (options->against);
+  if (file != NULL && !make_plan (cli, file, choice, &other, &status))
+    return status;
+  json = cli->json ? plan_json (cli, made->model, made->plan) : NULL;
+  if (file != NULL)
+    cli_memory_against (cli, options->against, other.model, other.plan, made->model, made->plan,
+                        json);
+  else
+    cli_memory_events (cli, made->model, made->plan, json);
+  if (json != NULL)
+    cli_json_print_long (cli, json);
+  return CLI_OK;
+}
+
+static void
+print_at_peak (const Made *made)
+{
+  g_autofree char *text = ir_mem_plan_peak_text (made->plan, made->model, G_MAXUINT);
+  g_auto (GStrv) lines = g_strsplit (g_strchomp (text), "\n", -1);
+
+  for (guint i = 0; lines[i] != NULL; i++)
+    cli_print ("%s\n", lines[i]);
 }
 
 static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
-  g_auto (CliModel) opened = { 0 };
+  g_auto (Made) made = { 0 };
   CliPlanChoice choice;
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrModel) model = NULL;
-  g_autoptr (IrMemPlan) plan = NULL;
-  g_autoptr (IrSchedule) schedule = NULL;
   CliStatus status;
 
   gboolean of_graph = !g_str_has_suffix (cli->args[0], ".csv");
@@ -466,39 +566,22 @@ run (Cli *cli)
     return run_instance (cli);
   if (!cli_plan_choice (&options->plan, &choice, &error))
     return cli_fail (CLI_BAD, error);
-  if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
+  if (!make_plan (cli, cli->args[0], &choice, &made, &status))
     return status;
-  schedule = cli_plan_schedule (cli, &options->model, &choice, opened.model, &model, &error);
-  if (schedule == NULL)
-    return cli_fail (cli_status_of (error), error);
-  IrMemOptions place = { .align_bytes = IR_ALIGN_BYTES,
-                         .max_steps = IR_MEM_DEFAULT_STEPS,
-                         .cancellable = cli->cancellable };
-  place.capacity = (guint64) MAX (options->capacity, 0);
-  place.seed = (guint) options->seed;
-  if (options->time_limit > 0)
-    {
-      place.max_steps = G_MAXUINT64;
-      place.time_limit_ms = (guint) MIN (options->time_limit, 1000000) * 1000;
-    }
-  plan = ir_mem_plan_new_full (model, schedule, choice.flags, &place);
-  if (plan == NULL)
-    return cli_cancelled (cli);
   if (options->why != NULL)
-    return print_why (cli, model, plan, options->why);
+    return print_why (cli, made.model, made.plan, options->why);
+  if (options->events || options->against != NULL)
+    return run_lists (cli, &choice, &made);
   if (options->plan.budget != NULL)
-    return run_budget (cli, &choice, model, schedule, plan);
+    return run_budget (cli, &choice, made.model, made.schedule, made.plan);
   if (options->at_peak && !cli->json)
     {
-      g_autofree char *text = ir_mem_plan_peak_text (plan, model, G_MAXUINT);
-      g_auto (GStrv) lines = g_strsplit (g_strchomp (text), "\n", -1);
-
-      for (guint i = 0; lines[i] != NULL; i++)
-        cli_print ("%s\n", lines[i]);
+      print_at_peak (&made);
       return CLI_OK;
     }
-  (cli->json ? print_json : options->csv ? print_csv : print_text) (cli, model, plan);
-  return place.capacity == 0 || plan->peak_bytes <= place.capacity ? CLI_OK : CLI_NO;
+  (cli->json ? print_json : options->csv ? print_csv : print_text) (cli, made.model, made.plan);
+  return options->capacity == 0 || made.plan->peak_bytes <= (guint64) options->capacity ? CLI_OK
+                                                                                        : CLI_NO;
 }
 
 const CliCommand cli_command_memory = {

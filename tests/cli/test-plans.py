@@ -99,6 +99,43 @@ def _():
         assert code == 2 and not out and option[0] in err, (option, code, err)
 
 
+@test('memory lists what an allocator would be asked for, and what differs from another plan')
+def _():
+    plan = json_of('memory', DIGITS, '--events')
+    live, held = {}, 0
+    for event in plan['events']:
+        at = (int(event['offset']), int(event['offset']) + int(event['size']))
+        if event['what'] == 'allocate':
+            assert all(at[1] <= low or high <= at[0] for low, high in live.values()), event  # nothing lies there
+            live[event['value']] = at
+        else:
+            assert live.pop(event['value']) == at, event
+        held += int(event['size']) * (1 if event['what'] == 'allocate' else -1)
+        assert int(event['held_bytes']) == held and max([high for _, high in live.values()] or [0]) <= plan['peak_bytes'], event
+    assert not live and not held and [e['step'] for e in plan['events']] == sorted(e['step'] for e in plan['events'])
+    assert max(int(e['held_bytes']) for e in plan['events']) >= plan['at_peak']['bytes']
+    same = json_of('memory', DIGITS, '--against', DIGITS)['against']
+    assert same['values'] == [] and same['peak_bytes'] == plan['peak_bytes'] and same['model'] == DIGITS
+    for options in ([], ['--pipeline', 'basic']):
+        against = json_of('memory', DIGITS + '@5', *options, '--against', '@0')['against']
+        assert against['peak_bytes'] == plan['peak_bytes'] and against['values'], against
+        here = {v['name']: v for v in json_of('memory', DIGITS + '@5', *options)['values']}
+        there = {v['name']: v for v in plan['values']}
+        for value in against['values']:
+            assert value['after_bytes'] == here.get(value['value'], {'size': 0})['size'], value
+            assert value['before_bytes'] == there.get(value['value'], {'size': 0})['size'], value
+    text = irscope('memory', DIGITS + '@5', '--against', '@0')[1]
+    assert 'against @0:' in text and '->' in text and 'value (bytes' in text, text
+    assert 'allocate' in irscope('memory', DIGITS, '--events')[1]
+    with open(path('buffers.csv'), 'w') as file:
+        file.write('id,lower,upper,size\na,0,3,4\n')
+    for options in (['--events', '--csv'], ['--events', '--budget', '50%'], ['--events', '--against', '@0'], ['--against', 'absent.onnx'],
+                    ['--against', '@100000'], ['--events', '--why', 'x'], ['--against', '']):
+        code, out, err = irscope('memory', DIGITS, *options)
+        assert code in (2, 3) and not out and err, (options, code, out[:99], err)
+    assert irscope('memory', path('buffers.csv'), '--events')[0] == 2
+
+
 try:
     run_tests()
 finally:

@@ -56,3 +56,26 @@ GArray *ir_mem_plan_held (const IrMemPlan *plan);
 char *ir_mem_plan_peak_text (const IrMemPlan *plan, const IrModel *model, guint most);
 /* Where @value lies, what it shares bytes with or why with nothing, and what stands next to it. */
 char *ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId value);
+
+/* -- as an allocator would see it (events.c) -- */
+typedef struct
+{
+  guint step; /* before which it happens; the number of steps: behind the last */
+  gboolean allocates;
+  IrValueId value; /* the first of the block */
+  guint64 offset, size;
+  guint64 held; /* bytes of all blocks, behind it */
+} IrMemEvent;
+GArray *ir_mem_plan_events (const IrMemPlan *plan);
+
+/* -- two plans -- */
+typedef struct
+{
+  const char *name;                 /* of a value, interned */
+  guint64 before_size, after_size;  /* bytes in the arena; 0: it is not there */
+  gboolean before_peak, after_peak; /* it lives where most is held */
+} IrMemChange;
+GArray *ir_mem_plans_compare (const IrMemPlan *before,
+                              const IrModel *before_model,
+                              const IrMemPlan *after,
+                              const IrModel *after_model);

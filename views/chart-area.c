@@ -67,6 +67,7 @@ enum
   RESIZED,
   LOADED,
   RANGED,
+  STEPPED,
   N_SIGNALS
 };
 
@@ -646,16 +647,26 @@ choose_bar (IrChartArea *self)
 }
 
 /**
+ * ir_chart_area_allow_ranges:
+ *
+ * From now on a part of the x axis can be chosen.
+ */
+void
+ir_chart_area_allow_ranges (IrChartArea *self)
+{
+  self->ranges = TRUE;
+}
+
+/**
  * ir_chart_area_set_range:
  * @from: where the marked part of the x axis begins, 0 to 1
  * @to: where it ends
  *
- * From now on a part of the axis can be chosen. Both 0: none is marked.
+ * Both 0: none is marked.
  */
 void
 ir_chart_area_set_range (IrChartArea *self, double from, double to)
 {
-  self->ranges = TRUE;
   self->from = from;
   self->to = to;
   gtk_widget_queue_draw (self->area);
@@ -668,7 +679,8 @@ on_motion (GtkEventControllerMotion *controller, double x, double y, IrChartArea
 
   self->pointer = x - gtk_adjustment_get_value (gtk_scrolled_window_get_hadjustment (
                           GTK_SCROLLED_WINDOW (self->scroller)));
-  ir_session_set_hover (session_of (self), box != NULL ? box->node : 0);
+  ir_session_set_hover_value (session_of (self), box != NULL ? box->node : 0,
+                              box != NULL && self->by_value ? box->value : 0);
 }
 
 static void
@@ -762,6 +774,10 @@ on_key (GtkEventControllerKey *controller,
     case GDK_KEY_Left:
       select_by (self, key == GDK_KEY_Right ? 1 : -1, FALSE);
       return TRUE;
+    case GDK_KEY_Up:
+    case GDK_KEY_Down:
+      g_signal_emit (self, signals[STEPPED], 0, key == GDK_KEY_Down ? 1 : -1);
+      return TRUE;
     case GDK_KEY_Home:
     case GDK_KEY_End:
       select_by (self, key == GDK_KEY_End ? 1 : -1, TRUE);
@@ -774,7 +790,7 @@ on_key (GtkEventControllerKey *controller,
       choose_bar (self);
       return self->ranges;
     case GDK_KEY_Escape:
-      if (self->to <= self->from)
+      if (!self->ranges || self->to <= self->from)
         return FALSE;
       choose_range (self, 0, 0);
       return TRUE;
@@ -896,6 +912,8 @@ ir_chart_area_class_init (IrChartAreaClass *klass)
                                   G_TYPE_NONE, 1, G_TYPE_STRING);
   signals[RANGED] = g_signal_new ("ranged", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                                   G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  signals[STEPPED] = g_signal_new ("stepped", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                   G_TYPE_NONE, 1, G_TYPE_INT);
 }
 
 static void

@@ -7,7 +7,8 @@
  *   resized ()                    load it anew: it was zoomed, or its pane got another width
  *   loaded (const char *problem)  (nullable) why there is no chart
  *   ranged (double from, double to)  a part of the x axis was chosen, by dragging or by M, each 0 to 1; both 0:
- *                                    none is any more. Only where ir_chart_area_set_range() was called
+ *                                    none is any more. Only where ir_chart_area_allow_ranges() was called
+ *   stepped (int direction)       by the keys Down (1) and Up (-1)
  *
  * What takes longer says so above the chart, with a button that cancels it. */
 #pragma once
@@ -35,6 +36,7 @@ void ir_chart_area_load (IrChartArea *self,
                          gpointer request,
                          GDestroyNotify request_free);
 void ir_chart_area_clear (IrChartArea *self);
+void ir_chart_area_allow_ranges (IrChartArea *self);
 /* The part of the x axis that is marked, as in ::ranged; both 0: none. */
 void ir_chart_area_set_range (IrChartArea *self, double from, double to);
 void ir_chart_area_session_changed (IrChartArea *self, IrSessionChanges changes);

@@ -192,9 +192,11 @@ add_memory_axis (Chart *chart, guint64 top, double per_byte)
     }
 }
 
-/* Below the drawing area, what its places from left to right are: "steps" of the run. */
+/* Below the drawing area, what its places from left to right are: "steps" of the run, and their nodes where
+ * @schedule (nullable) says so. */
 static void
-add_order_axis (Chart *chart, guint n, const char *what)
+add_order_axis (
+    Chart *chart, guint n, const char *what, const IrSchedule *schedule, const IrModel *model)
 {
   const double most = MAX (n, 1),
                step = MAX (round_step (most, chart->width / CHART_TICK_DISTANCE), 1);
@@ -203,12 +205,31 @@ add_order_axis (Chart *chart, guint n, const char *what)
   for (double tick = 0; tick < most; tick += step)
     {
       const double x = CHART_LABEL_WIDTH + (tick + 0.5) / most * chart->width;
-      g_autofree char *text = tick == 0 ? g_strdup_printf ("%s 0", what) : format_number (tick);
+      const guint at = (guint) tick;
+      const IrNode *node = schedule != NULL && at < schedule->items->len
+                               ? ir_model_node (
+                                     model,
+                                     g_array_index (schedule->items, IrScheduleItem, at).node)
+                               : NULL;
+      g_autofree char *number = tick == 0 ? g_strdup_printf ("%s 0", what) : format_number (tick);
+      g_autofree char *text = g_strconcat (number, node != NULL ? ": " : NULL,
+                                           node != NULL ? node->op_type : NULL, NULL);
 
       chart_add_grid_line (chart, x, bottom, x, bottom + 4);
       chart_add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, -1, x, bottom + 20,
                       CHART_TICK_DISTANCE);
     }
+}
+
+/* A line through the drawing area, at so many bytes. */
+static void
+add_limit (Chart *chart, const char *what, guint64 bytes, double per_byte)
+{
+  const double y = chart->top + chart->height - (double) bytes * per_byte;
+
+  chart_add_grid_line (chart, CHART_LABEL_WIDTH - 4, y, CHART_LABEL_WIDTH + chart->width, y);
+  chart_add_text (chart, what, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
+                  CHART_LABEL_WIDTH + chart->width, y - 4, CHART_TICK_DISTANCE);
 }
 
 /* Program order is the x axis. */
@@ -252,7 +273,7 @@ ir_chart_memory (const IrMemPlan *plan, const IrModel *model, const IrChartOptio
                   CHART_LABEL_WIDTH + chart.width);
   add_step_spans (&chart, options != NULL ? options->beside : NULL, chart.width / n_steps);
   add_memory_axis (&chart, plan->peak_bytes, chart.height / MAX (plan->peak_bytes, 1));
-  add_order_axis (&chart, n_steps, "step");
+  add_order_axis (&chart, n_steps, "step", ir_mem_plan_schedule (plan), model);
   for (guint i = 0; i < plan->items->len; i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
@@ -260,6 +281,9 @@ ir_chart_memory (const IrMemPlan *plan, const IrModel *model, const IrChartOptio
         add_memory_box (&chart, model, item, chart.width / n_steps,
                         chart.height / MAX (plan->peak_bytes, 1));
     }
+  add_limit (&chart,
+             plan->lower_bound_bytes == plan->peak_bytes ? "peak = lower bound" : "lower bound",
+             plan->lower_bound_bytes, chart.height / MAX (plan->peak_bytes, 1));
   ir_scene_finish (chart.scene);
   return chart.scene;
 }
@@ -301,16 +325,6 @@ add_interval (Chart *chart,
   chart_add_bar (chart, &box, value->name);
 }
 
-static void
-add_budget (Chart *chart, guint64 budget, double per_byte)
-{
-  const double y = chart->top + chart->height - (double) budget * per_byte;
-
-  chart_add_grid_line (chart, CHART_LABEL_WIDTH - 4, y, CHART_LABEL_WIDTH + chart->width, y);
-  chart_add_text (chart, "budget", IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
-                  CHART_LABEL_WIDTH + chart->width, y - 4, CHART_TICK_DISTANCE);
-}
-
 /**
  * ir_chart_recompute:
  * @graph: the tasks and values of @model
@@ -342,7 +356,7 @@ ir_chart_recompute (const IrRecomputeGraph *graph,
   chart_add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
                   CHART_LABEL_WIDTH + chart.width);
   add_memory_axis (&chart, top, chart.height / (double) top);
-  add_order_axis (&chart, plan->runs->len, "run");
+  add_order_axis (&chart, plan->runs->len, "run", NULL, model);
   for (guint i = 0; i < plan->intervals->len; i++)
     {
       const IrRecomputeInterval *interval = &g_array_index (plan->intervals, IrRecomputeInterval,
@@ -352,7 +366,7 @@ ir_chart_recompute (const IrRecomputeGraph *graph,
                     chart.width / MAX (plan->runs->len, 1), chart.height / (double) top);
       seen[interval->value] = TRUE;
     }
-  add_budget (&chart, plan->budget_bytes, chart.height / (double) top);
+  add_limit (&chart, "budget", plan->budget_bytes, chart.height / (double) top);
   ir_scene_finish (chart.scene);
   return chart.scene;
 }

@@ -5,6 +5,7 @@
 #include "core/ir/dump.h"
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
+#include "views/graph/canvas.h"
 #include "views/nodes/node-list.h"
 #include "views/properties/editing.h"
 #include "views/session/file.h"
@@ -900,6 +901,63 @@ test_time_span (void)
   close_view (&fixture);
 }
 
+/* Down goes to the next thing that an allocator would be asked for, Up back. */
+static void
+test_events (void)
+{
+  Fixture fixture;
+
+  open_view (&fixture, "memory", "digits.onnx");
+  ir_session_run_graph (fixture.session);
+  wait_for ("the run", is_idle, fixture.session);
+  settle (500);
+  GtkWidget *area = find_widget (fixture.view, GTK_TYPE_DRAWING_AREA);
+  const IrRun *run = ir_session_get_run (fixture.session, IR_SIDE_AFTER);
+  g_autoptr (GArray) events = ir_mem_plan_events (run->memplan);
+  g_assert_cmpuint (events->len, >, 4);
+  for (guint i = 0; i < 4; i++)
+    {
+      const IrMemEvent *event = &g_array_index (events, IrMemEvent, i);
+      g_autofree char *text = g_strdup_printf ("Event %u of %u, before step %u: %s", i + 1,
+                                               events->len, event->step,
+                                               event->allocates ? "allocates" : "frees");
+      g_assert_true (press_key (area, GDK_KEY_Down));
+      g_assert_true (is_shown (fixture.view, text));
+      g_assert_cmpuint (ir_session_get_selected_value (fixture.session), ==, event->value);
+    }
+  g_assert_true (press_key (area, GDK_KEY_Up));
+  g_assert_true (is_shown (fixture.view, "Event 3 of"));
+  for (guint i = 0; i < 5; i++)
+    press_key (area, GDK_KEY_Up); /* not before the first */
+  g_assert_true (is_shown (fixture.view, "Event 1 of"));
+  close_view (&fixture);
+}
+
+/* What makes a value that another view points at is marked in the graph, and what reads it. */
+static void
+test_hovered_value (void)
+{
+  Fixture fixture;
+  guint n;
+
+  open_view (&fixture, "graph", "digits.onnx");
+  settle (300);
+  IrCanvas *canvas = IR_CANVAS (find_widget (fixture.view, IR_TYPE_CANVAS));
+  IrNode *const *order = ir_graph_order (ir_session_get_frame (fixture.session)->model->main, &n);
+  const IrNode *conv = NULL;
+  for (guint i = 0; i < n && conv == NULL; i++)
+    if (g_str_equal (order[i]->op_type, "Conv"))
+      conv = order[i];
+  g_assert_cmpuint (ir_canvas_n_hovered (canvas), ==, 0);
+  ir_session_set_hover_value (fixture.session, conv->id, conv->outputs[0]->id);
+  g_assert_cmpuint (ir_canvas_n_hovered (canvas), ==, 1 + conv->outputs[0]->n_uses);
+  ir_session_set_hover (fixture.session, conv->id);
+  g_assert_cmpuint (ir_canvas_n_hovered (canvas), ==, 1);
+  ir_session_set_hover (fixture.session, 0);
+  g_assert_cmpuint (ir_canvas_n_hovered (canvas), ==, 0);
+  close_view (&fixture);
+}
+
 static void
 test_properties (void)
 {
@@ -944,6 +1002,9 @@ main (int argc, char **argv)
 {
   start_window_tests (&argc, &argv);
   g_test_add_func ("/schedule/keys go along the axis of time and mark a range", test_time_span);
+  g_test_add_func ("/memory/keys play what an allocator would be asked for", test_events);
+  g_test_add_func ("/graph/marks what makes and reads a value that is pointed at",
+                   test_hovered_value);
   g_test_add_func ("/text/Apply makes one step and going back restores the graph", test_apply);
   g_test_add_func ("/text/a text that says the same makes no step", test_apply_same);
   g_test_add_func ("/text/its words are found", test_find_in_text);

@@ -60,6 +60,7 @@ struct _IrCanvas
   gint32 hover_box;       /* -1 = none */
   gint32 clicked_line;    /* -1 = none */
   GArray *selected_lines; /* of gint32: at the selected box or value */
+  GArray *hovered;        /* of gint32: boxes of what another view points at */
   GArray *relatives;      /* of gint32: boxes of what the selected node comes from or became */
   GPtrArray *proxies;     /* of IrNodeProxy, (transfer none) */
   guint sync_timeout;

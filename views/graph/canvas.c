@@ -129,6 +129,9 @@ ir_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       for (guint i = 0; i < self->relatives->len; i++)
         ir_node_painter_outline (self->painter, snapshot, &now,
                                  g_array_index (self->relatives, gint32, i), 4, 0.45);
+      for (guint i = 0; i < self->hovered->len; i++)
+        ir_node_painter_outline (self->painter, snapshot, &now,
+                                 g_array_index (self->hovered, gint32, i), 3, 0.6);
       if (self->hover_box >= 0)
         ir_node_painter_outline (self->painter, snapshot, &now, self->hover_box, 2, 0.4);
       for (gboolean more = gtk_bitset_iter_init_first (&iter, selection, &node);
@@ -191,6 +194,7 @@ ir_canvas_frame_changed (IrCanvas *self)
   self->clicked_line = -1;
   g_array_set_size (self->selected_lines, 0);
   g_array_set_size (self->relatives, 0);
+  g_array_set_size (self->hovered, 0);
   canvas_end_tween (self);
   ir_node_painter_set_scene (self->painter, (IrScene *) canvas_scene (self));
   g_clear_pointer (&self->content, gsk_render_node_unref);
@@ -341,6 +345,7 @@ ir_canvas_finalize (GObject *object)
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->selected_lines, g_array_unref);
   g_clear_pointer (&self->relatives, g_array_unref);
+  g_clear_pointer (&self->hovered, g_array_unref);
   g_clear_pointer (&self->places, g_hash_table_unref);
   g_clear_pointer (&self->proxies, g_ptr_array_unref);
   g_clear_object (&self->session);
@@ -407,6 +412,7 @@ ir_canvas_init (IrCanvas *self)
   self->selected_box = self->hover_box = self->clicked_line = -1;
   self->selected_lines = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->relatives = g_array_new (FALSE, FALSE, sizeof (gint32));
+  self->hovered = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->proxies = g_ptr_array_new ();
   self->places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->painter = ir_node_painter_new (on_more_painted, self);

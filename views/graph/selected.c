@@ -104,6 +104,40 @@ collect_relatives (IrCanvas *self)
   add_relatives (self, descendants);
 }
 
+static void
+add_hovered (IrCanvas *self, const IrNode *node)
+{
+  gint32 box = node != NULL ? canvas_box_of_node (self, node->id) : -1;
+
+  if (node != NULL && box < 0)
+    box = box_of_consumer (self, node, 0);
+  if (box >= 0)
+    g_array_append_val (self->hovered, box);
+}
+
+/* What another view points at: a node, or a value with what makes and what reads it. */
+void
+ir_canvas_hover_changed (IrCanvas *self)
+{
+  const IrValueId id = ir_session_get_hover_value (self->session);
+  const IrValue *value = id != 0 && self->frame != NULL ? ir_frame_value (self->frame, id) : NULL;
+
+  if (canvas_scene (self) == NULL)
+    return;
+  g_array_set_size (self->hovered, 0);
+  if (self->hover_box < 0)
+    add_hovered (self, ir_frame_node (self->frame, ir_session_get_hover (self->session)));
+  for (guint i = 0; value != NULL && i < MIN (value->n_uses, MAX_SELECTED); i++)
+    add_hovered (self, ir_value_use (value, i).node);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+guint
+ir_canvas_n_hovered (IrCanvas *self)
+{
+  return self->hovered->len;
+}
+
 /* Follows the session's selection */
 void
 ir_canvas_selection_changed (IrCanvas *self)

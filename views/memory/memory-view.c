@@ -208,6 +208,8 @@ struct _IrMemoryView
   Plain *plain;   /* (nullable) of the graph on screen, as the options say */
   Memory *memory; /* (nullable) what the chart shows or is going to */
   gboolean shown; /* it shows it */
+  GArray *events; /* (nullable) of IrMemEvent, of the plan that is shown, once they are played */
+  guint event;    /* 1 + which of them was played last; 0: none */
 };
 
 #define IR_TYPE_MEMORY_VIEW (ir_memory_view_get_type ())
@@ -338,17 +340,66 @@ show_why (IrMemoryView *self)
   gtk_label_set_text (GTK_LABEL (self->why), g_strchomp (text));
 }
 
+/* -- what an allocator would be asked for, one after another -- */
+
 static void
-on_row (GtkListBox *list, GtkListBoxRow *row, IrMemoryView *self)
+forget_events (IrMemoryView *self)
+{
+  g_clear_pointer (&self->events, g_array_unref);
+  self->event = 0;
+  ir_chart_area_set_range (self->chart, 0, 0);
+}
+
+static void
+select_value (IrMemoryView *self, IrValueId id)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
-  const IrValueId id = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (row), "value"));
   const IrValue *value = ir_model_live_value (self->memory->plain->model, id);
 
   if (value == NULL)
     return;
   ir_session_select_node (session, value->producer != NULL ? value->producer->id : 0);
   ir_session_select_value (session, id);
+}
+
+static void
+show_event (IrMemoryView *self, const IrMemEvent *event)
+{
+  const IrMemPlan *plan = self->memory->plain->plan;
+  const double n = MAX (ir_mem_plan_schedule (plan)->items->len, 1);
+  const double at = MIN (event->step, n - 1);
+  g_autofree char *size = g_format_size_full (event->size, G_FORMAT_SIZE_IEC_UNITS),
+                  *held = g_format_size_full (event->held, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *text = g_strdup_printf (
+      "Event %u of %u, before step %u: %s %s at %" G_GUINT64_FORMAT "; %s held then", self->event,
+      self->events->len, event->step, event->allocates ? "allocates" : "frees", size, event->offset,
+      held);
+
+  select_value (self, event->value);
+  gtk_label_set_text (GTK_LABEL (self->summary), text);
+  ir_chart_area_set_range (self->chart, at / n, (at + 1) / n);
+}
+
+static void
+on_stepped (IrChartArea *chart, int direction, IrMemoryView *self)
+{
+  gint64 next;
+
+  if (!self->shown || self->memory->again != NULL)
+    return;
+  if (self->events == NULL)
+    self->events = ir_mem_plan_events (self->memory->plain->plan);
+  next = (gint64) self->event + direction;
+  if (next < 1 || next > self->events->len)
+    return;
+  self->event = (guint) next;
+  show_event (self, &g_array_index (self->events, IrMemEvent, self->event - 1));
+}
+
+static void
+on_row (GtkListBox *list, GtkListBoxRow *row, IrMemoryView *self)
+{
+  select_value (self, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (row), "value")));
 }
 
 static void
@@ -449,6 +500,7 @@ on_loaded (IrMemoryView *self, const char *problem)
   gtk_label_set_text (GTK_LABEL (self->message), problem != NULL ? problem : "");
   gtk_label_set_text (GTK_LABEL (self->summary), "");
   self->shown = problem == NULL;
+  forget_events (self);
   if (problem != NULL)
     {
       g_clear_pointer (&self->memory, memory_unref);
@@ -492,6 +544,7 @@ ir_memory_view_dispose (GObject *object)
 {
   g_clear_pointer (&IR_MEMORY_VIEW (object)->memory, memory_unref);
   g_clear_pointer (&IR_MEMORY_VIEW (object)->plain, plain_unref);
+  g_clear_pointer (&IR_MEMORY_VIEW (object)->events, g_array_unref);
   G_OBJECT_CLASS (ir_memory_view_parent_class)->dispose (object);
 }
 
@@ -644,6 +697,7 @@ make_page (IrMemoryView *self)
   self->chart = IR_CHART_AREA (ir_chart_area_new ("Memory plan", TRUE));
   g_signal_connect_object (self->chart, "resized", G_CALLBACK (load), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->chart, "loaded", G_CALLBACK (on_loaded), self, G_CONNECT_SWAPPED);
+  g_signal_connect (self->chart, "stepped", G_CALLBACK (on_stepped), self);
   gtk_paned_set_start_child (GTK_PANED (panes), GTK_WIDGET (self->chart));
   gtk_paned_set_end_child (GTK_PANED (panes), make_side (self));
   gtk_paned_set_resize_end_child (GTK_PANED (panes), FALSE);
@@ -677,9 +731,11 @@ const IrViewInfo ir_view_memory = {
   .title = "Memory",
   .icon_name = "drive-multidisk-symbolic",
   .doc = "Where each value lies and when, and what fits into a budget.",
-  .help = "From left to right the steps of the run, from bottom to top addresses: a block "
-          "is a value, as long as it lives and as high as it is large. The highest edge is "
-          "the peak. A click on a block says why it lies there.",
+  .help =
+      "From left to right the steps of the run, from bottom to top addresses: a block "
+      "is a value, as long as it lives and as high as it is large. The highest edge is "
+      "the peak. A click on a block says why it lies there; pointing at one marks what makes and reads it "
+      "in the graph. Down and Up play what an allocator would be asked for, event by event.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_memory_view_get_type,
 };

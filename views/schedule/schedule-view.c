@@ -447,7 +447,7 @@ make_chart (IrScheduleView *self)
   gtk_box_append (GTK_BOX (box), make_toolbar (self));
   gtk_box_append (GTK_BOX (box), self->note);
   g_signal_connect (self->chart, "ranged", G_CALLBACK (on_ranged), self);
-  ir_chart_area_set_range (self->chart, 0, 0);
+  ir_chart_area_allow_ranges (self->chart);
   gtk_box_append (GTK_BOX (panes), GTK_WIDGET (self->chart));
   gtk_box_append (GTK_BOX (panes), make_side (self));
   gtk_box_append (GTK_BOX (box), panes);

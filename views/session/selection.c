@@ -11,6 +11,7 @@ typedef struct
   IrValueId value;
   const char *fold; /* (nullable) interned: a group instead of nodes */
   IrNodeId hover;
+  IrValueId hover_value;
   double start_ms, end_ms;
   GtkBitset *span; /* (nullable) nodes between the two */
 } Selection;
@@ -180,13 +181,27 @@ ir_session_get_hover (IrSession *self)
   return own (self)->hover;
 }
 
+/* A value that is pointed at, with what makes it. */
+void
+ir_session_set_hover_value (IrSession *self, IrNodeId producer, IrValueId value)
+{
+  if (own (self)->hover == producer && own (self)->hover_value == value)
+    return;
+  own (self)->hover = producer;
+  own (self)->hover_value = value;
+  ir_session_changed (self, IR_CHANGED_HOVER);
+}
+
 void
 ir_session_set_hover (IrSession *self, IrNodeId node)
 {
-  if (own (self)->hover == node)
-    return;
-  own (self)->hover = node;
-  ir_session_changed (self, IR_CHANGED_HOVER);
+  ir_session_set_hover_value (self, node, 0);
+}
+
+IrValueId
+ir_session_get_hover_value (IrSession *self)
+{
+  return own (self)->hover_value;
 }
 
 /**
@@ -236,7 +251,7 @@ ir_session_forget_selection (IrSession *self)
   own (self)->node = 0;
   own (self)->value = 0;
   own (self)->fold = NULL;
-  own (self)->hover = 0;
+  own (self)->hover = own (self)->hover_value = 0;
 }
 
 /* Ids of the steps that a re-run made anew may name other things now. */
@@ -254,5 +269,5 @@ ir_session_keep_live_selection (IrSession *self)
 void
 ir_session_forget_hover (IrSession *self)
 {
-  own (self)->hover = 0;
+  own (self)->hover = own (self)->hover_value = 0;
 }

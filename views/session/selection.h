@@ -17,6 +17,8 @@ void ir_session_select_fold (IrSession *self, const char *fold); /* (nullable) a
 const char *ir_session_get_selected_fold (IrSession *self);      /* (nullable) key of a box */
 IrNodeId ir_session_get_hover (IrSession *self);
 void ir_session_set_hover (IrSession *self, IrNodeId node);
+IrValueId ir_session_get_hover_value (IrSession *self); /* 0 = none */
+void ir_session_set_hover_value (IrSession *self, IrNodeId producer, IrValueId value);
 void ir_session_get_time_span (IrSession *self, double *start_ms, double *end_ms); /* 0, 0 = all */
 /* @nodes: (nullable): those that run in it */
 void ir_session_set_time_span (IrSession *self,

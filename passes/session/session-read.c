@@ -322,6 +322,15 @@ read_session (Reading *reading, const cJSON *json, IrSessionFile *self)
   read_views (reading, json, self);
 }
 
+/* Where the JSON ends nothing but blanks may follow: what else is there was meant to be read. */
+static gboolean
+is_whole (const char *text, gsize length, const char *end)
+{
+  while (end < text + length && g_ascii_isspace (*end))
+    end++;
+  return end == text + length;
+}
+
 /**
  * ir_session_file_parse:
  * @text: JSON
@@ -336,15 +345,23 @@ read_session (Reading *reading, const cJSON *json, IrSessionFile *self)
 IrSessionFile *
 ir_session_file_parse (const char *text, gssize length, const char *path, GError **error)
 {
-  cJSON *json = cJSON_ParseWithLength (text, length >= 0 ? (gsize) length : strlen (text));
+  const gsize size = length >= 0 ? (gsize) length : strlen (text);
+  const char *end = NULL;
+  cJSON *json = cJSON_ParseWithLengthOpts (text, size, &end, FALSE);
+  const gboolean whole = json == NULL || is_whole (text, size, end);
   const cJSON *version = item_of (json, "irscope_session");
   g_autofree char *full = g_canonicalize_filename (path, NULL), *folder = g_path_get_dirname (full);
   g_autoptr (IrSessionFile) self = ir_session_file_new ();
   Reading reading = { path, folder, error, FALSE };
 
   self->file = g_strdup (full);
-  reading.failed = !cJSON_IsNumber (version) || version->valuedouble > IR_SESSION_VERSION;
-  if (!cJSON_IsNumber (version))
+  reading.failed = !whole || !cJSON_IsNumber (version) || version->valuedouble > IR_SESSION_VERSION;
+  if (!whole)
+    g_set_error (error, IR_SESSION_ERROR, IR_SESSION_ERROR_FORMAT,
+                 "%s: is no session of irscope: something follows the end of the JSON, from byte "
+                 "%" G_GSIZE_FORMAT " on; take it out",
+                 path, (gsize) (end - text));
+  else if (!cJSON_IsNumber (version))
     g_set_error (error, IR_SESSION_ERROR, IR_SESSION_ERROR_FORMAT,
                  "%s: is no session of irscope: %s", path,
                  json == NULL ? "it is no JSON" : "it has no number irscope_session");

@@ -295,6 +295,10 @@ def _():
         said = irscope('info', '--session', write('broken.json', broken), status=2).stderr
         assert words in said and ('broken.json' in said), (broken, said)
     assert 'cannot be read' in irscope('info', '--session', path('absent.json'), status=2).stderr
+    for behind in ('garbage', '{}', ']', '\0'):  # nothing may follow; blanks do no harm
+        said = irscope('info', '--session', write('behind.json', json.dumps(base) + '\n' + behind), status=2).stderr
+        assert 'follows the end of the JSON, from byte' in said, (behind, said)
+    irscope('info', '--session', write('blanks.json', json.dumps(base) + ' \n\n'))
     assert 'steps 0 to 0 exist' in irscope('info', '--session', write('ok.json', base) + '@4', status=2).stderr
     said = irscope('session', NET, '--do', 'rename nothing else', '-o', path('never.json'), status=2).stderr
     assert 'nothing' in said and not os.path.exists(path('never.json')), said

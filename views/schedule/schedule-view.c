@@ -317,7 +317,7 @@ ir_schedule_view_session_changed (IrView *view, IrSessionChanges changes)
 
   if (changes & IR_CHANGED_RUNS &&
       ir_session_get_run (ir_view_get_session (view), IR_SIDE_AFTER) != NULL)
-    gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->kinds[SHOWN_BOTH]), TRUE);
+    gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->kinds[SHOWN_MEASURED]), TRUE);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
     rebuild (self);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_SELECTION))

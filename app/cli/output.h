@@ -38,8 +38,8 @@ CliStatus cli_status_of (const GError *error); /* bad input or could not, by dom
 gboolean cli_same_file (const char *path, const char *other);
 /* FALSE: what @option writes would replace the model */
 gboolean cli_spares_model (const char *option, const char *path, const char *model, GError **error);
-char *cli_format_count (guint64 n);            /* "25.6 M" */
-char *cli_format_bytes (guint64 n);            /* "97.7 MiB" */
+char *cli_format_count (guint64 n); /* "25.6 M" */
+char *cli_format_bytes (guint64 n); /* "97.7 MiB" */
 
 /* A line on stderr that overwrites itself; nothing if stderr is no terminal. */
 void cli_progress (const Cli *cli, const char *what, guint done, guint total);

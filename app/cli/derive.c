@@ -90,10 +90,25 @@ cli_upgrade_to_derive (Cli *cli, const CliModelOptions *options, IrModel *model,
   return opset == 0 || opset >= OPSET || cli_run_pipeline (cli, &chosen, model, &result, error);
 }
 
+/* What tokens move through becomes control flow, which is derived, where it has that form. */
+static gboolean
+raise_tokens (Cli *cli, IrModel *model, GError **error)
+{
+  const char *const names[] = { "raise-control-flow", NULL };
+  const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT };
+  g_autoptr (IrPipeline) pipeline = NULL;
+
+  if (!ir_graph_has_tokens (model->main))
+    return TRUE;
+  pipeline = ir_pipeline_new_from_names (names, error);
+  return pipeline != NULL &&
+         ir_pipeline_run (model, pipeline, &options, NULL, cli->cancellable, error);
+}
+
 gboolean
 cli_prepare_to_derive (
     Cli *cli, const CliModelOptions *options, IrModel *model, char **wrt, GError **error)
 {
-  return cli_upgrade_to_derive (cli, options, model, error) &&
+  return cli_upgrade_to_derive (cli, options, model, error) && raise_tokens (cli, model, error) &&
          (!has_open_sizes (model) || fold_sizes (cli, model, wrt, error));
 }

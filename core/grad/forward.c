@@ -467,7 +467,7 @@ find_results (Dual *dual, GError **error)
     return move_call (dual, error);
   if (row != NULL && row->zero)
     return TRUE;
-  if (row != NULL && row->body && can_open)
+  if (ir_grad_has_body (row) && (can_open || row->expand != NULL))
     return move_body (dual, error);
   if (row != NULL && row->dual != NULL)
     return row->dual (dual, error);

@@ -17,12 +17,12 @@ ir_grad_kind (const IrOp *op)
 {
   const IrGradRow *row = ir_grad_row (op);
 
-  return row == NULL             ? "missing"
-         : row->opaque != NULL   ? "opaque"
-         : row->zero             ? "zero"
-         : row->body             ? "body"
-         : row->function != NULL ? "function"
-                                 : "rules";
+  return row == NULL              ? "missing"
+         : row->opaque != NULL    ? "opaque"
+         : row->zero              ? "zero"
+         : ir_grad_has_body (row) ? "body"
+         : row->function != NULL  ? "function"
+                                  : "rules";
 }
 
 /* Letters in the expressions stand for what the forward part has to keep. */
@@ -54,7 +54,7 @@ forwards (const IrOp *op, const IrGradRow *row)
   if (row == NULL || row->zero || row->opaque != NULL)
     return "";
   return row->linear != NULL                                             ? row->linear
-         : row->body                                                     ? "body"
+         : ir_grad_has_body (row)                                        ? "body"
          : row->dual != NULL                                             ? "bodies"
          : row->function == NULL && (op->flags & IR_OP_ELEMENTWISE) != 0 ? "pointwise"
                                                                          : "transposed";

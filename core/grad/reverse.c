@@ -396,10 +396,24 @@ ir_reverse_gradient (IrReverse *reverse, IrValue *value)
 
 /* -- one node -- */
 
+/* @values: the outputs of a copy of @node, which its body computes in its place */
+static gboolean
+inline_copy (const IrReverse *reverse, const IrNode *node, IrValue **values, GError **error)
+{
+  IrNode *copy = ir_edit_add_node (reverse->edit, reverse->graph, node->op_type, node->domain, NULL,
+                                   node->n_inputs, node->inputs, node->n_outputs);
+
+  memcpy (values, copy->outputs, node->n_outputs * sizeof *values);
+  for (guint i = 0; i < node->n_attrs; i++)
+    ir_edit_set_attr (reverse->edit, copy, node->attrs[i]);
+  ir_edit_set_rank (reverse->edit, copy, reverse->rank);
+  return reverse->hooks.inline_body (reverse->edit, copy, reverse->hooks.data, error);
+}
+
 /**
  * ir_reverse_open_body:
  * @reverse: a derivation whose hooks can inline
- * @node: a call, or a node whose row has a function body
+ * @node: a call, or a node whose row has a body or an expansion
  * @outputs: (out) (transfer container): the values that stand for its outputs
  * @error: return location for an error
  *
@@ -414,17 +428,14 @@ ir_reverse_open_body (const IrReverse *reverse,
                       GError **error)
 {
   IrModel *model = ir_edit_model (reverse->edit);
-  IrNode *copy = ir_edit_add_node (reverse->edit, reverse->graph, node->op_type, node->domain, NULL,
-                                   node->n_inputs, node->inputs, node->n_outputs);
-  g_autofree IrValue **values = g_memdup2 (copy->outputs,
-                                           (node->n_outputs + 1) * sizeof (IrValue *));
-  const guint first = copy->id + 1;
+  const IrGradRow *row = node->op != NULL ? ir_grad_row (node->op) : NULL;
+  g_autofree IrValue **values = g_new0 (IrValue *, node->n_outputs + 1);
+  const IrVjp emit = vjp_of (reverse, node);
+  const guint first = model->nodes->len;
   GPtrArray *path;
 
-  for (guint i = 0; i < node->n_attrs; i++)
-    ir_edit_set_attr (reverse->edit, copy, node->attrs[i]);
-  ir_edit_set_rank (reverse->edit, copy, reverse->rank);
-  if (!reverse->hooks.inline_body (reverse->edit, copy, reverse->hooks.data, error))
+  if (!(row != NULL && row->expand != NULL ? row->expand (&emit, values, error)
+                                           : inline_copy (reverse, node, values, error)))
     return NULL;
   path = g_ptr_array_new ();
   for (guint i = first; i < model->nodes->len; i++)
@@ -514,7 +525,8 @@ ir_reverse_node (const IrReverse *reverse, IrVjp *vjp, GError **error)
 
   if (ir_grad_mark (vjp->node) == IR_GRAD_MARK_STRAIGHT_THROUGH)
     return pass_through (vjp, error);
-  if ((call || (row != NULL && row->body)) && reverse->hooks.inline_body != NULL)
+  if (((call || (row != NULL && row->body)) && reverse->hooks.inline_body != NULL) ||
+      (row != NULL && row->expand != NULL))
     {
       if (!derive_body (reverse, vjp, error))
         {

@@ -82,6 +82,15 @@
 IR_VJP_FUNCTIONS (F)
 #undef F
 
+#define IR_EXPANSIONS(F)                                                                           \
+  F (rnn)                                                                                          \
+  F (gru)                                                                                          \
+  F (lstm)
+
+#define F(NAME) gboolean ir_expand_##NAME (const IrVjp *emit, IrValue **outputs, GError **error);
+IR_EXPANSIONS (F)
+#undef F
+
 #define IR_DUAL_FUNCTIONS(F)                                                                       \
   F (if)                                                                                           \
   F (loop)                                                                                         \

@@ -3,6 +3,7 @@
  *   GRAD (.rules = { "(Mul dy b)", "(Mul dy a)" })    one expression per input
  *   GRAD (.function = ir_vjp_matmul)                  all inputs at once
  *   GRAD (.body = TRUE)                               as the row's function body is derived
+ *   GRAD (.expand = ir_expand_lstm)                   as nodes are that compute the same
  *   GRAD (.zero = TRUE)                               0, and no nodes
  *   GRAD (.opaque = "It draws random numbers.")       it cannot be derived, and why
  *
@@ -129,27 +130,41 @@ has_rules (const IrGradRow *row)
 }
 
 /**
+ * ir_grad_has_body:
+ * @row: (nullable): how an operator is derived
+ *
+ * Returns: whether that is through other nodes that compute the same
+ */
+gboolean
+ir_grad_has_body (const IrGradRow *row)
+{
+  return row != NULL && (row->body || row->expand != NULL);
+}
+
+/**
  * ir_grad_row:
  * @op: a row of the op table
  *
- * Those of com.microsoft need not say.
+ * What is composed of other operators is derived through these, where its row does not say. Those of
+ * com.microsoft need not say.
  *
  * Returns: (nullable): how @op is derived, or why not; %NULL if its row does not say
  */
 const IrGradRow *
 ir_grad_row (const IrOp *op)
 {
-  static const IrGradRow contrib = {
+  static const IrGradRow none = {
     .opaque = "There is no rule yet for this operator of com.microsoft."
   };
+  static const IrGradRow composed = { .body = TRUE };
   const IrGradRow *row = &rows[op->id];
 
-  if (g_strcmp0 (op->domain, "com.microsoft") == 0 && !has_rules (row) && row->function == NULL &&
-      !row->body && !row->zero && row->opaque == NULL)
-    return &contrib;
-  return has_rules (row) || row->function != NULL || row->body || row->zero || row->opaque != NULL
-             ? row
-             : NULL;
+  if (has_rules (row) || row->function != NULL || ir_grad_has_body (row) || row->zero ||
+      row->opaque != NULL)
+    return row;
+  return op->compose != NULL                            ? &composed
+         : g_strcmp0 (op->domain, "com.microsoft") == 0 ? &none
+                                                        : NULL;
 }
 
 /**
@@ -163,7 +178,7 @@ ir_vjp_is_known (const IrNode *node)
 {
   const IrGradRow *row = node->op != NULL ? ir_grad_row (node->op) : NULL;
 
-  return row != NULL && (row->function != NULL || has_rules (row));
+  return row != NULL && (row->function != NULL || row->expand != NULL || has_rules (row));
 }
 
 /**

@@ -30,6 +30,9 @@ typedef gboolean (*IrVjpFunc) (IrVjp *vjp, GError **error);
 typedef struct _IrDual IrDual;
 typedef gboolean (*IrDualFunc) (IrDual *dual, GError **error);
 
+/* Builds nodes that compute the same as the node of @emit; @outputs is filled in. */
+typedef gboolean (*IrExpand) (const IrVjp *emit, IrValue **outputs, GError **error);
+
 #define IR_VJP_MAX_RULES 3
 
 /* The GRAD column: one of rules, function, body, zero and opaque. */
@@ -39,6 +42,7 @@ typedef struct
   const char *rules[IR_VJP_MAX_RULES]; /* (nullable) per input; NULL: no rule, "": 0 */
   IrVjpFunc function;                  /* (nullable) */
   gboolean body;                       /* as its function body is derived */
+  IrExpand expand;                     /* (nullable) as the nodes that this builds are */
   gboolean zero;                       /* nothing depends on its inputs smoothly */
   const char *opaque;                  /* (nullable) why it cannot be derived: a sentence */
   const char *linear;                  /* (nullable) how it moves forwards: see forward.c */
@@ -53,6 +57,7 @@ typedef struct
 } IrGradRow;
 
 const IrGradRow *ir_grad_row (const IrOp *op); /* (nullable): no column */
+gboolean ir_grad_has_body (const IrGradRow *row);
 gboolean ir_vjp_is_known (const IrNode *node);
 gboolean ir_vjp_passes_integers (const IrNode *node, guint slot);
 gboolean ir_vjp_is_pointwise (const IrNode *node);

@@ -181,6 +181,33 @@ static const GradientCase control_cases[] = {
       "OptionalGetElement",
       BOTH_SIGNS,
       "o = Optional (a)\n f = OptionalGetElement (o)\n g = OptionalGetElement (o)\n h = OptionalGetElement (a)\n k = Mul (f, h)\n y = Mul (k, g)"),
+  /* operators that are composed of others */
+  { "FusedMatMul", BOTH_SIGNS, "double[2,3]", SMALL, "double[2,3]",
+    "y = com.microsoft.FusedMatMul <transB = 1, alpha = 0.7> (a, b)" },
+  { "SkipLayerNormalization", BOTH_SIGNS, "double[1,2,3]", SMALL, "double[3]",
+    "k = Neg (a)\n y = com.microsoft.SkipLayerNormalization (a, k, b)" },
+  /* recurrent layers: all that they can be told, each once */
+  { "RNN", SMALL, "double[3,2,2]", BOTH_SIGNS, "double[1,3,2]",
+    "r = Constant <value = double[1,3,3] {0.5, -0.2, 0.3, 0.1, 0.7, -0.4, 0.2, -0.6, 0.9}> ()\n"
+    "y, h = RNN <hidden_size = 3, direction = \"reverse\"> (a, b, r)" },
+  { "RNN", SMALL, "double[2,3,2]", BOTH_SIGNS, "double[2,1,2]",
+    "r = Constant <value = double[2,1,1] {0.5, -0.2}> ()\n l = Constant <value = int32[2] {3, 1}> ()\n"
+    "c = ReduceSum <keepdims = 0> (b)\n n = Constant <value_ints = [2, 2]> ()\n k = Expand (c, n)\n"
+    "m = Constant <value_ints = [2, 2, 1]> ()\n h0 = Expand (c, m)\n"
+    "y, h = RNN <hidden_size = 1, direction = \"bidirectional\", layout = 1, activations = [\"ScaledTanh\", \"Affine\"], "
+    "activation_alpha = [1.5, 0.7], activation_beta = [0.5, 0.1]> (a, b, r, k, l, h0)" },
+  { "GRU", SMALL, "double[3,2,2]", BOTH_SIGNS, "double[1,6,2]",
+    "r = Constant <value = double[1,6,2] {0.5, -0.2, 0.3, 0.1, 0.7, -0.4, 0.2, -0.6, 0.9, 0.4, -0.3, 0.8}> ()\n"
+    "i = Constant <value = int64 {0}> ()\n p = Gather <axis = 2> (b, i)\n q = Concat <axis = 1> (p, p)\n"
+    "y, h = GRU <hidden_size = 2> (a, b, r, q)" },
+  { "GRU", SMALL, "double[3,2,2]", BOTH_SIGNS, "double[1,6,2]",
+    "l = Constant <value = int32[2] {2, 3}> ()\n h0 = Constant <value = double[1,2,2] {0.5, -0.2, 0.3, 0.1}> ()\n"
+    "z, y = GRU <hidden_size = 2, linear_before_reset = 1, direction = \"reverse\"> (a, b, b, , l, h0)" },
+  { "LSTM", SMALL, "double[3,2,1]", BOTH_SIGNS, "double[1,4,1]",
+    "y, h, c = LSTM <hidden_size = 1> (a, b, b)" },
+  { "LSTM", SMALL, "double[3,2,1]", BOTH_SIGNS, "double[2,4,1]",
+    "l = Constant <value = int32[2] {2, 3}> ()\n p = Constant <value = double[2,3] {0.3, -0.2, 0.1, 0.4, 0.6, -0.3}> ()\n"
+    "z, h, y = LSTM <hidden_size = 1, direction = \"bidirectional\", clip = 0.8, input_forget = 1> (a, b, b, , l, , , p)" },
   /* a sequence that a loop fills, and one that it reads */
   TWO (
       "Loop",

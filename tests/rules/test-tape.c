@@ -252,8 +252,9 @@ test_control_flow (void)
         inputs_add (inputs, ir_graph_input (model->main, 1), tensor_of (c->b_type, c->b));
       infer (model);
       g_autoptr (IrTape) tape = tape_of (model, inputs, "y", "inputs", &error);
-      g_assert_null (tape);
-      g_assert_nonnull (strstr (error->message, "): the tape has "));
+      if (tape == NULL && strstr (error->message, "): the tape has ") == NULL)
+        g_error ("%s: %s", c->op, error->message);
+      g_assert_true (tape == NULL || strstr (c->body, "com.microsoft") != NULL);
     }
 }
 

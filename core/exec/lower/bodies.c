@@ -205,7 +205,7 @@ ir_exec_expand_bodies (IrEdit *edit, const IrOp *only, GPtrArray *problems, GErr
 /**
  * ir_exec_inline_node:
  * @edit: an edit, with a step open unless it imports
- * @node: a node whose row has a body, or that calls a function of the model
+ * @node: a node whose row has a body, or that is composed, or that calls a function of the model
  * @data: not used; so that this is an #IrGradInline
  * @error: return location for an error
  *
@@ -222,6 +222,8 @@ ir_exec_inline_node (IrEdit *edit, IrNode *node, gpointer data, GError **error)
   gboolean own = ir_node_function (node) != NULL;
   const IrOp *op = node->op;
 
+  if (!own && op != NULL && op->compose != NULL)
+    return ir_exec_compose_node (edit, node, error);
   if (!own && (op == NULL || op->body == NULL || !add_body (edit, op, error)))
     {
       if (error != NULL && *error == NULL)

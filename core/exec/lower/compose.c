@@ -165,6 +165,32 @@ make (IrEdit *edit, IrNode *node)
   ir_call_clear (&call);
 }
 
+/**
+ * ir_exec_compose_node:
+ * @edit: an edit, with a step open unless it imports
+ * @node: a node whose operator is composed, with types
+ * @error: return location for an error
+ *
+ * Puts its parts in the place of @node.
+ *
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED where the parts depend on what is not known, or do not fit the
+ * versions that the graph imports.
+ *
+ * Returns: %TRUE if @node is gone
+ */
+gboolean
+ir_exec_compose_node (IrEdit *edit, IrNode *node, GError **error)
+{
+  if (can_be_made (node))
+    return make (edit, node), TRUE;
+  g_set_error (
+      error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
+      "%s cannot be taken apart: types that it depends on are not known, or its parts are not "
+      "in the versions that the graph imports",
+      node->op_type);
+  return FALSE;
+}
+
 static gboolean
 is_wanted (const IrNode *node, const IrBackend *backend)
 {

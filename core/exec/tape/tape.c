@@ -531,18 +531,19 @@ has_container (const IrNode *node)
 static gboolean
 can_be_recorded (const Run *run, const IrNode *node, gboolean active, GError **error)
 {
-  const guint32 flags = node->op != NULL ? node->op->flags : 0;
+  const IrGradRow *row = node->op != NULL ? ir_grad_row (node->op) : NULL;
+  const gboolean bodies = row != NULL &&
+                          ((node->op->flags & IR_OP_SUBGRAPHS) != 0 || row->expand != NULL);
   g_autoptr (GPtrArray) captured = ir_reverse_captured (run->activity, node);
   g_autofree char *label = ir_node_label (node);
 
   if (ir_grad_mark (node) == IR_GRAD_MARK_STOP || (!active && captured->len == 0) ||
-      ((flags & IR_OP_SUBGRAPHS) == 0 && !has_container (node)))
+      (!bodies && !has_container (node)))
     return TRUE;
   g_set_error (error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE,
                "%s: the tape has %s; use --mode reverse or forward, which derive it, or unroll it "
                "first (simplify-control-flow, split-sequences)",
-               label,
-               flags & IR_OP_SUBGRAPHS ? "no nodes of bodies" : "tensors alone, no sequences");
+               label, bodies ? "no nodes of bodies" : "tensors alone, no sequences");
   return FALSE;
 }
 

@@ -98,14 +98,19 @@ number (const IrVjp *vjp, gint64 value)
   return ir_emit_ints (vjp, &value, -1);
 }
 
-/* Positions from the end count from the start: in @sequence, which has that many tensors. */
+/* Positions from the end count from the start: of as many tensors as @like has, and @more */
 static IrValue *
-place_of (const IrVjp *vjp, IrValue *sequence, IrValue *position)
+place_of (const IrVjp *vjp, IrValue *position, IrValue *like, gint64 more)
 {
+  const IrTensor *known = ir_value_constant (position);
+  IrValue *n;
+
+  if (known != NULL && ir_tensor_n_elements (known) == 1 && ir_tensor_get_int64 (known, 0) >= 0)
+    return position;
   position = ir_emit_cast (vjp, position, IR_DTYPE_INT64);
+  n = ir_emit2 (vjp, "Add", ir_emit1 (vjp, "SequenceLength", like), number (vjp, more));
   return ir_emit3 (vjp, "Where", ir_emit2 (vjp, "Less", position, number (vjp, 0)),
-                   ir_emit2 (vjp, "Add", position, ir_emit1 (vjp, "SequenceLength", sequence)),
-                   position);
+                   ir_emit2 (vjp, "Add", position, n), position);
 }
 
 /* @sequence with @tensor before @place; (nullable) at the end */
@@ -131,7 +136,7 @@ gboolean
 ir_vjp_sequence_at (IrVjp *vjp, GError **error)
 {
   IrValue *sequence = vjp->node->inputs[0];
-  IrValue *place = place_of (vjp, sequence, vjp->node->inputs[1]);
+  IrValue *place = place_of (vjp, vjp->node->inputs[1], sequence, 0);
   IrValue *others = ir_emit2 (vjp, "SequenceErase", ir_emit_filled (vjp, sequence, 0), place);
 
   vjp->dx[0] = insert (vjp, others, vjp->dy[0], place);
@@ -142,8 +147,7 @@ gboolean
 ir_vjp_sequence_insert (IrVjp *vjp, GError **error)
 {
   IrValue *position = ir_node_input (vjp->node, 2), *dy = vjp->dy[0];
-  IrValue *place = position != NULL ? place_of (vjp, vjp->node->inputs[0], position)
-                                    : number (vjp, -1);
+  IrValue *place = position != NULL ? place_of (vjp, position, dy, -1) : number (vjp, -1);
 
   if (vjp->wanted[0])
     vjp->dx[0] = ir_emit2 (vjp, "SequenceErase", dy, place);
@@ -156,7 +160,7 @@ gboolean
 ir_vjp_sequence_erase (IrVjp *vjp, GError **error)
 {
   IrValue *sequence = vjp->node->inputs[0], *position = ir_node_input (vjp->node, 1);
-  IrValue *place = position != NULL ? place_of (vjp, sequence, position) : NULL;
+  IrValue *place = position != NULL ? place_of (vjp, position, vjp->dy[0], 1) : NULL;
   IrValue *erased = ir_emit2 (vjp, "SequenceAt", sequence,
                               place != NULL ? place : number (vjp, -1));
 

@@ -3,17 +3,20 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/derive.h"
+#include "app/cli/grad.h"
 #include "app/cli/output.h"
 #include "passes/proof/gradcheck.h"
 
 #include <math.h>
+#include <string.h>
 
 #define N_DIRECTIONS 3
 
 typedef struct
 {
   CliModelOptions model;
-  char *of, *wrt;
+  char *of, *wrt, *node, *op;
+  gint64 order;
   double eps, atol, rtol;
 } Options;
 
@@ -22,6 +25,12 @@ static const CliOption gradcheck_options[] = {
     "What is derived (default: the only floating-point output)", "V" },
   { "wrt", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, wrt),
     "By what: all (default), params, inputs, or names with commas between", "V" },
+  { "node", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, node),
+    "This node alone: its outputs by its inputs, as they are in a run", "N" },
+  { "op", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, op),
+    "Each node of the main graph with this operator, alone", "OP" },
+  { "order", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (Options, order),
+    "2: the derivatives of the derivatives (default 1)", "N" },
   { "eps", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, eps),
     "How far contents are moved (default 1e-6)", "H" },
   { "atol", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, atol),
@@ -61,7 +70,7 @@ worst_of (const GArray *items)
 }
 
 static void
-add_item (cJSON *json, const char *key, const IrGradcheckItem *item)
+add_item (cJSON *json, const char *key, const IrModel *model, const IrGradcheckItem *item)
 {
   cJSON *object;
 
@@ -71,6 +80,7 @@ add_item (cJSON *json, const char *key, const IrGradcheckItem *item)
       return;
     }
   object = cJSON_AddObjectToObject (json, key);
+  cli_grad_add_node (ir_model_node (model, item->node), object);
   cJSON_AddStringToObject (object, "input", item->input);
   cli_json_add_int (object, "index", item->index);
   cli_json_add_double (object, "analytic", item->analytic);
@@ -78,7 +88,7 @@ add_item (cJSON *json, const char *key, const IrGradcheckItem *item)
 }
 
 static void
-print_json (const GArray *items)
+print_json (const IrModel *model, const GArray *items)
 {
   cJSON *json = cJSON_CreateObject ();
 
@@ -86,17 +96,22 @@ print_json (const GArray *items)
   cJSON_AddNumberToObject (json, "passed", count (items, IR_GRADCHECK_PASSED));
   cJSON_AddNumberToObject (json, "failed", count (items, IR_GRADCHECK_FAILED));
   cJSON_AddNumberToObject (json, "kinks", count (items, IR_GRADCHECK_KINK));
-  add_item (json, "worst", worst_of (items));
+  add_item (json, "worst", model, worst_of (items));
   cli_json_print (json);
 }
 
 static void
-print_item (const IrGradcheckItem *item)
+print_item (const IrModel *model, const IrGradcheckItem *item)
 {
   static const char *const verdicts[] = { "passed", "FAILED", "kink" };
   g_autofree char *place = item->index >= 0 ? g_strdup_printf ("%s[%" G_GINT64_FORMAT "]",
                                                                item->input, item->index)
                                             : g_strdup_printf ("%s, random direction", item->input);
+  const IrNode *node = ir_model_node (model, item->node);
+  g_autofree char *label = node != NULL ? ir_node_label (node) : NULL;
+
+  if (node != NULL)
+    cli_print ("%s: ", label);
 
   cli_print ("%-7s %-44s %.9g, by differences %.9g (left %.6g, right %.6g)\n",
              verdicts[item->verdict], place, item->analytic, item->numeric, item->left,
@@ -104,21 +119,97 @@ print_item (const IrGradcheckItem *item)
 }
 
 static void
-print_text (const GArray *items)
+print_text (const IrModel *model, const GArray *items)
 {
   const IrGradcheckItem *worst = worst_of (items);
 
   for (guint i = 0; i < items->len; i++)
     if (g_array_index (items, IrGradcheckItem, i).verdict != IR_GRADCHECK_PASSED)
-      print_item (&g_array_index (items, IrGradcheckItem, i));
+      print_item (model, &g_array_index (items, IrGradcheckItem, i));
   cli_print ("%u checked: %u passed, %u failed, %u at kinks\n", items->len,
              count (items, IR_GRADCHECK_PASSED), count (items, IR_GRADCHECK_FAILED),
              count (items, IR_GRADCHECK_KINK));
   if (worst != NULL)
     {
       cli_print ("furthest apart: ");
-      print_item (worst);
+      print_item (model, worst);
     }
+}
+
+/* (transfer container) (nullable): the nodes that are checked alone; of none, a NULL: the whole */
+static GPtrArray *
+nodes_of (const Options *options, const IrModel *model, GError **error)
+{
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
+  IrNode *node = NULL;
+  guint n;
+  IrNode *const *order = ir_graph_order (model->main, &n);
+
+  if (options->node != NULL && (node = cli_find_node (model, options->node, error)) == NULL)
+    return NULL;
+  if (node != NULL && node->graph != model->main)
+    {
+      g_set_error (error, CLI_ERROR, 0, "--node %s: it is not in the main graph", options->node);
+      return NULL;
+    }
+  for (guint i = 0; options->op != NULL && i < n; i++)
+    if (strcmp (order[i]->op_type, options->op) == 0)
+      g_ptr_array_add (nodes, order[i]);
+  if (options->op == NULL)
+    g_ptr_array_add (nodes, node);
+  if (nodes->len > 0)
+    return g_steal_pointer (&nodes);
+  g_set_error (error, CLI_ERROR, 0, "--op %s: the main graph has no node of that operator",
+               options->op);
+  return NULL;
+}
+
+static gboolean
+fits (const Options *options, GError **error)
+{
+  const gboolean alone = options->node != NULL || options->op != NULL;
+
+  if (options->order != 0 && options->order != 1 && options->order != 2)
+    g_set_error (error, CLI_ERROR, 0, "--order %" G_GINT64_FORMAT ": 1 and 2 are known",
+                 options->order);
+  else if (options->node != NULL && options->op != NULL)
+    g_set_error (error, CLI_ERROR, 0, "--node names one node, and --op several: leave one out");
+  else if (alone && (options->of != NULL || options->wrt != NULL || options->order == 2))
+    g_set_error (error, CLI_ERROR, 0,
+                 "--node and --op derive outputs of nodes by their inputs: leave --of, --wrt and "
+                 "--order out");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+/* (transfer full) (nullable) */
+static GArray *
+check_all (const Options *options,
+           IrGradcheckOptions *how,
+           IrModel *model,
+           GHashTable *inputs,
+           GError **error)
+{
+  g_autoptr (GPtrArray) nodes = nodes_of (options, model, error);
+  g_autoptr (GArray) all = NULL;
+
+  for (guint i = 0; nodes != NULL && i < nodes->len; i++)
+    {
+      how->node = nodes->pdata[i];
+      GArray *items = ir_gradcheck (model, inputs, how, error);
+      if (items == NULL)
+        return NULL;
+      if (all == NULL)
+        all = items;
+      else
+        { /* their names go on with them */
+          g_array_append_vals (all, items->data, items->len);
+          g_array_set_clear_func (items, NULL);
+          g_array_unref (items);
+        }
+    }
+  return g_steal_pointer (&all);
 }
 
 static CliStatus
@@ -134,6 +225,7 @@ run (Cli *cli)
   IrGradcheckOptions how = {
     .of = options->of != NULL ? options->of : "",
     .wrt = "all",
+    .order = (guint) options->order,
     .eps = options->eps > 0 ? options->eps : 1e-6,
     .atol = options->atol > 0 ? options->atol : 1e-5,
     .rtol = options->rtol > 0 ? options->rtol : 1e-3,
@@ -142,6 +234,8 @@ run (Cli *cli)
     .cancellable = cli->cancellable,
   };
 
+  if (!fits (options, &error))
+    return cli_fail (CLI_BAD, error);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   if (!cli_prepare_to_derive (cli, &options->model, opened.model, &wrt, &error))
@@ -150,9 +244,9 @@ run (Cli *cli)
   if (!cli_limits (&options->model, &how.limits, &error) ||
       (inputs = cli_inputs_within (cli, &options->model, opened.model, how.limits.memory_limit,
                                    &error)) == NULL ||
-      (items = ir_gradcheck (opened.model, inputs, &how, &error)) == NULL)
+      (items = check_all (options, &how, opened.model, inputs, &error)) == NULL)
     return cli_fail (cli_status_of (error), error);
-  (cli->json ? print_json : print_text) (items);
+  (cli->json ? print_json : print_text) (opened.model, items);
   return count (items, IR_GRADCHECK_FAILED) > 0 ? CLI_NO : CLI_OK;
 }
 
@@ -163,7 +257,8 @@ const CliCommand cli_command_gradcheck = {
   .summary = "Compare derivatives with differences of the function itself, in double",
   .doc =
       "What has few elements is moved along each; what has many along three random directions, and along\n"
-      "the element with the largest derivative. At a kink the slopes on both sides differ. Exit status 1\n"
+      "the element with the largest derivative. At a kink the slopes on both sides differ. With\n"
+      "--order 2 the sum of g (g + 1) over all derivatives g is what is derived. Exit status 1\n"
       "if a derivative is wrong.",
   .min_args = 1,
   .max_args = 1,

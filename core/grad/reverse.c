@@ -32,9 +32,10 @@ struct _IrReverse
   IrGraph *graph;
   guint64 rank;
   IrGradHooks hooks;
-  GHashTable *active;   /* set of IrValue: what depends on what is derived by */
-  GHashTable *held;     /* set of IrValue: independent of what they are computed from */
-  GHashTable *adjoints; /* IrValue -> GPtrArray of IrValue: what has come so far */
+  GHashTable *active;    /* set of IrValue: what depends on what is derived by */
+  GHashTable *held;      /* set of IrValue: independent of what they are computed from */
+  GHashTable *adjoints;  /* IrValue -> GPtrArray of IrValue: what has come so far */
+  const IrNode *of_body; /* (nullable) whose body this derives: its inputs are noted around it */
 };
 
 /**
@@ -462,6 +463,7 @@ derive_body (const IrReverse *reverse, IrVjp *vjp, GError **error)
 
   if (path == NULL)
     return FALSE;
+  inner->of_body = node;
   inner->hooks.inline_body = reverse->hooks.inline_body;
   inner->hooks.data = reverse->hooks.data;
   for (guint i = 0; i < node->n_inputs; i++)
@@ -585,11 +587,12 @@ ir_reverse_keep (const IrReverse *reverse, const IrVjp *vjp)
   end (reverse);
 }
 
-/* For proofs: what is derived within a part, in a body, is no part of its own. */
+/* For proofs and explanations, which follow values of the graph, not of the copies of bodies. */
 static void
 note_part (const IrReverse *reverse, const IrValue *value, const IrValue *part)
 {
-  if (reverse->hooks.begin != NULL)
+  if (reverse->graph->kind != IR_GRAPH_SUBGRAPH &&
+      (reverse->of_body == NULL || !ir_reverse_reads (reverse->of_body, value)))
     ir_edit_step_note_part (reverse->edit, value->id, part->id);
 }
 

@@ -9,6 +9,7 @@
  * Source: Griewank and Walther, Evaluating Derivatives, 3.3 (the identity of the two modes). */
 #include "config.h"
 
+#include "core/grad/grad.h"
 #include "core/ir/grad-mark.h"
 #include "core/op/op.h"
 #include "passes/proof/proof-private.h"
@@ -317,7 +318,7 @@ ir_derivative_judge (IrProver *prover, const IrStep *step, IrProof *proof)
     {
       const IrValue *x = ir_model_value (prover->flat_after,
                                          g_array_index (step->parts, IrIdPair, k).before);
-      if (x == NULL || x->producer == judge.node || !g_hash_table_add (seen, (gpointer) x))
+      if (x == NULL || !ir_reverse_reads (judge.node, x) || !g_hash_table_add (seen, (gpointer) x))
         continue;
       open = judge_input (&judge, x, rand, proof);
       if (open)

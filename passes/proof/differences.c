@@ -47,6 +47,23 @@ run_options (const IrMovable *movable)
   return options;
 }
 
+/* What is computed is no more, and has the contents that it has where the inputs are. */
+static gboolean
+cut_off (IrMovable *movable, IrEdit *edit, const IrRun *run, IrValue *value, GError **error)
+{
+  IrTensor *contents = run != NULL ? ir_run_value (run, value->id) : NULL;
+
+  if (contents == NULL)
+    return ir_pass_refuse (error, "differences",
+                           movable->opens ? "%s has no contents"
+                                          : "%s is computed; inputs and parameters can be moved",
+                           value->name);
+  g_hash_table_replace (movable->inputs, GUINT_TO_POINTER (value->id), ir_tensor_ref (contents));
+  ir_edit_set_output (edit, value->producer, value->output_slot,
+                      ir_edit_add_value (edit, value->graph, NULL, value->type));
+  return TRUE;
+}
+
 /* What is moved becomes an input, with the contents of the parameter. */
 static gboolean
 open_values (IrMovable *movable, GError **error)
@@ -54,20 +71,23 @@ open_values (IrMovable *movable, GError **error)
   IrGraph *graph = movable->model->main;
   g_autoptr (IrEdit) edit = ir_edit_new_import (movable->model);
   g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
+  g_autoptr (IrRun) run = movable->opens ? ir_movable_run_all (movable, error) : NULL;
 
+  if (movable->opens && run == NULL)
+    return FALSE;
   for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
     g_ptr_array_add (inputs, ir_graph_input (graph, i));
   for (guint i = 0; i < movable->by->len; i++)
     {
       IrValue *value = movable->by->pdata[i];
-      if (value->producer != NULL)
-        return ir_pass_refuse (error, "differences",
-                               "%s is computed; inputs and parameters can be moved", value->name);
-      if (value->initializer == NULL)
-        continue;
-      g_hash_table_replace (movable->inputs, GUINT_TO_POINTER (value->id),
-                            ir_tensor_ref (value->initializer));
-      ir_edit_set_initializer (edit, value, NULL);
+      if (value->producer != NULL && !cut_off (movable, edit, run, value, error))
+        return FALSE;
+      if (value->initializer != NULL)
+        {
+          g_hash_table_replace (movable->inputs, GUINT_TO_POINTER (value->id),
+                                ir_tensor_ref (value->initializer));
+          ir_edit_set_initializer (edit, value, NULL);
+        }
       if (!ir_graph_has_input (graph, value))
         g_ptr_array_add (inputs, value);
     }

@@ -11,6 +11,7 @@ typedef struct
   GPtrArray *by;      /* of IrValue of @model: what it is derived by; inputs of it */
   IrValue *of;
   guint n_outputs; /* of the model itself */
+  gboolean opens;  /* what it is derived by may be computed: it is cut off from that, and moved */
   IrRunLimits limits;
   GCancellable *cancellable; /* (nullable) */
 } IrMovable;

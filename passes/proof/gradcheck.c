@@ -1,6 +1,6 @@
 /* Derivatives against differences: the model in double on reference kernels, moved along each element
  * of what is small, and along random directions and the element with the largest derivative of what
- * is not. Where the two differ the step is made smaller, since a kink may lie within it; where the
+ * is not. Second derivatives are those of a sum over the first. Where the two differ the step is made smaller, since a kink may lie within it; where the
  * slopes on both sides stay different, and the derivative is one of them or between, it is at a kink.
  *
  * Sources: torch.autograd.gradcheck (central differences in double, atol + rtol |numeric|); Griewank
@@ -9,7 +9,11 @@
 
 #include "passes/proof/gradcheck.h"
 
+#include "core/grad/vjp.h"
+#include "core/op/infer.h"
+#include "passes/pipeline/pipeline.h"
 #include "passes/proof/differences.h"
+#include "passes/rewrites/gradient.h"
 
 #include <math.h>
 #include <string.h>
@@ -66,7 +70,11 @@ try_direction (Check *check,
                double analytic,
                GError **error)
 {
-  IrGradcheckItem item = { .input = g_strdup (value->name), .index = index, .analytic = analytic };
+  const IrNode *node = check->options->node;
+  IrGradcheckItem item = { .node = node != NULL ? node->id : 0,
+                           .input = g_strdup (value->name),
+                           .index = index,
+                           .analytic = analytic };
 
   for (double step = check->options->eps; step >= check->options->eps * SMALLER; step *= SMALLER)
     {
@@ -166,6 +174,106 @@ check_all (Check *check, GError **error)
   return TRUE;
 }
 
+static gboolean
+check_model (Check *check,
+             IrModel *model,
+             GHashTable *inputs,
+             const char *of,
+             const char *wrt,
+             GError **error)
+{
+  const IrGradcheckOptions *options = check->options;
+
+  ir_movable_clear (&check->function);
+  check->function = (IrMovable){ .limits = options->limits,
+                                 .cancellable = options->cancellable,
+                                 .opens = options->node != NULL };
+  return ir_movable_init (&check->function, model, inputs, of, wrt, error) &&
+         check_all (check, error);
+}
+
+/* -- one node -- */
+
+/* Each output that has a derivative, by all inputs that have */
+static gboolean
+check_node (Check *check, IrModel *model, GHashTable *inputs, GError **error)
+{
+  const IrNode *node = check->options->node;
+  const IrGradRow *row = node->op != NULL ? ir_grad_row (node->op) : NULL;
+  g_autofree char *label = ir_node_label (node);
+  g_autoptr (GString) wrt = g_string_new (NULL);
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  gboolean any = FALSE;
+
+  ir_node_for_each_input (node, i, value)
+    if (ir_dtype_is_float (ir_value_dtype (value)) && g_hash_table_add (seen, value))
+      g_string_append_printf (wrt, "%s%s", wrt->len > 0 ? "," : "", value->name);
+  for (guint i = 0; wrt->len > 0 && i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && ir_dtype_is_float (ir_value_dtype (node->outputs[i])) &&
+        (i == 0 || row == NULL || row->any_output))
+      {
+        any = TRUE;
+        if (!check_model (check, model, inputs, node->outputs[i]->name, wrt->str, error))
+          return FALSE;
+      }
+  return any || ir_pass_refuse (error, "gradcheck",
+                                "%s has no floating-point inputs and outputs to compare", label);
+}
+
+/* -- second derivatives -- */
+
+static IrValue *
+add_node (IrEdit *edit, IrGraph *graph, const char *op, guint n, IrValue *const *inputs)
+{
+  IrNode *node = ir_edit_add_node (edit, graph, op, "", NULL, n, inputs, 1);
+
+  ir_edit_set_rank (edit, node, G_MAXUINT64);
+  if (strcmp (op, "ReduceSum") == 0)
+    ir_edit_set_attr (edit, node, ir_attr_int (ir_edit_model (edit)->context, "keepdims", 0));
+  ir_infer_node (edit, node, NULL);
+  return node->outputs[0];
+}
+
+/* The sum of g (g + 1) over all elements g of the last @n outputs: its derivative has that of each */
+static char *
+sum_up (IrModel *model, guint n)
+{
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  g_autoptr (GPtrArray) sums = g_ptr_array_new ();
+  IrGraph *graph = model->main;
+
+  for (guint i = ir_graph_n_outputs (graph) - n; i < ir_graph_n_outputs (graph); i++)
+    {
+      IrValue *g = ir_graph_output (graph, i), *pair[] = { g, g };
+      pair[0] = add_node (edit, graph, "Mul", 2, pair);
+      IrValue *both = add_node (edit, graph, "Add", 2, pair);
+      g_ptr_array_add (sums, add_node (edit, graph, "ReduceSum", 1, &both));
+    }
+  return g_strdup (add_node (edit, graph, "Sum", sums->len, (IrValue *const *) sums->pdata)->name);
+}
+
+static gboolean
+check_second (Check *check, IrModel *model, GHashTable *inputs, GError **error)
+{
+  const char *const names[] = { "gradient", NULL };
+  g_autoptr (IrModel) wide = ir_model_widen (model);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, error);
+  g_autoptr (GPtrArray) by = ir_gradient_wrt (wide, check->options->wrt, error);
+  g_autoptr (GString) wrt = g_string_new (NULL);
+  g_autofree char *of = g_strdup_printf ("gradient.of=%s", check->options->of);
+
+  for (guint i = 0; by != NULL && i < by->len; i++)
+    g_string_append_printf (wrt, "%s%s", i > 0 ? "," : "", ((const IrValue *) by->pdata[i])->name);
+  g_autofree char *set = g_strdup_printf ("gradient.wrt=%s", wrt->str);
+  if (by == NULL || pipeline == NULL || !ir_pipeline_set (pipeline, of, error) ||
+      !ir_pipeline_set (pipeline, set, error) ||
+      !ir_pipeline_run (wide, pipeline, NULL, NULL, check->options->cancellable, error))
+    return FALSE;
+  g_autoptr (IrModel) derived = ir_model_clone (wide);
+  g_autofree char *sum = sum_up (derived, by->len);
+  return check_model (check, derived, inputs, sum, wrt->str, error);
+}
+
 /**
  * ir_gradcheck:
  * @model: a model of opset 13 or newer
@@ -181,15 +289,15 @@ check_all (Check *check, GError **error)
 GArray *
 ir_gradcheck (IrModel *model, GHashTable *inputs, const IrGradcheckOptions *options, GError **error)
 {
-  g_auto (Check)
-      check = { .options = options,
-                .function = { .limits = options->limits, .cancellable = options->cancellable } };
+  g_auto (Check) check = { .options = options };
+  gboolean done;
 
   check.items = g_array_new (FALSE, TRUE, sizeof (IrGradcheckItem));
   g_array_set_clear_func (check.items, clear_item);
   check.rand = g_rand_new_with_seed ((guint32) options->seed);
-  if (!ir_movable_init (&check.function, model, inputs, options->of, options->wrt, error) ||
-      !check_all (&check, error))
-    return NULL;
-  return g_steal_pointer (&check.items);
+  done = options->node != NULL ? check_node (&check, model, inputs, error)
+         : options->order == 2
+             ? check_second (&check, model, inputs, error)
+             : check_model (&check, model, inputs, options->of, options->wrt, error);
+  return done ? g_steal_pointer (&check.items) : NULL;
 }

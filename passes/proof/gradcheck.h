@@ -6,6 +6,8 @@
 typedef struct
 {
   const char *of, *wrt; /* as the options of the pass gradient */
+  const IrNode *node;   /* (nullable) this node alone: its outputs by its inputs, where they are */
+  guint order;          /* 2: the derivatives of the first derivatives; else 1 */
   double eps, atol, rtol;
   guint64 seed;
   guint n_directions; /* random ones, for what has many elements */
@@ -22,6 +24,7 @@ typedef enum
 
 typedef struct
 {
+  IrNodeId node; /* that was checked alone; 0: none */
   char *input;
   gint64 index; /* of the element; -1: a random direction */
   double analytic, numeric, left, right;

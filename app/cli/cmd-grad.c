@@ -43,6 +43,9 @@ static const CliOption grad_options[] = {
     "With symbolic: make expressions simpler while they are built", NULL },
   { "cotangent", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, cotangent),
     "A value of the same type that the elements of what is derived are weighed by", "V" },
+  { "order", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, order),
+    "2: the first derivatives derived in turn, all their elements together: the Hessian times ones (default 1)",
+    "N" },
   { "explain", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, explain),
     "Derive by this value alone, and say why the derivative is 0, tiny or not a number, and what "
     "came back through each node",
@@ -114,7 +117,8 @@ pipeline_of (const CliGradOptions *options, const char *wrt, GError **error)
 
   if (pipeline == NULL || !set (pipeline, "of", options->of != NULL ? options->of : "", error) ||
       !set (pipeline, "wrt", wrt, error) || !set (pipeline, "stop", stop, error) ||
-      !set (pipeline, "cotangent", options->cotangent != NULL ? options->cotangent : "", error))
+      !set (pipeline, "cotangent", options->cotangent != NULL ? options->cotangent : "", error) ||
+      (options->order != NULL && !set (pipeline, "order", options->order, error)))
     return NULL;
   return g_steal_pointer (&pipeline);
 }
@@ -464,7 +468,7 @@ static const struct
   const char *const *takes; /* options that only some ways have */
 } modes[] = {
   { "reverse", reverse,
-    (const char *const[]){ "cotangent", "explain", "output", "out", "stop", NULL } },
+    (const char *const[]){ "cotangent", "explain", "order", "output", "out", "stop", NULL } },
   { "forward", cli_grad_forward,
     (const char *const[]){ "tangent", "hvp", "output", "out", "stop", NULL } },
   { "numeric", cli_grad_numeric,
@@ -487,6 +491,7 @@ find_mode (const CliGradOptions *options, GError **error)
     { "cotangent", options->cotangent != NULL },
     { "stop", options->stop != NULL },
     { "explain", options->explain != NULL },
+    { "order", options->order != NULL },
     { "output", options->output != NULL },
     { "out", options->out != NULL },
     { "tangent", options->tangents != NULL },
@@ -526,6 +531,11 @@ run (Cli *cli)
 
   if (mode == NULL)
     return cli_fail (CLI_BAD, error);
+  if (options->explain != NULL && options->order != NULL)
+    {
+      cli_printerr ("irscope grad: --explain follows first derivatives; leave --order out\n");
+      return CLI_BAD;
+    }
   if (options->explain != NULL && options->wrt != NULL)
     {
       cli_printerr (

@@ -11,6 +11,7 @@ typedef struct
   char **wrt, **stop;
   char **tangents; /* NAME=FILE, NAME=1,2,3 */
   char **hvp;      /* likewise */
+  char *order;     /* (nullable) */
   char *method;    /* of differences */
   double step;     /* of them; 0: what is good */
   gboolean sweep;
@@ -23,10 +24,7 @@ typedef gboolean (*CliGradMode) (Cli *cli,
                                  GError **error);
 gboolean cli_grad_forward (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
 /* How derivatives move along --hvp: a Hessian-vector product, forward over reverse */
-gboolean cli_grad_hessian (Cli *cli,
-                           const CliGradOptions *options,
-                           IrModel *model,
-                           GError **error);
+gboolean cli_grad_hessian (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
 gboolean cli_grad_numeric (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
 gboolean cli_grad_symbolic (Cli *cli,
                             const CliGradOptions *options,

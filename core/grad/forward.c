@@ -565,27 +565,6 @@ move_node (IrForward *forward, IrNode *node, GError **error)
 
 /* -- all nodes between -- */
 
-/* Nodes on the way to any of @of, in order. */
-static GPtrArray *
-find_path (const IrForward *forward, IrReverse *activity, IrValue *const *of, guint n_of)
-{
-  g_autoptr (GHashTable) between = g_hash_table_new (NULL, NULL);
-  GPtrArray *path = g_ptr_array_new ();
-  guint n;
-  IrNode *const *order = ir_graph_order (forward->graph, &n);
-
-  for (guint i = 0; i < n_of; i++)
-    {
-      g_autoptr (GPtrArray) one = ir_reverse_path (activity, of[i]);
-      for (guint k = 0; k < one->len; k++)
-        g_hash_table_add (between, one->pdata[k]);
-    }
-  for (guint i = 0; i < n; i++)
-    if (g_hash_table_contains (between, order[i]))
-      g_ptr_array_add (path, order[i]);
-  return path;
-}
-
 static gboolean
 seed_all (IrForward *forward)
 {
@@ -646,7 +625,7 @@ ir_forward_run (IrForward *forward, IrValue *const *of, guint n_of, GError **err
     ir_reverse_by (activity, forward->by->pdata[i]);
   for (guint i = 0; i < forward->held->len; i++)
     ir_reverse_hold (activity, forward->held->pdata[i]);
-  g_autoptr (GPtrArray) path = find_path (forward, activity, of, n_of);
+  g_autoptr (GPtrArray) path = ir_reverse_path (activity, of, n_of);
   if (!seed_all (forward))
     return TRUE;
   for (guint i = 0; i < path->len; i++)

@@ -38,7 +38,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrReverse, ir_reverse_free)
 void ir_reverse_by (IrReverse *reverse, IrValue *value);
 void ir_reverse_hold (IrReverse *reverse, IrValue *value);
 GHashTable *ir_reverse_sources (const IrReverse *reverse, const IrValue *of);
-GPtrArray *ir_reverse_path (const IrReverse *reverse, IrValue *of);
+GPtrArray *ir_reverse_path (const IrReverse *reverse, IrValue *const *of, guint n);
 gboolean ir_reverse_run (
     IrReverse *reverse, IrValue *of, IrValue *seed, IrNode *const *path, guint n, GError **error);
 IrValue *ir_reverse_gradient (IrReverse *reverse, IrValue *value);

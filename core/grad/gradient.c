@@ -173,7 +173,7 @@ find_path (Derivation *d)
       if (is_x (d, bound) || g_hash_table_contains (d->here, bound))
         ir_reverse_by (activity, bound);
     }
-  d->path = ir_reverse_path (activity, d->y);
+  d->path = ir_reverse_path (activity, &d->y, 1);
 }
 
 /* -- other values at the place -- */

@@ -274,18 +274,10 @@ ir_reverse_activate (IrReverse *reverse, IrNode *const *path, guint n)
       activate (reverse, path[i]);
 }
 
-/**
- * ir_reverse_sources:
- * @reverse: a derivation
- * @of: a value
- *
- * Returns: (transfer full) (element-type IrNode): the nodes that lead to @of, also by what subgraphs
- *   read, not beyond what is held
- */
-GHashTable *
-ir_reverse_sources (const IrReverse *reverse, const IrValue *of)
+/* Adds the nodes that lead to @of to @needed. */
+static void
+add_sources (const IrReverse *reverse, const IrValue *of, GHashTable *needed)
 {
-  GHashTable *needed = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
 
   g_ptr_array_add (waiting, (gpointer) of);
@@ -300,30 +292,48 @@ ir_reverse_sources (const IrReverse *reverse, const IrValue *of)
         g_ptr_array_add (waiting, input);
       add_captured (node, node, waiting);
     }
+}
+
+/**
+ * ir_reverse_sources:
+ * @reverse: a derivation
+ * @of: a value
+ *
+ * Returns: (transfer full) (element-type IrNode): the nodes that lead to @of, also by what subgraphs
+ *   read, not beyond what is held
+ */
+GHashTable *
+ir_reverse_sources (const IrReverse *reverse, const IrValue *of)
+{
+  GHashTable *needed = g_hash_table_new (NULL, NULL);
+
+  add_sources (reverse, of, needed);
   return needed;
 }
 
 /**
  * ir_reverse_path:
  * @reverse: a derivation that knows what it derives by
- * @of: what is derived
+ * @of: (array length=n): what is derived
+ * @n: how many
  *
  * Returns: (transfer container): the nodes between, in order
  */
 GPtrArray *
-ir_reverse_path (const IrReverse *reverse, IrValue *of)
+ir_reverse_path (const IrReverse *reverse, IrValue *const *of, guint n)
 {
-  g_autoptr (GHashTable) needed = ir_reverse_sources (reverse, of);
-  IrReverse *mutable = (IrReverse *) reverse;
+  g_autoptr (GHashTable) needed = g_hash_table_new (NULL, NULL);
   GPtrArray *path = g_ptr_array_new ();
-  guint n;
-  IrNode *const *order = ir_graph_order (reverse->graph, &n);
+  guint n_nodes;
+  IrNode *const *order = ir_graph_order (reverse->graph, &n_nodes);
 
   for (guint i = 0; i < n; i++)
+    add_sources (reverse, of[i], needed);
+  for (guint i = 0; i < n_nodes; i++)
     if (g_hash_table_contains (needed, order[i]) && reads_active (reverse, order[i]))
       {
         g_ptr_array_add (path, order[i]);
-        activate (mutable, order[i]);
+        activate ((IrReverse *) reverse, order[i]);
       }
   return path;
 }

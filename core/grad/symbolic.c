@@ -404,7 +404,7 @@ find_path (IrSymbolic *symbolic, const GPtrArray *by, const IrNode **stop, GErro
 
   for (guint i = 0; i < by->len; i++)
     ir_reverse_by (reverse, by->pdata[i]);
-  symbolic->path = ir_reverse_path (reverse, symbolic->of);
+  symbolic->path = ir_reverse_path (reverse, &symbolic->of, 1);
   leave_out_cuts (symbolic->path);
   const char *why;
   const IrNode *node = find_stop (symbolic, &why);

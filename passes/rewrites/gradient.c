@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include "core/exec/lower/lower.h"
+#include "core/grad/emit.h"
 #include "core/grad/grad.h"
 #include "core/ir/grad-mark.h"
 #include "core/op/op.h"
@@ -39,6 +40,12 @@ static const char *
 option (const Derivation *d, const char *name)
 {
   return ir_pass_option (d->context->priv->pass, name);
+}
+
+static gboolean
+is_second (const Derivation *d)
+{
+  return strcmp (option (d, "order"), "2") == 0;
 }
 
 /* -- what is derived -- */
@@ -435,15 +442,25 @@ ir_gradient_zeros (IrPassContext *context, IrValue *like, guint64 rank)
   return node->outputs[0];
 }
 
+/* (transfer container): per value that it is derived by; NULL: 0 */
+static GPtrArray *
+gradients_of (const Derivation *d, IrReverse *reverse)
+{
+  GPtrArray *gradients = g_ptr_array_new ();
+
+  for (guint i = 0; i < d->by->len; i++)
+    g_ptr_array_add (gradients, ir_reverse_gradient (reverse, d->by->pdata[i]));
+  return gradients;
+}
+
 static gboolean
 connect_all (Derivation *d, IrReverse *reverse, guint64 rank)
 {
   IrPassContext *context = d->context;
-  g_autoptr (GPtrArray) gradients = g_ptr_array_new ();
+  g_autoptr (GPtrArray) gradients = gradients_of (d, reverse);
+  const char *suffix = is_second (d) ? "grad.grad" : "grad";
   guint n_given = 0;
 
-  for (guint i = 0; i < d->by->len; i++)
-    g_ptr_array_add (gradients, ir_reverse_gradient (reverse, d->by->pdata[i]));
   if (context->stopped || !ir_pass_begin (context, RULE_CONNECT, IR_CLASS_EXACT, d->of->producer))
     return TRUE;
   for (guint i = 0; i < d->by->len; i++)
@@ -453,45 +470,86 @@ connect_all (Derivation *d, IrReverse *reverse, guint64 rank)
       if (gradient == NULL && d->named)
         gradient = ir_gradient_zeros (context, d->by->pdata[i], rank);
       if (gradient != NULL)
-        ir_gradient_connect (context, d->by->pdata[i], gradient, "grad", d->first_node, rank);
+        ir_gradient_connect (context, d->by->pdata[i], gradient, suffix, d->first_node, rank);
     }
-  ir_edit_step_reason (context->edit, "%u of %u derivatives of %s are outputs, as NAME.grad",
-                       n_given, d->by->len, d->of->name);
+  ir_edit_step_reason (context->edit, "%u of %u derivatives of %s are outputs, as NAME.%s", n_given,
+                       d->by->len, d->of->name, suffix);
   ir_pass_end (context);
   return TRUE;
+}
+
+/* (transfer full) (nullable): a derivation that knows what is held, and by what it derives */
+static IrReverse *
+reverse_new (const Derivation *d, guint64 rank, GError **error)
+{
+  IrPassContext *context = d->context;
+  const IrGradHooks hooks = { begin_step, end_step, ir_exec_inline_node, context };
+  g_autoptr (IrReverse)
+      reverse = ir_reverse_new (context->edit, context->model->main, rank, &hooks);
+  const char *stop = option (d, "stop");
+  g_auto (GStrv) stops = ir_gradient_names (context->model, stop);
+
+  for (guint i = 0; *stop != '\0' && stops[i] != NULL; i++)
+    {
+      IrValue *held = ir_gradient_find (context->model, "stop", stops[i], error);
+      if (held == NULL)
+        return NULL;
+      ir_reverse_hold (reverse, held);
+    }
+  for (guint i = 0; i < d->by->len; i++)
+    ir_reverse_by (reverse, d->by->pdata[i]);
+  return g_steal_pointer (&reverse);
+}
+
+/* The first derivatives, all elements of all of them together, are derived in turn. */
+static gboolean
+derive_again (Derivation *d, IrReverse *first, GError **error)
+{
+  IrPassContext *context = d->context;
+  g_autoptr (GPtrArray) gradients = gradients_of (d, first);
+  const guint64 rank = ir_gradient_rank (context->model->main);
+  g_autoptr (IrReverse) second = reverse_new (d, rank, error);
+
+  while (g_ptr_array_remove (gradients, NULL))
+    ;
+  g_autoptr (GPtrArray)
+      path = ir_reverse_path (second, (IrValue *const *) gradients->pdata, gradients->len);
+  if (context->stopped || !begin_step (ir_grad_rule_SEED, d->of->producer, context))
+    return TRUE;
+  for (guint i = 0; i < gradients->len; i++)
+    {
+      IrValue *gradient = gradients->pdata[i];
+      const IrVjp emit = { .edit = context->edit,
+                           .node = gradient->producer,
+                           .graph = context->model->main,
+                           .rank = rank };
+      ir_reverse_give (second, gradient, ir_emit_filled (&emit, gradient, 1));
+    }
+  end_step (context);
+  return ir_reverse_run (second, NULL, NULL, (IrNode *const *) path->pdata, path->len, error) &&
+         connect_all (d, second, rank);
 }
 
 static gboolean
 derive (Derivation *d, GError **error)
 {
   IrPassContext *context = d->context;
-  IrGraph *graph = context->model->main;
-  d->first_node = context->model->nodes->len;
-  const IrGradHooks hooks = { begin_step, end_step, ir_exec_inline_node, context };
-  guint64 rank = ir_gradient_rank (graph);
-  g_autoptr (IrReverse) reverse = ir_reverse_new (context->edit, graph, rank, &hooks);
-  g_autoptr (GPtrArray) path = NULL;
-  const char *stop = option (d, "stop"), *cotangent = option (d, "cotangent");
-  g_auto (GStrv) stops = ir_gradient_names (context->model, stop);
+  const guint64 rank = ir_gradient_rank (context->model->main);
+  const char *cotangent = option (d, "cotangent");
+  g_autoptr (IrReverse) reverse = reverse_new (d, rank, error);
   IrValue *seed = NULL;
 
-  for (guint i = 0; *stop != '\0' && stops[i] != NULL; i++)
-    {
-      IrValue *held = ir_gradient_find (context->model, "stop", stops[i], error);
-      if (held == NULL)
-        return FALSE;
-      ir_reverse_hold (reverse, held);
-    }
+  d->first_node = context->model->nodes->len;
+  if (reverse == NULL)
+    return FALSE;
   if (*cotangent != '\0' &&
       (seed = ir_gradient_find (context->model, "cotangent", cotangent, error)) == NULL)
     return FALSE;
   if (seed != NULL && seed->type != d->of->type)
     return fail (error, "cotangent: \"%s\" has not the type of \"%s\"", seed->name, d->of->name);
-  for (guint i = 0; i < d->by->len; i++)
-    ir_reverse_by (reverse, d->by->pdata[i]);
-  path = ir_reverse_path (reverse, d->of);
+  g_autoptr (GPtrArray) path = ir_reverse_path (reverse, &d->of, 1);
   return ir_reverse_run (reverse, d->of, seed, (IrNode *const *) path->pdata, path->len, error) &&
-         connect_all (d, reverse, rank);
+         (is_second (d) ? derive_again (d, reverse, error) : connect_all (d, reverse, rank));
 }
 
 static gboolean
@@ -505,6 +563,8 @@ run (IrPassContext *context, GError **error)
                  "the model has opset %" G_GINT64_FORMAT ", derivatives need %d; upgrade it first "
                  "(--opset 18)",
                  opset, MIN_OPSET);
+  if (strcmp (option (&d, "order"), "1") != 0 && !is_second (&d))
+    return fail (error, "order: %s; 1 and 2 are known", option (&d, "order"));
   d.of = ir_gradient_of (context->model, option (&d, "of"), error);
   g_autoptr (GPtrArray)
       by = d.of != NULL ? ir_gradient_wrt (context->model, option (&d, "wrt"), error) : NULL;
@@ -537,6 +597,9 @@ static const IrPassOption options[] = {
     "A value of the type of the derived one that its elements are weighed by. Default: ones." },
   { "stop", IR_PASS_OPTION_TEXT, "",
     "Names of values that count as constant, with commas between." },
+  { "order", IR_PASS_OPTION_INT, "1",
+    "2: the first derivatives are derived in turn, all their elements together: the Hessian times "
+    "ones, as NAME.grad.grad." },
   { NULL },
 };
 

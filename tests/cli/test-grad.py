@@ -272,6 +272,28 @@ def _():
         assert got['proof']['broken'] == 0 and got['proof']['rounding'] > 0, got['proof']
 
 
+@test('--order 2 is the Hessian times ones, through a loop as well')
+def _():
+    cube = model('cube', 'g (double a, double b) => (double f) { s = Mul (a, a)  c = Mul (s, a)  f = Mul (c, b) }')
+    text = irscope('grad', cube, '--wrt', 'inputs', '--order', '2', '--value', 'a=2', '--value', 'b=-3')[1]
+    by = {g['name']: g['norm'] for g in json_of('grad', cube, '--wrt', 'inputs', '--order', '2', '--value', 'a=2', '--value', 'b=-3')['gradients']}
+    assert by == {'a': 24, 'b': 12} and 'f = -24' in text, (by, text)  # 6ab + 3a^2, 3a^2
+    loop = model('rounds', 'g (double[3] a, double[3] b, int64 m) => (double[3] y) { y, q = Loop (m, , a) <body = body '
+                           '(int64 i, bool go, double[3] v) => (bool on, double[3] w, double[3] s) { on = Identity (go)  '
+                           's = Mul (v, b)  w = Sin (s) }> }')
+    at = '--of', 'y', '--value', 'm=3', '--value', 'a=0.3,-0.7,1.1', '--value', 'b=1.2,0.4,-0.9'
+    second = {g['name']: g['norm'] for g in json_of('grad', loop, '--wrt', 'inputs', '--order', '2', *at)['gradients']}
+    along = json_of('grad', loop, '--hvp', 'a=1,1,1', '--hvp', 'b=1,1,1', *at)['tangents']
+    for got in along:
+        name = got['name'].split('.')[0]
+        assert abs(got['norm'] - second[name]) <= 1e-9 * second[name] and second[name] > 0, (along, second)
+    for options, said in ((('--order', '3'), '1 and 2 are known'), (('--order', '2', '--mode', 'tape'), 'says nothing'),
+                          (('--order', '2', '--explain', 'a'), 'leave --order out')):
+        code, _, err = irscope('grad', cube, '--wrt' if '--explain' not in options else '--of',
+                               'inputs' if '--explain' not in options else 'f', *options)
+        assert code == 2 and said in err, (options, code, err)
+
+
 @test('gradcheck: one node, all of an operator, second derivatives')
 def _():
     net = model('alone', 'g (float[2,3] x) => (float[2,3] y) <float[3,3] w = {1, -2, 3, 4, 5, 6, -7, 8, 9}> '

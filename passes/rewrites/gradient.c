@@ -12,7 +12,6 @@
 #include "config.h"
 
 #include "core/exec/lower/lower.h"
-#include "core/grad/emit.h"
 #include "core/grad/grad.h"
 #include "core/ir/grad-mark.h"
 #include "core/op/op.h"
@@ -416,22 +415,23 @@ ir_gradient_connect (IrPassContext *context,
 }
 
 /**
- * ir_gradient_zeros:
+ * ir_gradient_filled:
  * @context: a pass with an open step
  * @like: a value
+ * @element: a number
  * @rank: place of the new nodes in the order
  *
- * Returns: 0 in the shape and type of @like
+ * Returns: @element throughout, in the shape and type of @like
  */
 IrValue *
-ir_gradient_zeros (IrPassContext *context, IrValue *like, guint64 rank)
+ir_gradient_filled (IrPassContext *context, IrValue *like, double element, guint64 rank)
 {
   IrEdit *edit = context->edit;
   IrNode *shape = ir_edit_add_node (edit, context->model->main, "Shape", "", NULL, 1, &like, 1);
   IrNode *node = ir_edit_add_node (edit, context->model->main, "ConstantOfShape", "", NULL, 1,
                                    shape->outputs, 1);
   gint64 one = 1;
-  g_autoptr (IrTensor) scalar = ir_tensor_new_scalar (ir_value_dtype (like), 0);
+  g_autoptr (IrTensor) scalar = ir_tensor_new_scalar (ir_value_dtype (like), element);
   g_autoptr (IrTensor) tensor = ir_tensor_reshape (scalar, 1, &one);
 
   ir_edit_set_attr (edit, node, ir_attr_tensor (context->model->context, "value", tensor));
@@ -468,7 +468,7 @@ connect_all (Derivation *d, IrReverse *reverse, guint64 rank)
       IrValue *gradient = gradients->pdata[i];
       n_given += gradient != NULL;
       if (gradient == NULL && d->named)
-        gradient = ir_gradient_zeros (context, d->by->pdata[i], rank);
+        gradient = ir_gradient_filled (context, d->by->pdata[i], 0, rank);
       if (gradient != NULL)
         ir_gradient_connect (context, d->by->pdata[i], gradient, suffix, d->first_node, rank);
     }
@@ -519,11 +519,7 @@ derive_again (Derivation *d, IrReverse *first, GError **error)
   for (guint i = 0; i < gradients->len; i++)
     {
       IrValue *gradient = gradients->pdata[i];
-      const IrVjp emit = { .edit = context->edit,
-                           .node = gradient->producer,
-                           .graph = context->model->main,
-                           .rank = rank };
-      ir_reverse_give (second, gradient, ir_emit_filled (&emit, gradient, 1));
+      ir_reverse_give (second, gradient, ir_gradient_filled (context, gradient, 1, rank));
     }
   end_step (context);
   return ir_reverse_run (second, NULL, NULL, (IrNode *const *) path->pdata, path->len, error) &&

@@ -15,7 +15,7 @@ IrValue *ir_gradient_find (const IrModel *model,
                            const char *name,
                            GError **error);
 guint64 ir_gradient_rank (const IrGraph *graph);
-IrValue *ir_gradient_zeros (IrPassContext *context, IrValue *like, guint64 rank);
+IrValue *ir_gradient_filled (IrPassContext *context, IrValue *like, double element, guint64 rank);
 void ir_gradient_connect (IrPassContext *context,
                           IrValue *value,
                           IrValue *gradient,

@@ -135,7 +135,7 @@ connect_all (const Derivation *d, const IrForward *forward, guint64 rank)
       IrValue *of = d->of->pdata[i], *tangent = ir_forward_tangent (forward, of);
       n_given += tangent != NULL;
       if (tangent == NULL && d->named)
-        tangent = ir_gradient_zeros (context, of, rank);
+        tangent = ir_gradient_filled (context, of, 0, rank);
       if (tangent != NULL)
         ir_gradient_connect (context, of, tangent, "tangent", d->first_node, rank);
     }

@@ -4,25 +4,9 @@
 #include "app/cli/output.h"
 #include "app/cli/run.h"
 #include "core/exec/run/iterations.h"
+#include "core/exec/run/loop-table.h"
 
 #include <string.h>
-
-/* All values of loops. */
-static void
-choose_bodies (const IrModel *model, GArray *chosen)
-{
-  for (guint i = 1; i < model->values->len; i++)
-    {
-      const IrValue *value = model->values->pdata[i];
-      g_autofree char *loops = value->state == IR_STATE_LIVE && value->graph != NULL &&
-                                       value->graph->kind != IR_GRAPH_FUNCTION &&
-                                       ir_value_constant (value) == NULL
-                                   ? ir_value_loops (value)
-                                   : NULL;
-      if (loops != NULL)
-        g_array_append_val (chosen, value->id);
-    }
-}
 
 gboolean
 cli_run_parse_iterations (
@@ -46,7 +30,9 @@ cli_run_parse_iterations (
     }
   if (settings->capture == IR_CAPTURE_NONE)
     {
-      choose_bodies (options->expanded != NULL ? options->expanded : model, chosen);
+      g_autoptr (GArray)
+          all = ir_loop_values (options->expanded != NULL ? options->expanded : model);
+      g_array_append_vals (chosen, all->data, all->len);
       settings->capture = IR_CAPTURE_CHOSEN;
       options->iterations_alone = TRUE;
     }

@@ -8,8 +8,11 @@
  * checked, and runs to an end or an error, within limits.
  *
  * A finding prints its seed, and the program as ONNX text; --write writes the program of the first seed. */
+
 #include "config.h"
 
+#include "core/exec/run/capture.h"
+#include "core/exec/run/iterations.h"
 #include "core/ir/frames.h"
 #include "core/op/verify.h"
 #include "tests/rules/pass-test.h"
@@ -448,6 +451,81 @@ try_raised (const IrModel *lowered, IrModel *model, IrRun *run, GHashTable *inpu
   return try_way (raised, model, run, inputs, "raised");
 }
 
+static IrRun *
+run_iterations (IrModel *model, GHashTable *inputs, IrIterationsKind kind, GError **error)
+{
+  const IrRunOptions options = { .backend = ir_backend_find ("ref"),
+                                 .n_threads = 1,
+                                 .capture = kind == IR_ITERATIONS_EVERY ? IR_CAPTURE_ALL
+                                                                        : IR_CAPTURE_NONE,
+                                 .iterations = { kind, 1, 0, NULL } };
+
+  return ir_model_run (model, inputs, &options, NULL, error);
+}
+
+/* Some values of iterations by their names, from a run that has kept checkpoints alone. */
+static char *
+try_names (IrModel *model, GHashTable *inputs, const IrRun *dense, GRand *rand)
+{
+  g_autoptr (GError) error = NULL;
+  const guint n = ir_run_n_iterations_kept (dense);
+  g_autoptr (IrRun)
+      sparse = n > 0 ? run_iterations (model, inputs, IR_ITERATIONS_CHECKPOINTS, &error) : NULL;
+
+  for (guint i = 0; sparse != NULL && i < 4; i++)
+    {
+      const IrKeptIteration *kept = ir_run_iteration (
+          dense, (guint) g_rand_int_range (rand, 0, (gint32) n));
+      g_autofree char *text = g_strdup_printf ("%s@%" G_GINT64_FORMAT "/#%u", kept->frame,
+                                               kept->iteration, kept->value);
+      g_auto (IrIterationName) name = { 0 };
+      g_autoptr (IrTensor) tensor = ir_iteration_name_parse (sparse->model, text, &name, &error)
+                                        ? ir_run_find_iteration (sparse, &name, NULL, NULL, &error)
+                                        : NULL;
+      if (tensor == NULL)
+        return g_strdup_printf ("iterations, %s: %s", text, error->message);
+      if (!ir_tensor_equal (tensor, kept->tensor))
+        return g_strdup_printf ("iterations, %s: from a checkpoint it holds something else", text);
+    }
+  return error != NULL ? g_strdup_printf ("iterations: %s", error->message) : NULL;
+}
+
+/* Of a node that both have, each iteration gives the same in both; @lowered has one in flight. */
+static char *
+try_iterations (IrModel *model, IrModel *lowered, GHashTable *inputs, GRand *rand)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) dense = run_iterations (model, inputs, IR_ITERATIONS_EVERY, &error);
+  g_autoptr (IrRun)
+      other = dense != NULL ? run_iterations (lowered, inputs, IR_ITERATIONS_EVERY, &error) : NULL;
+  g_autoptr (GPtrArray) all = g_ptr_array_new ();
+  guint k = 0;
+
+  if (other == NULL)
+    return g_strdup_printf ("iterations: %s", error->message);
+  for (guint i = 0; i < ir_run_n_iterations_kept (other); i++)
+    g_ptr_array_add (all, (gpointer) ir_run_iteration (other, i));
+  for (guint i = 0; i < ir_run_n_iterations_kept (dense); i++)
+    {
+      const IrKeptIteration *kept = ir_run_iteration (dense, i);
+      const IrValue *value = ir_model_value (dense->model, kept->value);
+      const IrValue *same = ir_model_live_value (other->model, kept->value);
+      if (value->producer == NULL || ir_value_constant (value) != NULL || same == NULL ||
+          same->producer == NULL || value->producer->op != same->producer->op)
+        continue;
+      while (k < all->len && ((IrKeptIteration *) all->pdata[k])->value < kept->value)
+        k++;
+      const IrKeptIteration *found = k < all->len ? all->pdata[k] : NULL;
+      if (found == NULL || found->value != kept->value || found->iteration != kept->iteration ||
+          !ir_tensor_equal (found->tensor, kept->tensor))
+        return g_strdup_printf ("iterations: %s@%" G_GINT64_FORMAT
+                                "/%s is something else as a token",
+                                kept->frame, kept->iteration, value->name);
+      k++;
+    }
+  return try_names (model, inputs, dense, rand);
+}
+
 static char *
 try_program (const char *text, guint64 seed, guint n_constructs, guint n_broken, guint *n_ran)
 {
@@ -496,6 +574,12 @@ try_program (const char *text, guint64 seed, guint n_constructs, guint n_broken,
   set_parallel (read, 1);
   if (found == NULL)
     found = try_way (read, model, run, read_inputs, "lowered, 1 in flight");
+  if (found == NULL)
+    {
+      g_autoptr (IrModel) single = ir_model_clone (lowered);
+      set_parallel (single, 1);
+      found = try_iterations (model, single, inputs, rand);
+    }
   for (guint i = 0; found == NULL && i < n_broken; i++)
     found = try_broken (lowered, inputs, rand, n_ran);
   if (found != NULL)

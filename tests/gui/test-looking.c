@@ -195,6 +195,66 @@ test_play (void)
   close_window (&self);
 }
 
+static GtkWidget *
+find_toggle (GtkWidget *widget, const char *label)
+{
+  if (GTK_IS_TOGGLE_BUTTON (widget) && gtk_widget_get_mapped (widget) &&
+      g_strcmp0 (gtk_button_get_label (GTK_BUTTON (widget)), label) == 0)
+    return widget;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_toggle (child, label);
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+/* The text that says what a value held in an iteration is that of a run that keeps this iteration. */
+static void
+test_iterations (void)
+{
+  Opened self;
+  g_autofree char *path = g_build_filename (g_getenv ("IRSCOPE_DATADIR"), "examples",
+                                            "while-newton.onnxtxt", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+
+  open_digits (&self);
+  show_view (&self, "play");
+  wait_for_text (&self, "Not Played");
+  ir_window_open (self.window, file);
+  wait_for ("the file", is_open_and_idle, self.session);
+  press (&self, "Play the Graph");
+  wait_for ("the events", is_open_and_idle, self.session);
+  wait_for_text (&self, "All loops");
+  gtk_toggle_button_set_active (
+      GTK_TOGGLE_BUTTON (find_toggle (GTK_WIDGET (self.window), "Iterations")), TRUE);
+  wait_for_text (&self, "1 of 100");
+  GtkColumnView *table = find_table (GTK_WIDGET (self.window));
+  GListModel *columns = gtk_column_view_get_columns (table);
+  g_autoptr (GtkColumnViewColumn) first = g_list_model_get_item (columns, 1);
+  g_assert_cmpstr (gtk_column_view_column_get_title (first), ==, "▸ loop@0");
+  GtkWidget *next = find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_BUTTON, "Next iteration");
+  GtkWidget *scale = find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_SCALE,
+                                    "Which iteration is shown");
+  g_signal_emit_by_name (next, "clicked");
+  wait_for_text (&self, "2 of 100");
+  gtk_range_set_value (GTK_RANGE (scale), 99);
+  wait_for_text (&self, "100 of 100");
+  g_assert_false (gtk_widget_get_sensitive (next));
+  g_assert_cmpstr (gtk_column_view_column_get_title (first), ==, "loop@95");
+  gtk_range_set_value (GTK_RANGE (scale), 42);
+  g_assert_cmpstr (gtk_column_view_column_get_title (first), ==, "loop@40");
+  /* i, the number of the iteration itself; then what divide gives, whose node it selects */
+  GtkSelectionModel *rows = gtk_column_view_get_model (table);
+  gtk_selection_model_select_item (rows, 0, TRUE);
+  wait_for_text (&self, "loop@42/i = 42, over all from 0 to 99");
+  gtk_selection_model_select_item (rows, 3, TRUE);
+  g_assert_cmpstr (selected_name (&self), ==, "divide");
+  close_window (&self);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -202,5 +262,6 @@ main (int argc, char **argv)
   g_test_add_func ("/looking/summary", test_summary);
   g_test_add_func ("/looking/tensor", test_tensor);
   g_test_add_func ("/looking/play", test_play);
+  g_test_add_func ("/looking/iterations", test_iterations);
   return run_window_tests ();
 }

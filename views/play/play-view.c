@@ -1,8 +1,9 @@
-/* Play: a run's control flow, event by event. A row selects its node in the picture; the buttons and the
- * keys step through them, or let them go by. */
+/* Play: a run's control flow, event by event, or by the iterations of a loop. A row selects its node in the
+ * picture; the buttons and the keys step through them, or let them go by. */
 #include "config.h"
 
 #include "views/play/event-list.h"
+#include "views/play/iterations.h"
 
 #include "views/count.h"
 #include "views/name.h"
@@ -18,7 +19,8 @@ struct _IrPlayView
   IrView parent;
   IrEventList *events;
   GtkSingleSelection *selection;
-  GtkWidget *stack, *content, *table, *frames, *one, *iteration, *count, *note, *go;
+  GtkWidget *stack, *content, *pages, *table, *iterations, *frames, *one, *iteration, *count, *note,
+      *go, *by_events, *by_iterations;
   guint ticking;
   gboolean syncing;
 };
@@ -123,6 +125,28 @@ filter (IrPlayView *self)
 }
 
 static void
+show_page (IrPlayView *self)
+{
+  const gboolean events = gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_events));
+
+  if (!events && gtk_drop_down_get_selected (GTK_DROP_DOWN (self->frames)) == 0)
+    gtk_drop_down_set_selected (GTK_DROP_DOWN (self->frames),
+                                1); /* one has a table, all have none */
+  gtk_stack_set_visible_child_name (GTK_STACK (self->pages), events ? "events" : "iterations");
+}
+
+static void
+on_frame (IrPlayView *self)
+{
+  IrFlowLog *log = ir_session_get_events (session_of (self));
+
+  if (self->syncing || log == NULL)
+    return;
+  filter (self);
+  ir_iterations_set (IR_ITERATIONS (self->iterations), log, chosen_frame (self));
+}
+
+static void
 show_frames (IrPlayView *self, const IrFlowLog *log)
 {
   const GArray *frames = ir_flow_log_frames (log);
@@ -145,6 +169,9 @@ show_frames (IrPlayView *self, const IrFlowLog *log)
   self->syncing = FALSE;
   gtk_widget_set_sensitive (self->frames, frames->len > 0);
   gtk_widget_set_sensitive (self->one, frames->len > 0);
+  gtk_widget_set_sensitive (self->by_iterations, frames->len > 0);
+  if (frames->len == 0)
+    gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->by_events), TRUE);
 }
 
 static void
@@ -173,13 +200,14 @@ load (IrPlayView *self)
 
   stop_ticking (self);
   ir_event_list_set (self->events, NULL, NULL, -1);
+  ir_iterations_set (IR_ITERATIONS (self->iterations), NULL, NULL);
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), frame == NULL ? "closed"
                                                              : log == NULL ? "empty"
                                                                            : "events");
   if (log == NULL)
     return;
   show_frames (self, log);
-  filter (self);
+  on_frame (self);
 }
 
 static void
@@ -208,6 +236,20 @@ on_selected (IrPlayView *self)
   /* What stands in the place of a call has no box of its own. */
   if (frame != NULL && node != 0 && ir_model_live_node (frame->model, node) != NULL)
     ir_session_select_node (session_of (self), node);
+}
+
+/* Of the page of iterations */
+static void
+on_chosen (IrValueId id, gint64 iteration, gpointer data)
+{
+  IrPlayView *self = data;
+  const IrFrame *frame = ir_session_get_frame (session_of (self));
+  const IrValue *value = frame != NULL && id != 0 ? ir_model_live_value (frame->model, id) : NULL;
+
+  if (value != NULL && value->producer != NULL)
+    ir_session_select_node (session_of (self), value->producer->id);
+  if (iteration >= 0)
+    gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->iteration), (double) iteration);
 }
 
 static gboolean
@@ -349,6 +391,70 @@ add_button (IrPlayView *self, GtkWidget *bar, const char *icon, const char *tip,
 }
 
 static GtkWidget *
+add_page (IrPlayView *self, GtkWidget *box, const char *title, const char *tip)
+{
+  GtkWidget *button = gtk_toggle_button_new_with_label (title);
+
+  gtk_widget_set_tooltip_text (button, tip);
+  gtk_box_append (GTK_BOX (box), button);
+  return button;
+}
+
+static GtkWidget *
+make_switcher (IrPlayView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+
+  gtk_widget_add_css_class (box, "linked");
+  self->by_events = add_page (self, box, "Events", "What happened, in order");
+  self->by_iterations = add_page (self, box, "Iterations", "What values held in each iteration");
+  gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->by_iterations),
+                               GTK_TOGGLE_BUTTON (self->by_events));
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->by_events), TRUE);
+  g_signal_connect_swapped (self->by_events, "toggled", G_CALLBACK (show_page), self);
+  return box;
+}
+
+static void
+setup_frame (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
+  gtk_list_item_set_child (item, label);
+}
+
+static void
+bind_frame (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  GtkWidget *label = gtk_list_item_get_child (item);
+
+  gtk_label_set_text (GTK_LABEL (label),
+                      gtk_string_object_get_string (gtk_list_item_get_item (item)));
+  ir_name_row (label);
+}
+
+/* Names of loops may be longer than the view is wide. */
+static GtkWidget *
+make_frames (IrPlayView *self)
+{
+  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+
+  self->frames = gtk_drop_down_new (NULL, NULL);
+  g_signal_connect (factory, "setup", G_CALLBACK (setup_frame), NULL);
+  g_signal_connect (factory, "bind", G_CALLBACK (bind_frame), NULL);
+  gtk_drop_down_set_factory (GTK_DROP_DOWN (self->frames), factory);
+  g_object_unref (factory);
+  gtk_widget_set_tooltip_text (self->frames, "Only this loop");
+  gtk_widget_set_size_request (self->frames, 160, -1);
+  gtk_widget_set_hexpand (self->frames, TRUE);
+  ir_name (self->frames, "Loop");
+  g_signal_connect_swapped (self->frames, "notify::selected", G_CALLBACK (on_frame), self);
+  return self->frames;
+}
+
+static GtkWidget *
 make_bar (IrPlayView *self)
 {
   GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
@@ -357,14 +463,22 @@ make_bar (IrPlayView *self)
   gtk_widget_set_tooltip_text (play, "Run the graph once more and list what happens");
   g_signal_connect_swapped (play, "clicked", G_CALLBACK (on_play), self);
   gtk_box_append (GTK_BOX (bar), play);
+  gtk_box_append (GTK_BOX (bar), make_switcher (self));
+  gtk_box_append (GTK_BOX (bar), make_frames (self));
+  gtk_widget_add_css_class (bar, "view-toolbar");
+  return bar;
+}
+
+/* Of the list of events alone */
+static GtkWidget *
+make_event_bar (IrPlayView *self)
+{
+  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
   add_button (self, bar, "go-previous-symbolic", "Previous event", G_CALLBACK (on_previous));
   self->go = add_button (self, bar, "media-playback-start-symbolic", "Let events go by",
                          G_CALLBACK (on_go));
   add_button (self, bar, "go-next-symbolic", "Next event", G_CALLBACK (on_next));
-  self->frames = gtk_drop_down_new (NULL, NULL);
-  gtk_widget_set_tooltip_text (self->frames, "Only events of this loop");
-  ir_name (self->frames, "Loop");
-  g_signal_connect_swapped (self->frames, "notify::selected", G_CALLBACK (filter), self);
   self->one = gtk_check_button_new_with_label ("Iteration");
   g_signal_connect_swapped (self->one, "toggled", G_CALLBACK (filter), self);
   self->iteration = gtk_spin_button_new_with_range (0, 1, 1);
@@ -374,7 +488,6 @@ make_bar (IrPlayView *self)
   gtk_widget_set_tooltip_text (self->iteration, "Which iteration, from 0");
   ir_name (self->iteration, "Iteration");
   g_signal_connect_swapped (self->iteration, "value-changed", G_CALLBACK (filter), self);
-  gtk_box_append (GTK_BOX (bar), self->frames);
   gtk_box_append (GTK_BOX (bar), self->one);
   gtk_box_append (GTK_BOX (bar), self->iteration);
   self->count = gtk_label_new (NULL);
@@ -432,6 +545,8 @@ ir_play_view_class_init (IrPlayViewClass *klass)
 static void
 ir_play_view_init (IrPlayView *self)
 {
+  GtkWidget *page;
+
   self->content = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   self->events = ir_event_list_new ();
   self->note = gtk_label_new (NULL);
@@ -442,7 +557,14 @@ ir_play_view_init (IrPlayView *self)
   gtk_widget_add_css_class (self->note, "warning");
   gtk_box_append (GTK_BOX (self->content), make_bar (self));
   gtk_box_append (GTK_BOX (self->content), self->note);
-  gtk_box_append (GTK_BOX (self->content), make_table (self));
+  self->pages = gtk_stack_new ();
+  self->iterations = ir_iterations_new (on_chosen, self);
+  page = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  gtk_box_append (GTK_BOX (page), make_event_bar (self));
+  gtk_box_append (GTK_BOX (page), make_table (self));
+  gtk_stack_add_named (GTK_STACK (self->pages), page, "events");
+  gtk_stack_add_named (GTK_STACK (self->pages), self->iterations, "iterations");
+  gtk_box_append (GTK_BOX (self->content), self->pages);
   self->stack = gtk_stack_new ();
   gtk_stack_add_named (
       GTK_STACK (self->stack),
@@ -464,7 +586,9 @@ const IrViewInfo ir_view_play = {
   .help =
       "Each row is something that happened, in order; choosing one selects its node. Where it happened "
       "is the loop with its iteration; a loop in a loop is outer@3/inner. Of a Switch the slot is the "
-      "output that is live, of a Merge the input that was, of a branch 1 for then and 0 for else.",
+      "output that is live, of a Merge the input that was, of a branch 1 for then and 0 for else. Iterations "
+      "shows what the values of a loop held in each; the scrubber goes from one to the next, and the line "
+      "above is the value that is chosen, over all of them.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_play_view_get_type,
 };

@@ -4,9 +4,11 @@
 #include "views/session/play.h"
 
 #include "core/exec/kernel/backend.h"
+#include "core/exec/run/loop-table.h"
 #include "views/session/request.h"
 
-#define MAX_EVENTS 200000 /* that are kept: about 10 MB */
+#define MAX_EVENTS 200000     /* that are kept: about 10 MB */
+#define MAX_BYTES  (64 << 20) /* of statistics of iterations: some 800,000 */
 
 typedef struct
 {
@@ -60,7 +62,13 @@ run_play (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   if (inputs == NULL)
     return NULL;
   g_autoptr (GHashTable) own = ir_inputs_of (model, inputs);
-  const IrRunOptions options = { .backend = ir_backend_find ("cpu"), .seed = request->feed.seed };
+  g_autoptr (GArray) chosen = ir_loop_values (model);
+  const IrRunOptions options = { .backend = ir_backend_find ("cpu"),
+                                 .seed = request->feed.seed,
+                                 .capture = IR_CAPTURE_CHOSEN,
+                                 .chosen = chosen,
+                                 .capture_budget = MAX_BYTES,
+                                 .iterations = { .kind = IR_ITERATIONS_SERIES } };
   g_autoptr (IrFlowLog) log = ir_flow_log_new (&filter);
   g_autoptr (IrRun) run = ir_flow_log_run (log, model, own, &options, cancellable, &failed);
   if (run == NULL && (g_cancellable_is_cancelled (cancellable) || ir_flow_log_model (log) == NULL))

@@ -23,6 +23,7 @@ struct _IrFlowLog
   IrFlowFilter filter;
   const char *loop;     /* (nullable) (owned) */
   IrModel *model;       /* (nullable) (owned) that runs */
+  IrRun *run;           /* (nullable) (owned) that was told of; to its end, or to an error */
   GHashTable *paths;    /* set of (owned) char * */
   GArray *places;       /* of Place: the root, and one for each body under way */
   GArray *events;       /* of IrFlowEvent */
@@ -305,6 +306,7 @@ ir_flow_log_unref (IrFlowLog *log)
   if (log == NULL || !g_atomic_ref_count_dec (&log->ref_count))
     return;
   g_free ((char *) log->loop);
+  g_clear_pointer (&log->run, ir_run_unref);
   g_clear_pointer (&log->model, ir_model_unref);
   g_hash_table_unref (log->paths);
   g_hash_table_unref (log->frame_of);
@@ -345,6 +347,7 @@ ir_flow_log_run (IrFlowLog *log,
   own.without |= IR_DECISION_CHAINS | IR_DECISION_SPANS;
   IrObserver *observer = &log->observer;
   g_autoptr (IrExecutable) executable = ir_executable_new (model, &own, error);
+  g_autoptr (IrRun) partial = NULL;
   IrRun *run;
 
   if (executable == NULL)
@@ -354,7 +357,9 @@ ir_flow_log_run (IrFlowLog *log,
       ir_run_control_watch (own.control, observer, NULL);
       observer = ir_run_control_observer (own.control);
     }
-  run = ir_executable_run_observed (executable, inputs, observer, cancellable, NULL, error);
+  run = ir_executable_run_observed (executable, inputs, observer, cancellable, &partial, error);
+  g_clear_pointer (&log->run, ir_run_unref);
+  log->run = run != NULL ? ir_run_ref (run) : g_steal_pointer (&partial);
   if (own.control != NULL)
     ir_run_control_watch (own.control, NULL, NULL);
   keep_last (log);
@@ -416,4 +421,15 @@ const IrModel *
 ir_flow_log_model (const IrFlowLog *log)
 {
   return log->model;
+}
+
+/**
+ * ir_flow_log_get_run:
+ *
+ * Returns: (transfer none) (nullable): the run, as far as it came, with what it was asked to keep
+ */
+IrRun *
+ir_flow_log_get_run (const IrFlowLog *log)
+{
+  return log->run;
 }

@@ -71,3 +71,4 @@ guint64 ir_flow_log_n_events (const IrFlowLog *log);     /* kept or not */
 const GArray *ir_flow_log_frames (const IrFlowLog *log); /* of IrFlowFrame, as they were entered */
 const IrFlowCount *ir_flow_log_counts (const IrFlowLog *log, IrNodeId node); /* (nullable) */
 const IrModel *ir_flow_log_model (const IrFlowLog *log); /* (nullable) before a run */
+IrRun *ir_flow_log_get_run (const IrFlowLog *log);       /* (transfer none) (nullable) */

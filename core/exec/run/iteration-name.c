@@ -97,6 +97,20 @@ ir_value_loops (const IrValue *value)
   return loops_text (value, "/");
 }
 
+/**
+ * ir_value_loop:
+ * @value: a value
+ *
+ * Returns: (transfer full) (nullable): the innermost loop that it is computed in; %NULL: none
+ */
+char *
+ir_value_loop (const IrValue *value)
+{
+  g_autoptr (GArray) loops = loops_of (value);
+
+  return loops->len > 0 ? g_strdup (g_array_index (loops, Loop, 0).name) : NULL;
+}
+
 /* -- reading -- */
 
 /* What follows @name in @text; (nullable): it is not there */

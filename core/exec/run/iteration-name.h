@@ -24,4 +24,5 @@ gboolean ir_iteration_name_parse (const IrModel *model,
                                   const char *text,
                                   IrIterationName *name,
                                   GError **error);
+char *ir_value_loop (const IrValue *value);  /* (transfer full) (nullable) the innermost alone */
 char *ir_value_loops (const IrValue *value); /* (transfer full) (nullable) "outer/inner" */

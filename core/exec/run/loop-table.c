@@ -1,0 +1,154 @@
+#include "config.h"
+
+#include "core/exec/run/loop-table.h"
+
+#include "core/exec/run/iteration-name.h"
+
+#include <string.h>
+
+static void
+row_clear (gpointer data)
+{
+  g_free (((IrLoopRow *) data)->points);
+}
+
+static guint
+round_hash (gconstpointer data)
+{
+  const IrLoopRound *round = data;
+
+  return g_str_hash (round->frame) ^ (guint) round->iteration * 2654435761u;
+}
+
+static gboolean
+round_equal (gconstpointer a, gconstpointer b)
+{
+  const IrLoopRound *x = a, *y = b;
+
+  return x->iteration == y->iteration && strcmp (x->frame, y->frame) == 0;
+}
+
+/* Values of the loop, with their series; the one that came in most iterations says which there were. */
+static const GArray *
+find_rows (IrLoopTable *table, const IrRun *run, const char *loop)
+{
+  const GArray *longest = NULL;
+
+  for (IrValueId id = 1; id < run->n_values; id++)
+    {
+      const GArray *series = ir_run_series (run, id);
+      const IrValue *value = series != NULL ? ir_model_live_value (run->model, id) : NULL;
+      g_autofree char *own = value != NULL ? ir_value_loop (value) : NULL;
+      const IrLoopRow row = { id, series, NULL };
+
+      if (own == NULL || strcmp (own, loop) != 0)
+        continue;
+      g_array_append_val (table->rows, row);
+      if (longest == NULL || series->len > longest->len)
+        longest = series;
+    }
+  return longest;
+}
+
+static void
+place_points (IrLoopRow *row, GHashTable *index, guint n_rounds)
+{
+  row->points = g_new0 (guint32, n_rounds + 1);
+  for (guint i = 0; i < row->series->len; i++)
+    {
+      const IrSeriesPoint *point = &g_array_index (row->series, IrSeriesPoint, i);
+      const IrLoopRound key = { point->frame, point->iteration };
+      const guint round = GPOINTER_TO_UINT (g_hash_table_lookup (index, &key));
+      if (round > 0)
+        row->points[round - 1] = i + 1;
+    }
+}
+
+/**
+ * ir_loop_table_new:
+ * @run: a run with %IR_ITERATIONS_SERIES; has to live as long as the table
+ * @loop: name of a loop, as ir_value_loop() has it
+ *
+ * Returns: (transfer full): its values by its iterations; without rows if nothing of it was kept
+ */
+IrLoopTable *
+ir_loop_table_new (const IrRun *run, const char *loop)
+{
+  IrLoopTable *table = g_new0 (IrLoopTable, 1);
+  g_autoptr (GHashTable) index = g_hash_table_new (round_hash, round_equal);
+  const GArray *longest;
+
+  table->rounds = g_array_new (FALSE, FALSE, sizeof (IrLoopRound));
+  table->rows = g_array_new (FALSE, FALSE, sizeof (IrLoopRow));
+  g_array_set_clear_func (table->rows, row_clear);
+  longest = find_rows (table, run, loop);
+  for (guint i = 0; longest != NULL && i < longest->len; i++)
+    {
+      const IrSeriesPoint *point = &g_array_index (longest, IrSeriesPoint, i);
+      const IrLoopRound round = { point->frame, point->iteration };
+      g_array_append_val (table->rounds, round);
+    }
+  for (guint i = 0; i < table->rounds->len; i++)
+    g_hash_table_insert (index, &g_array_index (table->rounds, IrLoopRound, i),
+                         GUINT_TO_POINTER (i + 1));
+  for (guint i = 0; i < table->rows->len; i++)
+    place_points (&g_array_index (table->rows, IrLoopRow, i), index, table->rounds->len);
+  return table;
+}
+
+/**
+ * ir_loop_table_free:
+ * @table: (transfer full) (nullable): a table
+ */
+void
+ir_loop_table_free (IrLoopTable *table)
+{
+  if (table == NULL)
+    return;
+  g_array_unref (table->rounds);
+  g_array_unref (table->rows);
+  g_free (table);
+}
+
+/**
+ * ir_loop_table_point:
+ * @table: a table
+ * @row: index of a row
+ * @round: index of a round
+ *
+ * Returns: (transfer none) (nullable): what the value held there; %NULL: it was not computed
+ */
+const IrSeriesPoint *
+ir_loop_table_point (const IrLoopTable *table, guint row, guint round)
+{
+  const IrLoopRow *of = &g_array_index (table->rows, IrLoopRow, row);
+
+  return of->points[round] > 0 ? &g_array_index (of->series, IrSeriesPoint, of->points[round] - 1)
+                               : NULL;
+}
+
+/**
+ * ir_loop_values:
+ * @model: a model
+ *
+ * Returns: (transfer full) (element-type IrValueId): values that loops compute; constants, and bodies of
+ *   functions, are left out
+ */
+GArray *
+ir_loop_values (const IrModel *model)
+{
+  GArray *values = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+
+  for (IrValueId id = 1; id < model->values->len; id++)
+    {
+      const IrValue *value = ir_model_live_value (model, id);
+      g_autofree char *loop = value != NULL && value->graph != NULL &&
+                                      value->graph->kind != IR_GRAPH_FUNCTION &&
+                                      ir_value_constant (value) == NULL
+                                  ? ir_value_loop (value)
+                                  : NULL;
+      if (loop != NULL)
+        g_array_append_val (values, id);
+    }
+  return values;
+}

@@ -1,0 +1,17 @@
+/* Iterations of a loop as columns: what its values held in each, a scrubber over all of them, and the
+ * series of one value as a line. */
+#pragma once
+
+#include "core/exec/run/flow-log.h"
+
+#include <gtk/gtk.h>
+
+#define IR_TYPE_ITERATIONS (ir_iterations_get_type ())
+G_DECLARE_FINAL_TYPE (IrIterationsPane, ir_iterations, IR, ITERATIONS, GtkBox)
+
+/* What is told when a value, or an iteration, is chosen; @value: 0: the iteration alone */
+typedef void (*IrIterationsChosen) (IrValueId value, gint64 iteration, gpointer data);
+
+GtkWidget *ir_iterations_new (IrIterationsChosen chosen, gpointer data);
+/* @log: (nullable); @loop: (nullable) the first one that has values */
+void ir_iterations_set (IrIterationsPane *self, IrFlowLog *log, const char *loop);

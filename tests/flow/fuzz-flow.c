@@ -527,7 +527,7 @@ try_iterations (IrModel *model, IrModel *lowered, GHashTable *inputs, GRand *ran
 }
 
 static char *
-try_program (const char *text, guint64 seed, guint n_constructs, guint n_broken, guint *n_ran)
+try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint *n_left)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) problems = ir_problems_new ();
@@ -557,8 +557,11 @@ try_program (const char *text, guint64 seed, guint n_constructs, guint n_broken,
     n_ifs += ir_model_live_node (lowered, i) != NULL &&
              (ir_node_is (lowered->nodes->pdata[i], "If") ||
               ir_node_is (lowered->nodes->pdata[i], "Loop"));
-  if (n_ifs > 0)
-    return g_strdup_printf ("%u of %u constructs are left", n_ifs, n_constructs);
+  if (n_ifs > 0) /* a condition that the body reads, of which the rank is not known */
+    {
+      *n_left += 1;
+      return try_way (lowered, model, run, inputs, "lowered in part");
+    }
   ir_graph_report_frames (lowered->main, problems);
   if (problems->len > 0)
     return g_strdup (((IrProblem *) problems->pdata[0])->message);
@@ -596,7 +599,7 @@ main (int argc, char **argv)
 {
   gint64 from = 1, n_graphs = 300;
   g_autofree char *write = NULL;
-  guint n_found = 0, n_constructs = 0, n_ran = 0;
+  guint n_found = 0, n_constructs = 0, n_ran = 0, n_left = 0;
   gint n_broken = 3;
   const GOptionEntry entries[] = {
     { "from", 0, 0, G_OPTION_ARG_INT64, &from, "First seed", "SEED" },
@@ -617,8 +620,8 @@ main (int argc, char **argv)
       g_autofree char *text = make_program ((guint64) seed, &n);
       if (write != NULL)
         return g_file_set_contents (write, text, -1, NULL) ? 0 : 1;
-      g_autofree char *found = try_program (text, (guint64) seed, n, (guint) MAX (n_broken, 0),
-                                            &n_ran);
+      g_autofree char *found = try_program (text, (guint64) seed, (guint) MAX (n_broken, 0), &n_ran,
+                                            &n_left);
       n_constructs += n;
       if (found == NULL)
         continue;
@@ -626,7 +629,9 @@ main (int argc, char **argv)
       if (++n_found == 3)
         break;
     }
-  g_print ("%" G_GINT64_FORMAT " programs with %u constructs, %u findings; of broken ones %u ran\n",
-           n_graphs, n_constructs, n_found, n_ran);
-  return n_found > 0;
+  g_print ("%" G_GINT64_FORMAT
+           " programs with %u constructs, %u findings; %u were lowered in part; "
+           "of broken ones %u ran\n",
+           n_graphs, n_constructs, n_found, n_left, n_ran);
+  return n_found > 0 || n_left > 1 + n_graphs / 500;
 }

@@ -157,8 +157,9 @@ show_frames (IrPlayView *self, const IrFlowLog *log)
   for (guint i = 0; i < frames->len; i++)
     {
       const IrFlowFrame *frame = &g_array_index (frames, IrFlowFrame, i);
-      g_autofree char *text = g_strdup_printf ("%s · %" G_GUINT64_FORMAT " iterations", frame->name,
-                                               frame->n_iterations);
+      g_autofree char *text = g_strdup_printf ("%s · %" G_GUINT64_FORMAT " iteration%s",
+                                               frame->name, frame->n_iterations,
+                                               frame->n_iterations == 1 ? "" : "s");
       gtk_string_list_append (names, text);
       most = MAX (most, frame->n_iterations);
     }

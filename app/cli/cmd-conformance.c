@@ -281,7 +281,7 @@ run_case (Suite *suite, Case *test, GError **error)
 static gboolean
 counts_nodes (const Suite *suite)
 {
-  return suite->backends[suite->n_backends - 1]->falls_back;
+  return suite->backends[suite->n_backends - 1]->falls_back != NULL;
 }
 
 static void

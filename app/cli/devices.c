@@ -96,6 +96,8 @@ print_json (const Facts *facts)
   list = cJSON_AddArrayToObject (json, "backends");
   for (guint i = 0; i < n; i++)
     {
+      if (backends[i]->memory != NULL && facts->reason != NULL)
+        continue;
       cJSON *row = cJSON_CreateObject ();
       cJSON_AddStringToObject (row, "name", backends[i]->name);
       cJSON_AddStringToObject (row, "title", backends[i]->title);
@@ -166,14 +168,16 @@ print_text (const Facts *facts)
   const IrBackend *const *backends = ir_backends (&n);
 
   for (guint i = 0; i < n; i++)
-    cli_print ("%-11s %s, %u processors\n", backends[i]->name, backends[i]->title,
-               g_get_num_processors ());
+    if (backends[i]->memory == NULL)
+      cli_print ("%-11s %s, %u processors\n", backends[i]->name, backends[i]->title,
+                 g_get_num_processors ());
   for (guint i = 0; facts->devices != NULL && i < facts->devices->len; i++)
     print_device (facts, facts->devices->pdata[i]);
   if (facts->reason != NULL)
     cli_print ("%-11s not here: %s\n", "gpu", facts->reason);
-  if (ir_backend_find ("gpu") == NULL)
-    cli_print ("%-11s irscope has no GPU back end yet: graphs run on cpu or ref\n", "");
+  if (facts->gpu->stand_in)
+    cli_print ("%-11s a stand-in, which imitates a GPU on the processor: it says nothing of one\n",
+               "");
   for (guint i = 0; i < IR_GPU_N_LIBRARIES; i++)
     {
       print_library (&facts->gpu->libraries[i]);

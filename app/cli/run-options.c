@@ -18,16 +18,13 @@ cli_backend (const CliModelOptions *options, GError **error)
                    options->threads);
       return NULL;
     }
-  if (backend != NULL)
-    return backend;
-  if (strcmp (name, "gpu") == 0)
-    g_set_error (
-        error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
-        "--device gpu: irscope has no GPU back end yet; use cpu or ref. What is there of a GPU "
-        "says: irscope info --devices");
-  else
-    g_set_error (error, CLI_ERROR, 0, "--device %s: there is no such back end; use cpu or ref",
+  if (backend == NULL)
+    g_set_error (error, CLI_ERROR, 0, "--device %s: there is no such back end; use cpu, ref or gpu",
                  name);
+  else if (backend->available == NULL || backend->available (error))
+    return backend;
+  else
+    g_prefix_error (error, "--");
   return NULL;
 }
 

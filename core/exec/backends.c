@@ -2,13 +2,17 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
+#include "core/exec/gpu/backend.h"
 #include "core/exec/kernel/backend.h"
 #include "core/op/check.h"
 
-/* In the order in which they are offered; the first is the fastest that is built. */
+#include <string.h>
+
+/* In the order in which they are offered; the first one is taken where nobody asks for another. */
 static const IrBackend *const backends[] = {
   &ir_backend_cpu,
   &ir_backend_ref,
+  &ir_backend_gpu,
 };
 
 /**
@@ -26,7 +30,7 @@ ir_backends (guint *n)
 
 /**
  * ir_backend_find:
- * @name: "ref", "cpu"
+ * @name: "ref", "cpu", "gpu"
  *
  * Returns: (transfer none) (nullable): the back end, or %NULL if it is unknown or not built
  */
@@ -44,7 +48,8 @@ ir_backend_find (const char *name)
  * @name: (nullable): name of a device as a user gives it; %NULL: the default one
  * @error: return location for an error
  *
- * Like ir_backend_find(), with %IR_EXEC_ERROR_DEVICE where there is none of that name.
+ * Like ir_backend_find(), with %IR_EXEC_ERROR_DEVICE where there is none of that name, and where it cannot be
+ * used on this machine.
  *
  * Returns: (transfer none) (nullable): the back end
  */
@@ -54,16 +59,12 @@ ir_backend_require (const char *name, GError **error)
   const IrBackend *backend = name != NULL ? ir_backend_find (name) : backends[0];
 
   if (backend != NULL)
-    return backend;
+    return backend->available == NULL || backend->available (error) ? backend : NULL;
   g_autoptr (GString) known = g_string_new (NULL);
   for (guint i = 0; i < G_N_ELEMENTS (backends); i++)
     g_string_append_printf (known, "%s%s", i > 0 ? ", " : "", backends[i]->name);
-  if (g_strcmp0 (name, "gpu") == 0)
-    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
-                 "device gpu: irscope has no GPU back end yet; use one of: %s", known->str);
-  else
-    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
-                 "device %s: there is no such device; use one of: %s", name, known->str);
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
+               "device %s: there is no such device; use one of: %s", name, known->str);
   return NULL;
 }
 
@@ -77,6 +78,18 @@ refuse_malformed (const IrNode *node, GError **error)
   return FALSE;
 }
 
+/* (nullable) The first one on which @backend falls back that runs @node; @name: (nullable): of that name */
+static const IrBackend *
+find_fallback (const IrBackend *backend, const IrNode *node, const char *name)
+{
+  const IrBackend *next = backend->falls_back;
+
+  while (next != NULL &&
+         ((name != NULL && strcmp (next->name, name) != 0) || next->refuses (node) != NULL))
+    next = next->falls_back;
+  return next;
+}
+
 /**
  * ir_backend_choose:
  * @backend: the back end that was asked for
@@ -86,7 +99,7 @@ refuse_malformed (const IrNode *node, GError **error)
  * @why: (out) (nullable): why it is not @backend
  * @error: return location for an error
  *
- * Finds the kernel for @node: the back end's own or, where it falls back, the reference one. Fails
+ * Finds the kernel for @node: the back end's own or that of one on which it falls back. Fails
  * with %IR_EXEC_ERROR_UNSUPPORTED, naming the node and the reason; what does not fit the row of its
  * operator is refused.
  *
@@ -100,7 +113,8 @@ ir_backend_choose (const IrBackend *backend,
                    const char **why,
                    GError **error)
 {
-  const char *refusal;
+  const char *refusal, *wanted = ir_node_wanted_kernel (node);
+  const IrBackend *next;
 
   *why = NULL;
   *chosen = backend;
@@ -108,13 +122,16 @@ ir_backend_choose (const IrBackend *backend,
   if (!ir_node_is_well_formed (node))
     return refuse_malformed (node, error);
   refusal = backend->refuses (node);
-  if (refusal == NULL && backend != &ir_backend_ref && ir_backend_ref.refuses (node) == NULL &&
-      g_strcmp0 (ir_node_wanted_kernel (node), ir_backend_ref.name) == 0)
-    refusal = "a property of the node asks for the reference kernel";
-  if (refusal != NULL && backend->falls_back && ir_backend_ref.refuses (node) == NULL)
+  next = wanted != NULL ? find_fallback (backend, node, wanted) : NULL;
+  if (refusal == NULL && next != NULL)
+    refusal = next == &ir_backend_ref ? "a property of the node asks for the reference kernel"
+                                      : "a property of the node asks for another device";
+  if (refusal != NULL && next == NULL)
+    next = find_fallback (backend, node, NULL);
+  if (refusal != NULL && next != NULL)
     {
       *why = refusal;
-      *chosen = &ir_backend_ref;
+      *chosen = next;
       refusal = NULL;
     }
   if (refusal == NULL)

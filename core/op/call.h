@@ -52,6 +52,7 @@ typedef struct
   guint8
       block; /* execution: @tensor has so many channels together (core/exec/kernel/nchwc.h); 0: plain */
   guint8 layouts; /* execution: kept by the back end; 0: nothing yet */
+  gboolean there; /* execution: @tensor lies in the memory of the back end, not in the host's */
 } IrCallInput;
 
 typedef struct
@@ -63,6 +64,7 @@ typedef struct
   gpointer memory;         /* (nullable) execution: where the memory plan wants it */
   gsize memory_bytes;
   guint8 block; /* execution: so many channels are wanted together; 0: plain */
+  gboolean there; /* execution: it is wanted in the memory of the back end */
 } IrCallOutput;
 
 /* What kernels that take long poll now and then, from any of their threads. */

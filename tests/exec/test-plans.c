@@ -1012,9 +1012,13 @@ test_devices (void)
   g_autoptr (GError) error = NULL;
 
   g_assert_nonnull (ir_backend_find ("ref"));
-  g_assert_null (ir_backend_find ("gpu"));
+  /* One that is built, and not here. */
+  g_setenv ("IRSCOPE_GPU_PATH", "/nonexistent:-", TRUE);
+  g_assert_nonnull (ir_backend_find ("gpu"));
   g_assert_null (ir_backend_require ("gpu", &error));
   g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE);
+  g_assert_nonnull (strstr (error->message, "libcuda.so.1"));
+  g_assert_nonnull (strstr (error->message, "/nonexistent (IRSCOPE_GPU_PATH)"));
   g_clear_error (&error);
   g_assert_null (ir_backend_require ("toaster", &error));
   g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE);

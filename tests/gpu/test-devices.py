@@ -87,11 +87,24 @@ def _():
     assert code == 2 and out == '' and 'FILE' in err, (code, out, err)
 
 
-@test('--device gpu says where that is explained')
+def run(path, *arguments, stand_in=''):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, 'IRSCOPE_GPU_PATH': path, 'IRSCOPE_STAND_IN': stand_in})
+    return done.returncode, done.stdout, done.stderr
+
+
+@test('--device gpu says what is missing, and where it was looked for')
 def _():
-    done = subprocess.run([PROGRAM, 'run', os.path.join(ROOT, 'data/examples/digits.onnx'), '--device', 'gpu'],
-                          capture_output=True, text=True, timeout=60)
-    assert done.returncode == 3 and 'info --devices' in done.stderr, (done.returncode, done.stderr)
+    digits = os.path.join(ROOT, 'data/examples/digits.onnx')
+    for path, words in (('/nonexistent:-', ('libcuda.so.1', '/nonexistent (IRSCOPE_GPU_PATH)')), ('-', ('libcuda.so.1', 'nothing')),
+                        (planted(0) + ':-', ('NVRTC', 'libnvrtc')), (planted(1) + ':-', ('CUDA 9.0',)),
+                        (planted(2) + ':-', ('sees no GPU',)), (planted(3) + ':-', ('no driver',)),
+                        (planted(5) + ':-', ('cuDeviceTotalMem_v2',))):
+        for command in ('run', 'schedule', 'memory'):
+            code, out, err = run(path, command, digits, '--device', 'gpu', '--dim', 'batch=1')
+            assert code == 3 and out == '' and 'info --devices' in err, (command, path, code, out, err)
+            assert all(word in err for word in words), (words, err)
+            assert 'Traceback' not in err and err.count('\n') == 1, err
 
 
 DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')

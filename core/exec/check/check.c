@@ -145,7 +145,7 @@ tensor_for (const IrChecker *checker, const IrRunStep *step, const IrValue *valu
   if (step != NULL && step->bound && !checker->state->diverged)
     for (guint i = 0; i < step->node->n_inputs; i++)
       if (step->node->inputs[i] == value && step->call.inputs[i].present &&
-          step->call.inputs[i].tensor != NULL)
+          step->call.inputs[i].tensor != NULL && !step->call.inputs[i].there)
         return step->call.inputs[i].tensor;
   return ir_run_state_tensor (checker->state, value);
 }

@@ -83,6 +83,8 @@ add_places (GError *error)
                               place->folder != NULL ? place->folder : "the loader's folders",
                               place->why);
     }
+  g_string_append_printf (text, "%s. All that is known of it says: irscope info --devices",
+                          runtime.gpu->places->len == 0 ? " nothing" : "");
   g_free (error->message);
   error->message = g_string_free (g_steal_pointer (&text), FALSE);
 }

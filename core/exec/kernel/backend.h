@@ -2,6 +2,7 @@
  * execution. */
 #pragma once
 
+#include "core/exec/kernel/memory.h"
 #include "core/exec/kernel/threads.h"
 #include "core/ir/model.h"
 #include "core/op/op.h"
@@ -32,6 +33,7 @@ typedef struct
   IrLayouts layouts;    /* that it reads the input in */
   gboolean any_address; /* as files have them; else at a multiple of the size of its elements */
   gboolean overwritten; /* each element is read before output 0 is written there */
+  gboolean there;       /* read in the memory of the back end, if that has one */
 } IrInputTerms;
 /* And of output 0. */
 typedef struct
@@ -41,12 +43,17 @@ typedef struct
                        * thread and without scratch memory */
 } IrOutputTerms;
 
-/* -- back ends: one row each (ref, cpu, later gpu) -- */
+/* -- back ends: one row each -- */
 typedef struct _IrBackend IrBackend;
 typedef struct _IrKernels IrKernels;
 struct _IrBackend
 {
   const char *name, *title;
+  /* (nullable) Where its kernels read inputs, as far as they declare it, and write outputs; NULL: in the
+   * host's memory. */
+  const IrMemory *memory;
+  /* (nullable) Whether it can be used on this machine; NULL: always. */
+  gboolean (*available) (GError **error);
   /* Why the back end cannot run @node with a kernel of its own, or NULL if it can. */
   const char *(*refuses) (const IrNode *node);
   IrKernelFunc (*kernel) (const IrNode *node);
@@ -57,7 +64,8 @@ struct _IrBackend
   /* (nullable) Whether what was prepared for @node serves other nodes of the same kernel_name()
    * too: it is made anew where shapes or weights are others. */
   gboolean (*shares_state) (const IrNode *node);
-  gboolean falls_back; /* nodes without a kernel run on ref, by a recorded decision */
+  /* (nullable) Which back end runs nodes without a kernel, by a recorded decision; NULL: none. */
+  const IrBackend *falls_back;
   /* (nullable) Which values of @graph are kept in NCHWc: by value id, channels in a
    * block, or 0, which they all are before. */
   void (*plan_blocks) (const IrGraph *graph, const IrKernels *kernels, guint8 *blocks);

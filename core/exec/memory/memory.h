@@ -16,14 +16,15 @@ typedef struct
   IrValueId part_of;    /* 0, or the output of a Concat that it is written into in its place */
 } IrMemItem;
 
-typedef struct
+typedef struct _IrMemPlan
 {
   GArray *items; /* of IrMemItem, by first use */
   guint64 peak_bytes, lower_bound_bytes, naive_bytes;
   guint n_too_large; /* values that no memory has room for: left external */
   guint align_bytes;
-  struct _IrMemDetails
-      *details; /* how it was made: see the functions of core/exec/memory/memory.h */
+  const IrMemory *memory;   /* (nullable) whose bytes these are; NULL: the host's */
+  struct _IrMemPlan *there; /* (nullable) the plan of what lies in the memory of a back end */
+  struct _IrMemDetails *details; /* how it was made: see the functions of core/exec/memory/memory.h */
   gatomicrefcount ref_count;
 } IrMemPlan;
 /* Needs all shapes; values of unknown size are left external. */

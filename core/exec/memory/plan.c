@@ -144,6 +144,73 @@ add_external (IrMemPlanner *planner, const IrValue *value, guint first)
   ir_mem_planner_add (planner, &item, value);
 }
 
+/* Where values are in two memories: whether @value is in the one that is planned, from when to when. */
+static gboolean
+find_stay (const IrMemPlanner *planner, const IrValue *value, IrMemItem *item)
+{
+  const IrValuePlaces *row = &planner->places->values[value->id];
+
+  if (!planner->there && !row->made_there)
+    return TRUE; /* as ever */
+  item->first = planner->there ? row->first_there : row->first_here;
+  item->last = planner->there ? row->last_there : row->last_here;
+  return item->first <= item->last;
+}
+
+/* Whether @value is made in the memory that is planned; else it is copied there. */
+static gboolean
+is_made_in (const IrMemPlanner *planner, const IrValue *value)
+{
+  return planner->places == NULL || planner->places->values[value->id].made_there == planner->there;
+}
+
+/* Gives @item bytes of its own. */
+static void
+add_alone (IrMemPlanner *planner, const IrMemItem *item, const IrValue *value)
+{
+  IrLiveRange range = ir_mem_planner_range (planner, item);
+
+  ir_sharing_add_alone (&planner->sharing, &range);
+  ir_mem_planner_add (planner, item, value);
+}
+
+/* What is copied into the memory that is planned. Constants stay there for all runs. */
+static void
+add_copied (IrMemPlanner *planner, const IrScheduleCopy *copy)
+{
+  const IrValue *value = ir_model_value (planner->graph->model, copy->value);
+  IrMemItem item = { .value = value->id, .size = copy->bytes };
+
+  if (copy->to_host == planner->there || !find_stay (planner, value, &item))
+    return;
+  if (copy->once || copy->bytes == 0 || (!planner->there && ir_value_is_graph_output (value)) ||
+      !ir_mem_has_room (&planner->sum, copy->bytes, planner->plan->align_bytes))
+    {
+      item.offset = IR_PLACE_EXTERNAL;
+      ir_sharing_add_external (&planner->sharing);
+      ir_mem_planner_add (planner, &item, value);
+      return;
+    }
+  planner->plan->naive_bytes += ir_mem_align (copy->bytes, planner->plan->align_bytes);
+  add_alone (planner, &item, value);
+}
+
+/* Copies before step @step, or behind it. */
+static void
+add_copies (IrMemPlanner *planner, guint step, gboolean behind)
+{
+  const GArray *copies = planner->places != NULL ? planner->places->copies : NULL;
+
+  while (copies != NULL && planner->next_copy < copies->len)
+    {
+      const IrScheduleCopy *copy = &g_array_index (copies, IrScheduleCopy, planner->next_copy);
+      if (copy->step != step || copy->behind != behind)
+        return;
+      add_copied (planner, copy);
+      planner->next_copy++;
+    }
+}
+
 static void
 add_output (IrMemPlanner *planner, const IrNode *node, guint slot, guint step)
 {
@@ -152,10 +219,18 @@ add_output (IrMemPlanner *planner, const IrNode *node, guint slot, guint step)
   gboolean escapes, sized;
   gsize size = 0;
 
+  if (!is_made_in (planner, value))
+    return;
+
   sized = value->type != NULL && ir_type_is_tensor (value->type) &&
           ir_nchwc_bytes (value->type, ir_mem_planner_layout (planner, value), &size);
   item.size = size;
   item.last = last_use (planner, value, step, &escapes);
+  if (planner->there)
+    {
+      find_stay (planner, value, &item);
+      escapes = FALSE;
+    }
   sized = sized && !escapes && size > 0 && ir_value_constant (value) == NULL &&
           !ir_node_is_constant (node);
   if (sized && !ir_mem_has_room (&planner->sum, size, planner->plan->align_bytes))
@@ -175,9 +250,7 @@ add_output (IrMemPlanner *planner, const IrNode *node, guint slot, guint step)
   planner->plan->naive_bytes += ir_mem_align (size, planner->plan->align_bytes);
   if (ir_mem_share_over (planner, node, slot, &item))
     return;
-  IrLiveRange range = ir_mem_planner_range (planner, &item);
-  ir_sharing_add_alone (&planner->sharing, &range);
-  ir_mem_planner_add (planner, &item, value);
+  add_alone (planner, &item, value);
 }
 
 /* FALSE: cancelled. */
@@ -194,12 +267,13 @@ collect (IrMemPlanner *planner)
                          GUINT_TO_POINTER (g_array_index (schedule->items, IrScheduleItem, i).node),
                          GUINT_TO_POINTER (i + 1));
   for (guint i = 0; i < n_values; i++)
-    if (values[i]->producer == NULL)
+    if (values[i]->producer == NULL && !planner->there)
       add_external (planner, values[i], 0);
   for (guint step = 0; step < schedule->items->len; step++)
     {
       const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, step);
       const IrNode *node = ir_model_node (model, item->node);
+      add_copies (planner, step, FALSE);
       for (guint slot = 0; node != NULL && slot < node->n_outputs; slot++)
         if (ir_mem_stopped (planner->options))
           return FALSE;
@@ -207,6 +281,7 @@ collect (IrMemPlanner *planner)
           add_output (planner, node, slot, step);
       if (node != NULL)
         ir_mem_share_parts (planner, node);
+      add_copies (planner, step, TRUE);
     }
   return !ir_mem_stopped (planner->options);
 }
@@ -235,14 +310,19 @@ static void
 planner_init (IrMemPlanner *planner,
               const IrGraph *graph,
               const IrSchedule *schedule,
+              const IrPlaces *places,
+              gboolean there,
               const IrMemOptions *options)
 {
   *planner = (IrMemPlanner){ .graph = graph,
                              .schedule = schedule,
+                             .places = places,
+                             .there = there,
                              .options = options,
                              .step_of = g_hash_table_new (NULL, NULL),
                              .item_of = g_hash_table_new (NULL, NULL) };
   planner->plan = plan_empty (planner, options->align_bytes);
+  planner->plan->memory = there ? places->memory : NULL;
   planner->refusals = planner->plan->details->refusals;
   ir_sharing_init (&planner->sharing, options->align_bytes, options);
 }
@@ -314,7 +394,8 @@ plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
 {
   IrMemPlanner planner;
 
-  planner_init (&planner, without->graph, without->schedule, options);
+  planner_init (&planner, without->graph, without->schedule, without->places, without->there,
+                options);
   planner.slices = TRUE;
   g_autoptr (GArray) blocks = ir_sharing_blocks (&without->sharing, NULL);
   ir_mem_live_init (&planner.sharing.live, blocks, without->schedule->items->len,
@@ -331,6 +412,32 @@ plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
                                                        : ir_mem_plan_ref (without->plan);
 }
 
+/* The plan of one memory. (nullable) NULL: cancelled. */
+static IrMemPlan *
+plan_memory (IrModel *model,
+             const IrSchedule *schedule,
+             const IrPlaces *places,
+             gboolean there,
+             IrMemFlags flags,
+             const IrMemOptions *options)
+{
+  IrMemPlanner planner;
+  IrMemPlan *plan = NULL;
+
+  planner_init (&planner, model->main, schedule, places, there, options);
+  planner.separate = (flags & IR_MEM_SEPARATE) != 0;
+  if (collect (&planner))
+    {
+      if (planner.n_slices > 0)
+        plan = plan_slices (&planner, options);
+      else if (place (&planner, options))
+        plan = ir_mem_plan_ref (planner.plan);
+    }
+  ir_mem_plan_unref (planner.plan);
+  planner_clear (&planner);
+  return plan;
+}
+
 /**
  * ir_mem_plan_new_full:
  * @model: the model, with types
@@ -343,7 +450,8 @@ plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
  * share the bytes of their input, and so do ranges that Split and Slice cut out; where a kernel may
  * work in place and nothing reads its input again, the output takes that place; what Concat joins
  * lies in the whole from the beginning. Ranges are shared only where no more lives at once than
- * without.
+ * without. What lies in the memory of a back end has a plan of its own, which hangs on that of the
+ * host's.
  *
  * Cost: see ir_mem_place().
  *
@@ -358,21 +466,15 @@ ir_mem_plan_new_full (IrModel *model,
 {
   g_return_val_if_fail (model != NULL && schedule != NULL && options != NULL, NULL);
   g_return_val_if_fail (options->align_bytes > 0, NULL);
-  IrMemPlanner planner;
-  IrMemPlan *plan = NULL;
+  g_autoptr (IrPlaces) places = ir_places_new (schedule, model, NULL);
+  g_autoptr (IrMemPlan) plan = plan_memory (model, schedule, places, FALSE, flags, options);
 
-  planner_init (&planner, model->main, schedule, options);
-  planner.separate = (flags & IR_MEM_SEPARATE) != 0;
-  if (collect (&planner))
-    {
-      if (planner.n_slices > 0)
-        plan = plan_slices (&planner, options);
-      else if (place (&planner, options))
-        plan = ir_mem_plan_ref (planner.plan);
-    }
-  ir_mem_plan_unref (planner.plan);
-  planner_clear (&planner);
-  return plan;
+  if (plan == NULL || places == NULL)
+    return g_steal_pointer (&plan);
+  IrMemOptions wider = *options;
+  wider.align_bytes = MAX (options->align_bytes, places->memory->align_bytes);
+  plan->there = plan_memory (model, schedule, places, TRUE, flags, &wider);
+  return plan->there != NULL ? g_steal_pointer (&plan) : NULL;
 }
 
 /**
@@ -533,6 +635,7 @@ ir_mem_plan_unref (IrMemPlan *plan)
 {
   if (plan == NULL || !g_atomic_ref_count_dec (&plan->ref_count))
     return;
+  ir_mem_plan_unref (plan->there);
   g_array_unref (plan->items);
   g_array_unref (plan->details->block_of);
   g_clear_pointer (&plan->details->blocks, g_array_unref);

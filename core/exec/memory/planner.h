@@ -32,6 +32,9 @@ typedef struct
 {
   const IrGraph *graph;
   const IrSchedule *schedule;  /* (nullable) */
+  const IrPlaces *places;      /* (nullable) NULL: all is in the host's memory */
+  gboolean there;              /* plans that of a back end, else the host's */
+  guint next_copy;             /* of @places */
   const IrMemOptions *options; /* (nullable) what stops it */
   IrMemPlan *plan;
   GHashTable *step_of; /* node id -> step + 1 */

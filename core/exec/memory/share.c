@@ -125,6 +125,8 @@ ir_mem_share_over (IrMemPlanner *planner, const IrNode *node, guint slot, IrMemI
 
   for (guint input = 0; slot == 0 && input < node->n_inputs; input++)
     {
+      if (planner->there && !(input < 64 && step != NULL && (step->there >> input & 1)))
+        continue;
       if (!ir_schedule_item_overwrites (step, node, input))
         continue;
       IrSharingRefusal refusal = may_overwrite (planner, node, input, item, &of);
@@ -163,7 +165,7 @@ share_cut (IrMemPlanner *planner, const IrNode *node, guint slot, IrMemItem *ite
   IrLiveRange range = ir_mem_planner_range (planner, item);
   guint of;
 
-  if (at == IR_SLICE_NOWHERE || ir_mem_planner_find (planner, whole, &of) == NULL)
+  if (at == IR_SLICE_NOWHERE || planner->there || ir_mem_planner_find (planner, whole, &of) == NULL)
     return FALSE;
   planner->n_slices++;
   if (!planner->slices)
@@ -183,6 +185,7 @@ gboolean
 ir_mem_share_view (IrMemPlanner *planner, const IrNode *node, guint slot, IrMemItem *item)
 {
   const IrValue *input = ir_node_input (node, 0);
+  guint64 at;
   guint of;
 
   if (is_apart (planner, item->value) || input == NULL || node->op == NULL)
@@ -190,7 +193,8 @@ ir_mem_share_view (IrMemPlanner *planner, const IrNode *node, guint slot, IrMemI
   if (slot != 0 || !(node->op->flags & IR_OP_VIEW))
     return share_cut (planner, node, slot, item);
   if (ir_mem_planner_find (planner, input, &of) == NULL ||
-      ir_mem_planner_layout (planner, input) != 0)
+      ir_mem_planner_layout (planner, input) != 0 ||
+      (planner->there && ir_sharing_block_of (&planner->sharing, of, &at) == IR_SHARING_NONE))
     return FALSE;
   item->view_of = input->id;
   lie_in (planner, item, of, 0, node->outputs[slot]);
@@ -208,6 +212,7 @@ ir_mem_share_parts (IrMemPlanner *planner, const IrNode *node)
   guint64 at;
 
   if (planner->separate || node->op == NULL || node->op->id != IR_OP_CONCAT || output == NULL ||
+      planner->there || (planner->places != NULL && planner->places->values[output->id].made_there) ||
       node->n_inputs == 0 || ir_mem_planner_find (planner, output, &whole) == NULL ||
       ir_sharing_block_of (&planner->sharing, whole, &at) == IR_SHARING_NONE)
     return;

@@ -211,6 +211,9 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
   const IrType *type = ir_schedule_kept_type (prepared->schedule, value);
   IrTensor *tensor = NULL;
 
+  if (step->there && !ir_prepared_in_arena (prepared, value) &&
+      prepared->values[value->id].keep == IR_KEEP_NOT)
+    return TRUE; /* nobody wants it in the host's memory */
   if (ir_prepared_in_arena (prepared, value))
     tensor = new_placed (prepared, &prepared->values[value->id].place, type);
   else if (step->constant)
@@ -229,15 +232,17 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
       step->kept_bytes += bytes;
     }
   prepared->values[value->id].binding.tensor = tensor;
-  step->outputs[slot] = tensor;
+  if (!step->there)
+    step->outputs[slot] = tensor;
   return tensor != NULL;
 }
 
 /* Values outside of the arena that are not kept would stay for good; they go the long way, and so
  * do those for which there is too little memory, which are written to a file. */
 static gboolean
-fits (const Binder *binder, const IrNode *node)
+fits (const Binder *binder, const IrRunStep *step)
 {
+  const IrNode *node = step->node;
   guint64 needed = 0;
 
   for (guint i = 0; i < node->n_outputs; i++)
@@ -254,7 +259,10 @@ fits (const Binder *binder, const IrNode *node)
             return FALSE;
         }
       else if (!binder->prepared->values[value->id].keep)
-        return FALSE;
+        {
+          if (!step->there)
+            return FALSE;
+        }
       else
         needed += ir_output_slab_needs (binder->prepared, value);
     }
@@ -305,37 +313,63 @@ stays_constant (const IrPrepared *prepared, const IrNode *node)
   return TRUE;
 }
 
+/* A view of a value that lies there already. */
+static gboolean
+is_view_there (const IrPrepared *prepared, const IrRunStep *step)
+{
+  return ir_step_is_view (prepared, step->node) && step->call.inputs[0].there &&
+         ir_tensor_data (step->call.inputs[0].tensor) == ir_tensor_data (step->outputs[0]);
+}
+
+/* The step goes the long way. */
+static void
+unbind (IrRunStep *step)
+{
+  g_clear_pointer (&step->outputs, g_free);
+  ir_call_clear (&step->call);
+  step->there = FALSE;
+}
+
 static gboolean
 bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
 {
   const IrNode *node = step->node;
+  const IrScheduleItem *item = &g_array_index (binder->prepared->schedule->items, IrScheduleItem,
+                                               index);
   guint n_before = binder->prepared->slab_values->len;
   gboolean done = TRUE, bound = FALSE;
 
   if (!lay_out (binder->prepared, step))
     return TRUE;
   step->outputs = g_new0 (IrTensor *, MAX (node->n_outputs, 1));
+  if (item->memory != NULL && !is_constant_output (node) &&
+      !ir_there_bind (binder->prepared, step, item))
+    {
+      unbind (step);
+      return TRUE;
+    }
   if (is_constant_output (node))
     {
       step->no_op = TRUE;
       bind_constants (binder, step);
     }
-  else if (ir_step_is_view (binder->prepared, node) && bind_view (binder, step, index, &bound))
+  else if (!step->there && ir_step_is_view (binder->prepared, node) &&
+           bind_view (binder, step, index, &bound))
     {
       step->no_op = TRUE;
       if (bound)
         done = bind_output (binder, step, 0, error);
     }
-  else if (!fits (binder, node))
+  else if (!fits (binder, step))
     {
-      g_clear_pointer (&step->outputs, g_free);
-      ir_call_clear (&step->call);
+      unbind (step);
       return TRUE;
     }
   else
     {
       step->constant = stays_constant (binder->prepared, node);
-      step->no_op = is_in_place (binder->prepared, node);
+      step->no_op = step->there ? is_view_there (binder->prepared, step)
+                                : is_in_place (binder->prepared, node);
       for (guint i = 0; i < node->n_outputs && done; i++)
         if (node->outputs[i] != NULL)
           done = bind_output (binder, step, i, error);
@@ -358,7 +392,8 @@ count_readers (IrPrepared *prepared, gboolean fill)
       for (guint i = 0; step->bound && i < step->node->n_inputs; i++)
         {
           const IrValue *value = step->node->inputs[i];
-          if (value == NULL || !step->call.inputs[i].present || ir_value_constant (value) != NULL)
+          if (value == NULL || !step->call.inputs[i].present || step->there ||
+              ir_value_constant (value) != NULL)
             continue;
           IrBinding *binding = &prepared->values[value->id].binding;
           if (fill)
@@ -366,7 +401,7 @@ count_readers (IrPrepared *prepared, gboolean fill)
           binding->n++;
         }
       for (guint i = 0; fill && step->bound && i < step->node->n_outputs; i++)
-        if (step->node->outputs[i] != NULL)
+        if (step->node->outputs[i] != NULL && !step->there)
           prepared->values[step->node->outputs[i]->id].binding.producer_slot = &step->outputs[i];
     }
 }
@@ -450,7 +485,7 @@ count_placed (const Binder *binder)
     }
 }
 
-/* Bound values are let go by nobody. */
+/* Bound values are let go by nobody, but what was copied to the host's memory for a while. */
 static void
 shorten_releases (IrPrepared *prepared)
 {
@@ -463,7 +498,9 @@ shorten_releases (IrPrepared *prepared)
       for (guint i = first; i < end; i++)
         {
           const IrValue *value = ir_model_value (prepared->model, prepared->release[i]);
-          if (prepared->values[value->id].binding.producer_slot == NULL)
+          if (prepared->values[value->id].binding.producer_slot == NULL &&
+              (prepared->values[value->id].binding.tensor == NULL ||
+               ir_prepared_in_arena (prepared, value)))
             prepared->release[n++] = value->id;
         }
     }
@@ -501,7 +538,7 @@ make_trace (IrPrepared *prepared)
       IrTraceItem *item = &prepared->trace[k];
       gboolean partial = FALSE;
       item->node = step->node->id;
-      item->device = "cpu";
+      item->device = g_array_index (prepared->schedule->items, IrScheduleItem, k).device;
       item->kernel = g_array_index (prepared->schedule->items, IrScheduleItem, k).kernel;
       if (step->bound)
         ir_cost_call (&step->call, &item->flops, &item->bytes);
@@ -514,6 +551,18 @@ make_trace (IrPrepared *prepared)
   for (guint k = 0; k < n_steps; k++)
     if (prepared->steps[k].chain > 0)
       trace_chain (prepared, k);
+}
+
+/* Which values are in which memory, in runs that keep what these do. */
+static gboolean
+make_places (IrPrepared *prepared, GError **error)
+{
+  g_autofree guint8 *kept = g_new0 (guint8, (gsize) prepared->n_values + 1);
+
+  for (guint id = 0; id < prepared->n_values; id++)
+    kept[id] = prepared->values[id].keep != IR_KEEP_NOT;
+  prepared->places = ir_places_new (prepared->schedule, prepared->model, kept);
+  return ir_there_make (prepared, error);
 }
 
 /* -- once -- */
@@ -556,7 +605,7 @@ ir_steps_make (IrPrepared *prepared,
 {
   guint n_steps = prepared->schedule->items->len;
 
-  if (prepared->trace != NULL)
+  if (prepared->trace != NULL && !ir_there_is_lost (prepared))
     return TRUE;
   ir_steps_free (prepared); /* what an attempt that failed has left */
   g_autofree guint8 *persistent = g_new0 (guint8, prepared->n_values + 1);
@@ -565,6 +614,8 @@ ir_steps_make (IrPrepared *prepared,
                                                : ir_exec_default_memory_limit (),
                     persistent };
   ir_capture_plan (prepared, options);
+  if (!make_places (prepared, error))
+    return FALSE;
   prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
   prepared->alternate = options->alternate;
   ir_output_slab_init (prepared);
@@ -587,7 +638,8 @@ ir_steps_make (IrPrepared *prepared,
       ir_steps_tell (prepared, id, prepared->values[id].binding.tensor);
   count_placed (&binder);
   shorten_releases (prepared);
-  ir_chains_find (prepared);
+  if (prepared->places == NULL)
+    ir_chains_find (prepared);
   make_trace (prepared);
   return TRUE;
 }
@@ -602,6 +654,7 @@ void
 ir_steps_free (IrPrepared *prepared)
 {
   ir_output_slab_clear (prepared);
+  ir_there_clear (prepared);
   for (guint k = 0; prepared->steps != NULL && k < prepared->schedule->items->len; k++)
     if (prepared->steps[k].bound)
       {

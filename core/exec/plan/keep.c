@@ -165,7 +165,8 @@ is_constant_node (const Planner *planner, const IrNode *node)
   gsize bytes;
 
   if (node->op == NULL || (node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS | IR_OP_VIEW)) ||
-      ir_prepared_is_control (planner->prepared, node) || node->n_inputs == 0)
+      ir_prepared_is_control (planner->prepared, node) ||
+      ir_prepared_choice (planner->prepared, node)->backend->memory != NULL || node->n_inputs == 0)
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
     if (node->inputs[i] != NULL && ir_value_constant (node->inputs[i]) == NULL &&

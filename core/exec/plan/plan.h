@@ -36,6 +36,7 @@ typedef struct
   const IrKernelChoice *choice;
   gboolean bound;    /* the fields below are there */
   gboolean no_op;    /* nothing to compute: outputs are constants, or views made beforehand */
+  gboolean there;    /* its outputs lie in the memory of its back end */
   gboolean constant; /* from constants alone: the first run that comes through makes it a no_op */
   gboolean
       observed; /* outputs are read behind the kernel: statistics, files, views that are kept */
@@ -111,6 +112,7 @@ typedef struct
   IrWithin within;
   IrOutputPlace slab_place; /* of a kept value, and of what it lies in */
   IrTensor *other;          /* (nullable) (owned) in the other memory of its chunk */
+  IrTensor *there; /* (nullable) (owned) in the memory of a back end: its data is no address of the host */
 } IrPlanValue;
 
 #define IR_CHAIN_TILE 16384 /* elements that a step of a chain works on at once */
@@ -131,6 +133,8 @@ typedef struct
   /* What the first run adds, when it is known which values are kept: bind.c. */
   IrRunStep *steps; /* (nullable) one per step of the schedule */
   IrCallInput **readers;
+  IrPlaces *places;                    /* (nullable) NULL: all is in the host's memory */
+  IrMemoryBlock there, constants_there; /* of values between the nodes, and of constants */
   guint64 kept_bytes;                  /* of values that are kept in memory by plan */
   GArray *slab_values;                 /* of IrValueId: bound to memory that is handed out */
   GArray *chunks;                      /* of IrOutputChunk */
@@ -239,6 +243,12 @@ gboolean ir_steps_make (IrPrepared *prepared,
                         GCancellable *cancellable,
                         GError **error);
 void ir_steps_free (IrPrepared *prepared);
+
+/* -- there.c -- */
+gboolean ir_there_is_lost (const IrPrepared *prepared);
+gboolean ir_there_make (IrPrepared *prepared, GError **error);
+gboolean ir_there_bind (IrPrepared *prepared, IrRunStep *step, const IrScheduleItem *item);
+void ir_there_clear (IrPrepared *prepared);
 
 /* -- chains.c -- */
 void ir_chains_find (IrPrepared *prepared);

@@ -3,6 +3,15 @@
 
 #include "core/ir/model.h"
 
+/* A copy of a value between two memories. */
+typedef struct
+{
+  IrValueId value;
+  gboolean to_host;
+  guint64 bytes;
+  gint64 start_ns, end_ns; /* from the start of the run */
+} IrTraceCopy;
+
 typedef struct
 {
   IrNodeId node;

@@ -141,5 +141,6 @@ ir_trace_unref (IrTrace *trace)
   if (trace == NULL || !g_atomic_ref_count_dec (&trace->ref_count))
     return;
   g_array_unref (trace->items);
+  g_clear_pointer (&trace->copies, g_array_unref);
   g_free (trace);
 }

@@ -10,6 +10,7 @@
 typedef struct
 {
   GArray *items; /* of IrTraceItem, by start */
+  GArray *copies; /* (nullable) of IrTraceCopy, by start */
   gint64 duration_ns;
   guint64 peak_bytes;      /* measured: live value memory at its highest */
   guint64 arena_bytes;     /* measured: how far values reached into the arena of the memory plan */

@@ -254,7 +254,7 @@ ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error)
 }
 
 static gboolean
-compute_step (IrRunState *state, IrRunStep *step, GError **error)
+compute_step (IrRunState *state, IrRunStep *step, guint index, GError **error)
 {
   GError *local = NULL;
 
@@ -265,7 +265,7 @@ compute_step (IrRunState *state, IrRunStep *step, GError **error)
     }
   if (!ir_run_check_use (state, step->node, error))
     return FALSE;
-  if (!ir_step_run (state, step, &local))
+  if (!ir_step_run (state, step, index, &local))
     return node_failed (state, step->node, local, error);
   state->ran[step->node->id] = TRUE;
   return TRUE;
@@ -274,8 +274,14 @@ compute_step (IrRunState *state, IrRunStep *step, GError **error)
 static gboolean
 run_step (IrRunState *state, IrRunStep *step, GError **error)
 {
-  return ir_run_before (state, step->node, step, error) && compute_step (state, step, error) &&
-         ir_run_after (state, step->node, step, error);
+  guint index = (guint) (step - state->prepared->steps);
+  GError *local = NULL;
+
+  /* Who looks on finds operands where the kernel does. */
+  if (!ir_copies_run (state, index, FALSE, &local))
+    return node_failed (state, step->node, local, error);
+  return ir_run_before (state, step->node, step, error) &&
+         compute_step (state, step, index, error) && ir_run_after (state, step->node, step, error);
 }
 
 static void

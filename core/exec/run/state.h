@@ -86,6 +86,7 @@ struct _IrRunState
   GHashTable *draws;          /* (nullable) node id -> how often a random node has run */
   gint *turn;                 /* (nullable) atomic: IrTurn */
   guint n_done;               /* steps of the schedule */
+  guint n_copied;             /* copies of the plan that were made, or were not needed */
   const IrNode *node;         /* (nullable) of the step under way */
 };
 
@@ -185,7 +186,7 @@ IrRun *ir_executable_run_observed (IrExecutable *executable,
 /* -- steps.c -- */
 void ir_steps_forget_views (IrPrepared *prepared);
 gboolean ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error);
-gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
+gboolean ir_step_run (IrRunState *state, IrRunStep *step, guint index, GError **error);
 gboolean ir_step_compute (
     IrRunState *state, IrRunStep *step, IrThreads threads, IrScratch *scratch, GError **error);
 void ir_step_finish (IrRunState *state, IrRunStep *step);
@@ -206,6 +207,12 @@ gboolean ir_run_state_publish (IrRunState *state,
                                GError **error);
 void ir_run_state_drop (IrRunState *state, const IrValue *value);
 IrTensor *ir_run_state_lasting (const IrRunState *state, IrTensor *tensor, GError **error);
+
+/* -- copies.c -- */
+gboolean ir_copies_run (IrRunState *state, guint step, gboolean behind, GError **error);
+gboolean ir_copies_observe (IrRunState *state, const IrRunStep *step, GError **error);
+IrTensor *ir_copies_fetch (IrRunState *state, const IrValue *value, GError **error);
+gboolean ir_copies_give (IrRunState *state, const IrValue *value, const IrTensor *tensor, GError **error);
 
 /* -- flow/subgraph.c, handed down when a plan is made -- */
 gboolean ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error);

@@ -114,7 +114,8 @@ ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error)
   if (!make_views (state, error))
     return FALSE;
   for (guint id = 0; id < prepared->n_values; id++)
-    if (prepared->values[id].binding.tensor != NULL)
+    if (prepared->values[id].binding.tensor != NULL &&
+        (prepared->places == NULL || !prepared->places->values[id].made_there))
       state->tensors[id] = prepared->values[id].binding.tensor;
   return TRUE;
 }
@@ -193,7 +194,12 @@ ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
   const IrPrepared *prepared = state->prepared;
 
-  if (value->id >= prepared->n_values || prepared->values[value->id].binding.n == 0)
+  if (value->id >= prepared->n_values)
+    return;
+  if (prepared->places != NULL && prepared->places->values[value->id].made_there &&
+      !ir_copies_give (state, value, tensor, NULL))
+    state->diverged = TRUE; /* the next call of the device says why */
+  if (prepared->values[value->id].binding.n == 0)
     return;
   if (has_type (tensor, ir_schedule_kept_type (prepared->schedule, value)))
     ir_steps_tell (prepared, value->id, tensor);
@@ -257,8 +263,8 @@ keep_outputs (IrRunState *state, const IrRunStep *step)
       if (value == NULL)
         continue;
       IrTensor *tensor = state->tensors[value->id];
-      if (!ir_steps_holds (state->prepared, value->id, tensor))
-        continue; /* published already */
+      if (tensor == NULL || !ir_steps_holds (state->prepared, value->id, tensor))
+        continue; /* in another memory, or published already */
       ir_run_capture (state, value, tensor);
     }
 }
@@ -344,16 +350,23 @@ ir_step_finish (IrRunState *state, IrRunStep *step)
  * ir_step_run:
  * @state: a run under way
  * @step: a bound step
+ * @index: its place in the schedule
  * @error: return location for an error
  *
  * Returns: %TRUE if its outputs have contents
  */
 gboolean
-ir_step_run (IrRunState *state, IrRunStep *step, GError **error)
+ir_step_run (IrRunState *state, IrRunStep *step, guint index, GError **error)
 {
   if (!step->no_op &&
       !ir_step_compute (state, step, state->threads, &state->prepared->scratch, error))
     return FALSE;
+  if (step->there)
+    {
+      state->ran[step->node->id] = TRUE;
+      if (!ir_copies_run (state, index, TRUE, error) || !ir_copies_observe (state, step, error))
+        return FALSE;
+    }
   ir_step_finish (state, step);
   return TRUE;
 }

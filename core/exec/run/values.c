@@ -36,6 +36,9 @@ ir_run_state_tensor (IrRunState *state, const IrValue *value)
 {
   IrTensor *tensor = state->tensors[value->id];
 
+  if (tensor == NULL && state->prepared->places != NULL && value->producer != NULL &&
+      state->prepared->places->values[value->id].made_there && state->ran[value->producer->id])
+    tensor = ir_copies_fetch (state, value, NULL);
   return tensor != NULL ? tensor : value->initializer;
 }
 

@@ -133,12 +133,17 @@ static void
 fill_item (IrScheduleItem *item, const IrNode *node, const IrKernelChoice *choice, IrNodeId *seen)
 {
   item->node = node->id;
-  item->device = "cpu";
+  item->device = choice->backend != NULL && choice->backend->memory != NULL ? choice->backend->name
+                                                                            : "cpu";
+  item->memory = choice->backend != NULL ? choice->backend->memory : NULL;
   item->kernel = choice->name;
   item->why = choice->why;
   for (guint slot = 0; slot < MIN (node->n_inputs, 64); slot++)
-    if (ir_backend_input_terms (choice->backend, node, slot, FALSE).overwritten)
-      item->overwrites |= G_GUINT64_CONSTANT (1) << slot;
+    {
+      const IrInputTerms terms = ir_backend_input_terms (choice->backend, node, slot, FALSE);
+      item->overwrites |= (guint64) (terms.overwritten != FALSE) << slot;
+      item->there |= (guint64) (item->memory != NULL && terms.there) << slot;
+    }
   g_autoptr (GArray) after = predecessors (node, seen);
   item->n_after = after->len;
   item->after = g_memdup2 (after->data, sizeof (IrNodeId) * after->len);

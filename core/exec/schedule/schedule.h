@@ -19,13 +19,15 @@ gboolean ir_parallel_mode_find (const char *name, IrParallelMode *mode);
 typedef struct
 {
   IrNodeId node;
-  const char *device;     /* "cpu" */
+  const char *device;     /* "cpu", "gpu" */
   const char *kernel;     /* which kernel: "cpu: oneDNN convolution", "ref" */
   const char *why;        /* (nullable) the decision in words: why a fallback */
   const char *layout;     /* (nullable) in words: what it does about values in NCHWc */
   const char *candidates; /* (nullable) names of the back end's kernels, if there are several */
   const char *choice;     /* (nullable) in words: why the one that is taken, not another of them */
   guint64 overwrites; /* bit by bit: the inputs that the kernel may write output 0 over */
+  const IrMemory *memory; /* (nullable) where the kernel writes its outputs; NULL: in the host's */
+  guint64 there;          /* bit by bit: the inputs that it reads in @memory */
   guint worker;
   double start_ms, end_ms; /* predicted by the cost model */
   guint n_after;
@@ -62,6 +64,37 @@ IrSchedule *ir_schedule_ref (IrSchedule *schedule);
 gboolean ir_schedule_item_overwrites (const IrScheduleItem *item, const IrNode *node, guint slot);
 /* order.c: reorders @schedule so that less lives at once, if that can be found. */
 gboolean ir_schedule_order_for_memory (IrSchedule *schedule, IrModel *model);
+
+/* -- copies.c: values that are read in another memory than the one they are made in -- */
+typedef struct
+{
+  IrValueId value;
+  gboolean to_host; /* else to the memory of a back end */
+  guint step;       /* before it, or behind it */
+  gboolean behind;
+  gboolean once;       /* of a constant: for all runs */
+  IrNodeId producer;   /* 0: what the run is given, or a constant */
+  IrNodeId reader;     /* the first one; 0: it is handed out */
+  guint64 bytes;
+} IrScheduleCopy;
+/* Where a value is while it is of use, in steps; first > last: it is not there. */
+typedef struct
+{
+  gboolean made_there;
+  guint first_there, last_there, first_here, last_here;
+} IrValuePlaces;
+typedef struct
+{
+  const IrMemory *memory;
+  GArray *copies; /* of IrScheduleCopy, in their order */
+  IrValuePlaces *values;
+  guint n_values; /* its length: largest id + 1 */
+} IrPlaces;
+/* Plain data, made by a pure function: NULL where all is in the host's memory. @kept: (nullable) by value id,
+ * what is wanted in the host's memory as soon as it is made, as if it were a graph output. */
+IrPlaces *ir_places_new (const IrSchedule *schedule, const IrModel *model, const guint8 *kept);
+void ir_places_free (IrPlaces *places);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPlaces, ir_places_free)
 
 /* The node of @graph that a use belongs to: the node itself, or the owner of the subgraphs around
  * it. NULL for graph outputs and for uses outside @graph. */

@@ -74,7 +74,7 @@ run_compiler (const char *source, const char *object, gboolean fast, char **log)
                          "-x",
                          "c",
                          "-std=gnu17",
-                         fast ? "-O2" : "-O1",
+                         fast ? "-O2" : "-O0",
                          "-w",
                          "-shared",
                          "-fPIC",

@@ -1,0 +1,170 @@
+/* Values in the memory of a back end: the memory of a plan there, constants that stay in it for all runs,
+ * and the tensors of its values, whose addresses mean nothing to the host. */
+#include "config.h"
+
+#include "core/exec/plan/plan.h"
+
+/**
+ * ir_there_is_lost:
+ * @prepared: a plan
+ *
+ * Returns: whether what the plan had in the memory of a back end is gone with the device
+ */
+gboolean
+ir_there_is_lost (const IrPrepared *prepared)
+{
+  const IrMemory *memory = prepared->places != NULL ? prepared->places->memory : NULL;
+
+  return memory != NULL &&
+         ((prepared->there.data != NULL && !memory->is_there (&prepared->there)) ||
+          (prepared->constants_there.data != NULL &&
+           !memory->is_there (&prepared->constants_there)));
+}
+
+static IrTensor *
+tensor_at (const IrValue *value, const IrMemoryBlock *block, guint64 offset)
+{
+  return ir_tensor_new_static (value->type->dtype, (guint) value->type->rank, value->type->dims,
+                               (guint8 *) block->data + offset, block->bytes - offset);
+}
+
+static guint64
+align (const IrPrepared *prepared, guint64 bytes)
+{
+  guint64 unit = prepared->places->memory->align_bytes;
+
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/* Gives a constant its place at @offset, and its contents. */
+static gboolean
+load_constant (IrPrepared *prepared, const IrValue *value, guint64 offset, GError **error)
+{
+  IrTensor *given = (IrTensor *) ir_value_constant (value);
+  g_autoptr (IrTensor) dense = ir_tensor_sparse_values (given) != NULL
+                                   ? ir_tensor_densify (given, error)
+                                   : ir_tensor_ref (given);
+  IrTensor *there = dense != NULL ? tensor_at (value, &prepared->constants_there, offset) : NULL;
+
+  prepared->values[value->id].there = there;
+  return there != NULL && prepared->places->memory->copy_in ((gpointer) ir_tensor_data (there),
+                                                             ir_tensor_data (dense),
+                                                             ir_tensor_n_bytes (dense), error);
+}
+
+static gboolean
+make_constants (IrPrepared *prepared, GError **error)
+{
+  const GArray *copies = prepared->places->copies;
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < copies->len; i++)
+    if (g_array_index (copies, IrScheduleCopy, i).once)
+      bytes += align (prepared, g_array_index (copies, IrScheduleCopy, i).bytes);
+  if (bytes == 0)
+    return TRUE;
+  if (!prepared->places->memory->alloc (bytes, &prepared->constants_there, error))
+    return FALSE;
+  bytes = 0;
+  for (guint i = 0; i < copies->len; i++)
+    {
+      const IrScheduleCopy *copy = &g_array_index (copies, IrScheduleCopy, i);
+      if (!copy->once)
+        continue;
+      if (!load_constant (prepared, ir_model_value (prepared->model, copy->value), bytes, error))
+        return FALSE;
+      bytes += align (prepared, copy->bytes);
+    }
+  return TRUE;
+}
+
+/**
+ * ir_there_make:
+ * @prepared: a plan with its places
+ * @error: return location for an error
+ *
+ * Takes the memory that the plan needs in that of a back end, makes the tensors there, and copies the
+ * constants.
+ *
+ * Fails with %IR_EXEC_ERROR_MEMORY where there is too little, and with %IR_EXEC_ERROR_DEVICE.
+ *
+ * Returns: %TRUE if values can lie there
+ */
+gboolean
+ir_there_make (IrPrepared *prepared, GError **error)
+{
+  const IrMemPlan *plan = prepared->memplan->there;
+
+  if (prepared->places == NULL || plan == NULL)
+    return TRUE;
+  if (plan->peak_bytes > 0 &&
+      !prepared->places->memory->alloc (plan->peak_bytes, &prepared->there, error))
+    return FALSE;
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      if (item->offset != IR_PLACE_EXTERNAL)
+        prepared->values[item->value].there = tensor_at (
+            ir_model_value (prepared->model, item->value), &prepared->there, item->offset);
+    }
+  return make_constants (prepared, error);
+}
+
+/**
+ * ir_there_bind:
+ * @prepared: a plan whose values have their tensors in the memory of a back end
+ * @step: a step whose call is laid out
+ * @item: the same in the schedule
+ *
+ * Gives the call its operands there.
+ *
+ * Returns: %FALSE if one of them has no place there
+ */
+gboolean
+ir_there_bind (IrPrepared *prepared, IrRunStep *step, const IrScheduleItem *item)
+{
+  const IrNode *node = step->node;
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      const IrTensor *there = node->inputs[i] != NULL ? prepared->values[node->inputs[i]->id].there
+                                                      : NULL;
+      if (i >= 64 || !(item->there >> i & 1))
+        continue;
+      if (there == NULL)
+        return FALSE;
+      step->call.inputs[i].tensor = there;
+      step->call.inputs[i].there = TRUE;
+    }
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      if (node->outputs[i] == NULL)
+        continue;
+      if (prepared->values[node->outputs[i]->id].there == NULL)
+        return FALSE;
+      step->outputs[i] = prepared->values[node->outputs[i]->id].there;
+      step->call.outputs[i].there = TRUE;
+    }
+  step->there = TRUE;
+  /* Only one launch reads the contents of inputs, and it knew all that it needed. */
+  step->call.shape_static = TRUE;
+  return TRUE;
+}
+
+/**
+ * ir_there_clear:
+ * @prepared: a plan
+ *
+ * Lets go of what it has in the memory of a back end.
+ */
+void
+ir_there_clear (IrPrepared *prepared)
+{
+  if (prepared->places == NULL)
+    return;
+  for (guint id = 0; id < prepared->n_values; id++)
+    g_clear_pointer (&prepared->values[id].there, ir_tensor_unref);
+  prepared->places->memory->free (&prepared->there);
+  prepared->places->memory->free (&prepared->constants_there);
+  g_clear_pointer (&prepared->places, ir_places_free);
+}

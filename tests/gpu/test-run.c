@@ -1,0 +1,208 @@
+/* Whole graphs on the device, under the stand-in: each node that ran is computed again by ref on the inputs
+ * that it had, a plain run gives the bits of one that keeps every value, a second run those of the
+ * first, and the copies that were made are those of the plan, each once.
+ *
+ *     test-gpu-run [--graphs 300] [--from SEED] [--streams SEED] [FILE.onnx..] */
+#include "config.h"
+
+#include "core/exec/check/check.h"
+#include "core/exec/exec.h"
+#include "core/exec/gpu/backend.h"
+#include "core/exec/gpu/runtime.h"
+#include "core/exec/lower/lower.h"
+#include "core/exec/plan/plan.h"
+#include "core/io/io.h"
+#include "tests/fuzz/graph-gen.h"
+
+#include <string.h>
+
+#define AT_ONCE 100 /* graphs whose kernels are compiled together */
+
+static int n_graphs = 300, from = 1, stream_seed = 1;
+
+static const GOptionEntry options[] = {
+  { "graphs", 0, 0, G_OPTION_ARG_INT, &n_graphs, "Random graphs", "N" },
+  { "from", 0, 0, G_OPTION_ARG_INT, &from, "Seed of the first", "N" },
+  { "streams", 0, 0, G_OPTION_ARG_INT, &stream_seed, "Seed of the order of streams", "N" },
+  { NULL },
+};
+
+static guint n_own, n_fallback, n_copies, n_run;
+
+/* Names the kernels of all nodes of @model, so that they are compiled together with those of others. */
+static void
+announce (IrModel *model, GHashTable *inputs)
+{
+  g_autoptr (IrModel) lowered = ir_exec_lower (model, &ir_backend_gpu, NULL);
+  g_autoptr (IrModel) bound = lowered != NULL ? ir_prepared_bind_shapes (lowered, inputs, NULL)
+                                              : NULL;
+
+  for (guint i = 1; bound != NULL && i < bound->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (bound, i);
+      if (node == NULL || node->op == NULL || ir_backend_gpu.refuses (node) != NULL)
+        continue;
+      IrCall call;
+      ir_call_init (&call, node);
+      gpointer state = ir_backend_gpu.prepare (&call, NULL);
+      if (state != NULL)
+        ir_backend_gpu.release (state);
+      ir_call_clear (&call);
+    }
+}
+
+static void
+check_nodes (const char *what, IrModel *model, GHashTable *inputs)
+{
+  IrRunOptions run = { .backend = &ir_backend_gpu, .n_threads = 1, .seed = 1 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrExecutionCheck) check = ir_execution_check (model, inputs, &run, NULL, NULL, &error);
+
+  if (error != NULL)
+    g_error ("%s: %s", what, error->message);
+  if (check->error != NULL)
+    g_error ("%s: %s", what, check->error->message);
+  if (check->first > 0)
+    {
+      g_autofree char *text = ir_node_check_to_string (check, ir_execution_check_first (check));
+      g_error ("%s: %s", what, text);
+    }
+}
+
+static gboolean
+same (const IrTensor *a, const IrTensor *b)
+{
+  if (a == NULL || b == NULL || ir_tensor_is_container (a) || ir_tensor_data (a) == NULL)
+    return (a == NULL) == (b == NULL);
+  return ir_tensor_n_bytes (a) == ir_tensor_n_bytes (b) &&
+         memcmp (ir_tensor_data (a), ir_tensor_data (b), ir_tensor_n_bytes (a)) == 0;
+}
+
+static void
+compare (const char *what, const char *how, IrRun *a, IrRun *b)
+{
+  for (guint i = 0; i < ir_graph_n_outputs (a->model->main); i++)
+    {
+      const IrValue *value = ir_graph_output (a->model->main, i);
+      if (value != NULL && !same (ir_run_value (a, value->id), ir_run_value (b, value->id)))
+        g_error ("%s: output %s has other bits %s", what, value->name, how);
+    }
+}
+
+/* Each value at most once each way. */
+static void
+check_copies (const char *what, const IrRun *run)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  const GArray *copies = run->trace->copies;
+
+  for (guint i = 0; copies != NULL && i < copies->len; i++)
+    {
+      const IrTraceCopy *copy = &g_array_index (copies, IrTraceCopy, i);
+      if (!g_hash_table_add (seen, GUINT_TO_POINTER (2 * copy->value + copy->to_host)))
+        g_error ("%s: %s is copied twice", what, ir_model_value (run->model, copy->value)->name);
+      n_copies++;
+    }
+}
+
+static IrRun *
+run_once (const char *what, IrExecutable *executable, GHashTable *inputs)
+{
+  g_autoptr (GError) error = NULL;
+  IrRun *run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+
+  if (run == NULL)
+    g_error ("%s: %s", what, error->message);
+  check_copies (what, run);
+  return run;
+}
+
+static void
+try_runs (const char *what, IrModel *model, GHashTable *inputs)
+{
+  IrRunOptions plain = { .backend = &ir_backend_gpu, .n_threads = 1, .seed = 1 }, all = plain;
+  g_autoptr (GError) error = NULL;
+
+  all.capture = IR_CAPTURE_ALL;
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &plain, &error);
+  g_autoptr (IrExecutable) keeping = ir_executable_new (model, &all, NULL);
+  if (executable == NULL)
+    g_error ("%s: %s", what, error->message);
+  g_autoptr (IrRun) first = run_once (what, executable, inputs);
+  g_autoptr (IrRun) second = run_once (what, executable, inputs);
+  g_autoptr (IrRun) kept = run_once (what, keeping, inputs);
+  compare (what, "in the second run", first, second);
+  compare (what, "where every value is kept", first, kept);
+  n_own += first->n_own;
+  n_fallback += first->n_fallback;
+  n_run++;
+}
+
+static void
+test_graphs (void)
+{
+  for (int at = 0; at < n_graphs; at += AT_ONCE)
+    {
+      int n = MIN (AT_ONCE, n_graphs - at);
+      g_autofree Graph *graphs = g_new0 (Graph, (gsize) n);
+      g_autoptr (GPtrArray)
+          inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) g_hash_table_unref);
+      for (int i = 0; i < n; i++)
+        {
+          graph_init (&graphs[i], (guint32) (from + at + i), NULL);
+          g_ptr_array_add (inputs, graph_inputs (graphs[i].model, (guint32) (from + at + i), 0));
+          announce (graphs[i].model, inputs->pdata[i]);
+        }
+      for (int i = 0; i < n; i++)
+        {
+          g_autofree char *what = g_strdup_printf ("seed %d (%s)", from + at + i,
+                                                   graphs[i].family->name);
+          check_nodes (what, graphs[i].model, inputs->pdata[i]);
+          try_runs (what, graphs[i].model, inputs->pdata[i]);
+          graph_clear (&graphs[i]);
+        }
+    }
+  g_test_message ("%u graphs: %u nodes on the device, %u elsewhere, %u copies", n_run, n_own,
+                  n_fallback, n_copies);
+}
+
+static void
+test_file (gconstpointer path)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = ir_model_load (path, NULL, NULL, &error);
+
+  g_assert_no_error (error);
+  g_autoptr (GHashTable) inputs = graph_inputs (model, 1, 0);
+  check_nodes (path, model, inputs);
+  g_test_message ("%s: as ref", (const char *) path);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_autofree char *path = NULL, *option = NULL;
+
+  g_option_context_add_main_entries (context, options, NULL);
+  g_option_context_set_ignore_unknown_options (context, TRUE);
+  g_option_context_set_help_enabled (context, FALSE);
+  if (!g_option_context_parse (context, &argc, &argv, NULL))
+    return 2;
+  g_test_init (&argc, &argv, NULL);
+  path = g_strdup_printf ("%s:-", g_test_get_dir (G_TEST_BUILT));
+  g_setenv (IR_GPU_PATH, path, TRUE);
+  option = g_strdup_printf ("seed=%d%s", stream_seed, argc > 1 ? ",fast" : "");
+  g_setenv ("IRSCOPE_STAND_IN", option, TRUE);
+  if (argc <= 1)
+    g_test_add_func ("/gpu/run/random graphs", test_graphs);
+  for (int i = 1; i < argc; i++)
+    {
+      g_autofree char *name = g_path_get_basename (argv[i]);
+      g_autofree char *test = g_strdup_printf ("/gpu/run/%s", name);
+      g_test_add_data_func (test, argv[i], test_file);
+    }
+  int failed = g_test_run ();
+  ir_gpu_runtime_close ();
+  return failed;
+}

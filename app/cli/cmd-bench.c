@@ -5,6 +5,7 @@
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "app/cli/times.h"
+#include "core/exec/gpu/runtime.h"
 #include "core/io/io.h"
 
 #include <stdio.h>
@@ -195,6 +196,14 @@ run_settings (const Options *options, GError **error)
     .seed = (guint64) options->model.seed,
   };
 
+  if (settings.backend != NULL && ir_gpu_runtime_is_stand_in ())
+    {
+      g_set_error (
+          error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
+          "--device gpu: the device is a stand-in that imitates a GPU on the processor; how "
+          "long that takes says nothing of one, so nothing is measured");
+      settings.backend = NULL;
+    }
   if (settings.backend != NULL && !cli_without (options->without, &settings.without, error))
     settings.backend = NULL;
   return settings;

@@ -234,22 +234,21 @@ add_at_peak (cJSON *json, const IrModel *model, const IrMemPlan *plan)
                     ir_model_value (model, g_array_index (items, IrMemItem, i).value)->name));
 }
 
-static cJSON *
-plan_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
+static void
+add_sizes (cJSON *json, const IrMemPlan *plan)
 {
-  const IrSchedule *schedule = ir_mem_plan_schedule (plan);
-  cJSON *json = cJSON_CreateObject (), *array;
-
   cli_json_add_uint (json, "lower_bound_bytes", plan->lower_bound_bytes);
   cli_json_add_uint (json, "peak_bytes", plan->peak_bytes);
   cli_json_add_uint (json, "naive_bytes", plan->naive_bytes);
   cJSON_AddNumberToObject (json, "too_large", plan->n_too_large);
   cJSON_AddNumberToObject (json, "align_bytes", plan->align_bytes);
-  cJSON_AddNumberToObject (json, "workers", schedule->n_workers);
-  add_result (json, ir_mem_plan_result (plan));
-  add_steps (cli, json, model, schedule);
-  add_at_peak (json, model, plan);
-  array = cJSON_AddArrayToObject (json, "values");
+}
+
+static void
+add_values (Cli *cli, cJSON *json, const IrModel *model, const IrMemPlan *plan)
+{
+  cJSON *array = cJSON_AddArrayToObject (json, "values");
+
   for (guint i = 0; i < plan->items->len && !cli_cut (cli); i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
@@ -269,6 +268,27 @@ plan_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
       add_value (object, "over", model, item->over);
       add_value (object, "part_of", model, item->part_of);
       cJSON_AddItemToArray (array, object);
+    }
+}
+
+static cJSON *
+plan_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
+{
+  const IrSchedule *schedule = ir_mem_plan_schedule (plan);
+  cJSON *json = cJSON_CreateObject (), *there;
+
+  add_sizes (json, plan);
+  cJSON_AddNumberToObject (json, "workers", schedule->n_workers);
+  add_result (json, ir_mem_plan_result (plan));
+  add_steps (cli, json, model, schedule);
+  add_at_peak (json, model, plan);
+  add_values (cli, json, model, plan);
+  if (plan->there != NULL)
+    {
+      there = cJSON_AddObjectToObject (json, "device");
+      cJSON_AddStringToObject (there, "memory", plan->there->memory->name);
+      add_sizes (there, plan->there);
+      add_values (cli, there, model, plan->there);
     }
   return json;
 }
@@ -372,6 +392,10 @@ print_text (Cli *cli, const IrModel *model, const IrMemPlan *plan)
       print_relation (model, plan, item, "is part of", item->part_of);
       cli_print ("\n");
     }
+  if (plan->there == NULL)
+    return;
+  cli_print ("in the memory of the %s:\n", plan->there->memory->name);
+  print_text (cli, model, plan->there);
 }
 
 static CliStatus

@@ -108,6 +108,12 @@ rates_of (const Answer *answer, const IrScheduleItem *item)
 
 /* -- JSON -- */
 
+static const char *
+copy_name (const IrScheduleCopy *copy)
+{
+  return copy->to_host ? "CopyToHost" : "CopyToDevice";
+}
+
 static void
 add_widths (cJSON *json, const Answer *answer)
 {
@@ -250,6 +256,33 @@ item_to_json (const Answer *answer, guint i)
   return object;
 }
 
+/* Copies between two memories, in their order. */
+static void
+add_copies (cJSON *json, const Answer *answer)
+{
+  g_autoptr (IrPlaces) places = ir_places_new (answer->schedule, answer->model, NULL);
+  cJSON *array = places != NULL ? cJSON_AddArrayToObject (json, "copies") : NULL;
+
+  for (guint i = 0; places != NULL && i < places->copies->len; i++)
+    {
+      const IrScheduleCopy *copy = &g_array_index (places->copies, IrScheduleCopy, i);
+      const IrNode *producer = ir_model_node (answer->model, copy->producer);
+      const IrNode *reader = ir_model_node (answer->model, copy->reader);
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "copy", copy_name (copy));
+      cJSON_AddStringToObject (object, "value", ir_model_value (answer->model, copy->value)->name);
+      cJSON_AddNumberToObject (object, "step", copy->step);
+      cJSON_AddBoolToObject (object, "behind", copy->behind);
+      cJSON_AddBoolToObject (object, "once", copy->once);
+      cli_json_add_uint (object, "bytes", copy->bytes);
+      if (producer != NULL)
+        cJSON_AddStringToObject (object, "producer", producer->name);
+      if (reader != NULL)
+        cJSON_AddStringToObject (object, "reader", reader->name);
+      cJSON_AddItemToArray (array, object);
+    }
+}
+
 static cJSON *
 answer_json (Cli *cli, const Answer *answer)
 {
@@ -279,12 +312,32 @@ answer_json (Cli *cli, const Answer *answer)
   array = cJSON_AddArrayToObject (json, "items");
   for (guint i = 0; i < answer->schedule->items->len && !cli_cut (cli); i++)
     cJSON_AddItemToArray (array, item_to_json (answer, i));
+  add_copies (json, answer);
   add_widths (json, answer);
   add_streams (json, answer);
   return json;
 }
 
 /* -- text -- */
+
+static void
+print_copies (const Answer *answer)
+{
+  g_autoptr (IrPlaces) places = ir_places_new (answer->schedule, answer->model, NULL);
+
+  for (guint i = 0; places != NULL && i < places->copies->len; i++)
+    {
+      const IrScheduleCopy *copy = &g_array_index (places->copies, IrScheduleCopy, i);
+      const IrNode *node = ir_model_node (answer->model,
+                                          copy->behind ? copy->producer : copy->reader);
+      g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("the end");
+      g_autofree char *bytes = cli_format_bytes (copy->bytes);
+      cli_print ("%s %s, %s: %s %s%s\n", copy_name (copy),
+                 ir_model_value (answer->model, copy->value)->name, bytes,
+                 copy->behind ? "behind" : "before", label,
+                 copy->once ? ", once for all runs" : "");
+    }
+}
 
 static void
 print_summary (const Answer *answer)
@@ -376,6 +429,7 @@ print_text (Cli *cli, const Answer *answer)
     cli_print ("decided by runs of the model: concurrent nodes in %u stages\n",
                answer->schedule->spans != NULL ? answer->schedule->spans->len : 0);
   print_spans (answer);
+  print_copies (answer);
   if (answer->costs != NULL)
     cli_print ("     start        end       measured  predicted  (ms)\n");
   for (guint i = 0; i < answer->schedule->items->len && !cli_cut (cli); i++)

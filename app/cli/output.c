@@ -4,6 +4,7 @@
 
 #include "app/cli/leave.h"
 
+#include "core/exec/gpu/runtime.h"
 #include "core/io/io.h"
 #include "core/io/json/print.h"
 
@@ -197,9 +198,19 @@ cli_json_problems (const GPtrArray *problems, const IrModel *model)
   return array;
 }
 
+/* What was made by a device that only imitates a GPU says so, whichever command it is of. */
+static void
+mark_stand_in (cJSON *json)
+{
+  if (cJSON_IsObject (json) && !cJSON_HasObjectItem (json, "stand_in") &&
+      ir_gpu_runtime_is_stand_in ())
+    cJSON_AddBoolToObject (json, "stand_in", TRUE);
+}
+
 void
 cli_json_print (cJSON *json)
 {
+  mark_stand_in (json);
   g_autofree char *text = ir_json_print_text (json);
 
   puts (text);
@@ -215,6 +226,7 @@ print_part (const char *text, gsize length, gpointer cli)
 void
 cli_json_print_long (Cli *cli, cJSON *json)
 {
+  mark_stand_in (json);
   if (ir_json_print (json, print_part, cli))
     putchar ('\n');
   cJSON_Delete (json);

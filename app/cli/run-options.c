@@ -3,7 +3,9 @@
 
 #include "app/cli/leave.h"
 #include "app/cli/model.h"
+#include "app/cli/print.h"
 
+#include "core/exec/gpu/runtime.h"
 #include "core/exec/kernel/size.h"
 
 const IrBackend *
@@ -22,7 +24,14 @@ cli_backend (const CliModelOptions *options, GError **error)
     g_set_error (error, CLI_ERROR, 0, "--device %s: there is no such back end; use cpu, ref or gpu",
                  name);
   else if (backend->available == NULL || backend->available (error))
-    return backend;
+    {
+      static gboolean told;
+      if (backend->available != NULL && ir_gpu_runtime_is_stand_in () && !told)
+        cli_printerr ("irscope: the device is a stand-in, which imitates a GPU on the processor: "
+                      "values are checked, times say nothing\n");
+      told = TRUE;
+      return backend;
+    }
   else
     g_prefix_error (error, "--");
   return NULL;

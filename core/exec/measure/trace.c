@@ -3,6 +3,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "core/exec/gpu/runtime.h"
 #include "core/exec/measure/roofline.h"
 #include "core/exec/measure/times.h"
 #include "core/io/json/print.h"
@@ -160,6 +161,27 @@ item_to_json (const IrTraceItem *item, const IrModel *model, const IrTraceExtras
   return event;
 }
 
+#define COPIES_PROCESS 3
+
+/* A copy between two memories: one thread each way. */
+static cJSON *
+copy_to_json (const IrTraceCopy *copy, const IrModel *model)
+{
+  g_autofree char *name = g_utf8_make_valid (ir_model_value (model, copy->value)->name, -1);
+  cJSON *event = cJSON_CreateObject ();
+  cJSON *args = cJSON_AddObjectToObject (event, "args");
+
+  cJSON_AddStringToObject (event, "name", name);
+  cJSON_AddStringToObject (event, "cat", copy->to_host ? "CopyToHost" : "CopyToDevice");
+  cJSON_AddStringToObject (event, "ph", "X");
+  cJSON_AddNumberToObject (event, "ts", (double) copy->start_ns / 1e3);
+  cJSON_AddNumberToObject (event, "dur", (double) (copy->end_ns - copy->start_ns) / 1e3);
+  cJSON_AddNumberToObject (event, "pid", COPIES_PROCESS);
+  cJSON_AddNumberToObject (event, "tid", copy->to_host ? 2 : 1);
+  cJSON_AddNumberToObject (args, "bytes", (double) copy->bytes);
+  return event;
+}
+
 /* The name that Perfetto shows for a process. */
 static void
 add_process (cJSON *events, guint pid, const char *name)
@@ -218,7 +240,14 @@ ir_trace_to_chrome_json_with (const IrTrace *trace,
       add_process (events, 1, "last run");
       add_process (events, 2, IR_TRACE_WARMUP);
     }
+  for (guint i = 0; trace->copies != NULL && i < trace->copies->len; i++)
+    cJSON_AddItemToArray (events,
+                          copy_to_json (&g_array_index (trace->copies, IrTraceCopy, i), model));
+  if (trace->copies != NULL)
+    add_process (events, COPIES_PROCESS, "copies");
   cJSON *data = cJSON_AddObjectToObject (root, "otherData");
+  if (ir_gpu_runtime_is_stand_in ())
+    cJSON_AddBoolToObject (data, "stand_in", TRUE);
   cJSON_AddNumberToObject (data, "peak_bytes", (double) trace->peak_bytes);
   cJSON_AddNumberToObject (data, "arena_bytes", (double) trace->arena_bytes);
   if (extras->roofline != NULL)

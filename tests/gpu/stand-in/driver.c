@@ -36,7 +36,7 @@ enter (const char *symbol, gboolean context)
 unsigned int
 leave (unsigned int result)
 {
-  if (result >= 700 && result < 800)
+  if (result >= 700 && result < 800 && retained > 0)
     lost = result;
   blocks_close ();
   g_rec_mutex_unlock (&lock);

@@ -216,6 +216,10 @@ recipe_dtype (char letter, const Change *change)
       return change->reals;
     case 'd':
       return IR_DTYPE_DOUBLE;
+    case 'h':
+      return IR_DTYPE_FLOAT16;
+    case 'g':
+      return IR_DTYPE_BFLOAT16;
     case 'i':
       return IR_DTYPE_INT64;
     case 'j':

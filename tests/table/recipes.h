@@ -2,7 +2,7 @@
  * test-rows.c and the fuzzer of operators (tests/fuzz/fuzz-ops.c) start from them.
  *
  * Inputs are written as type letter, dims, and "<n" for whole numbers below n: f2x3, i4<3; "-" is an
- * absent one. Letters: f float, d double, i int64, j int32, u uint8, b bool, s string, m a map;
+ * absent one. Letters: f float, d double, h float16, g bfloat16, i int64, j int32, u uint8, b bool, s string, m a map;
  * qf2x3 is a sequence of f2x3, of2x3 an optional one. Attributes are
  * written name=value, values of lists separated by commas. Random attributes are still added to those
  * that are not required. */

@@ -42,6 +42,10 @@ print_function (const Elementwise *e,
                 const char *expression,
                 GString *text)
 {
+  if (strstr (expression, "r_$name") != NULL)
+    g_string_append_printf (text,
+                            "K_FUNCTION %s\nr_$name (%s v)\n{\n  return %s (%s (v));\n}\n\n",
+                            e->out->compute, e->out->compute, e->out->load, e->out->store);
   g_string_append_printf (text, "K_FUNCTION %s\nf_$name (", e->out->compute);
   for (guint i = 0; i < e->n; i++)
     g_string_append_printf (text, "%s%s %c", i > 0 ? ", " : "", e->operands[i].element->compute,

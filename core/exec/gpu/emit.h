@@ -23,6 +23,7 @@ struct _IrGpuKernel
  *   F behind a name or a number: f in float, nothing in double: expF (a), 0.5F
  *   @alpha: the attribute, as a number of that type
  *   lowest, highest: the ends of that type, infinite if it is real
+ *   r_$name (a): a real number rounded to the element type, as between two operators
  * Of any number of inputs: a is what came before, b the next one. */
 typedef struct
 {

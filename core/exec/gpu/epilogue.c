@@ -62,9 +62,7 @@ gpu_put_epilogue (GpuWriter *w, const GpuShape *out, const GpuElement *element)
           steps, "  %s b = %s (K_LOAD (low, 0)), c = %s (K_LOAD (high, 0));\n", element->compute,
           element->load, element->load);
     }
-  gpu_put (w, "compute", "%s", element->compute);
-  gpu_put (w, "load", "%s", element->load);
-  gpu_put (w, "store", "%s", element->store);
+  gpu_put_element (w, element);
   gpu_put_expression (w, "activation", element->compute, activations[op->activation]);
   gpu_put_text (w, "steps", g_string_free (steps, FALSE));
   gpu_put_part (w, "finishing", "epilogue");

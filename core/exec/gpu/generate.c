@@ -165,6 +165,37 @@ emit_one_hot (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   return write_elements (&w);
 }
 
+/* A factor for all, and an addend for each channel. */
+static const char *
+emit_image_scaler (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  const IrAttr *bias = ir_call_attr (call, "bias");
+  g_auto (GpuWriter) w;
+  GpuShape x;
+
+  gpu_writer_init (&w, program, call, "image_scaler");
+  const GpuElement *e = gpu_put_input (&w, "x", 0);
+  if (e == NULL || !gpu_is_real (e->compute) || !gpu_shape_of_input (&w, 0, &x) || x.rank != 4)
+    return gpu_refuse (&w, gpu_no_element);
+  if (bias == NULL || bias->kind != IR_ATTR_FLOATS || bias->n != x.dims[1] || bias->n > 64)
+    return gpu_refuse (&w, "it has not one bias for each channel, or more than 64");
+  gpu_put_output (&w, "y", 0);
+  GString *addend = g_string_new ("0");
+  for (guint c = 0; c < bias->n; c++)
+    {
+      g_autofree char *number = gpu_number ((double) bias->floats[c], g_str_equal (e->compute, "double"));
+      g_autofree char *test = g_strdup_printf ("$channel == %u ? %s : ", c, number);
+      g_string_prepend (addend, test);
+    }
+  gpu_put (&w, "channel", "(i / " I64 " %% " I64 ")", MAX (x.dims[2] * x.dims[3], 1),
+           MAX (x.dims[1], 1));
+  gpu_put_number (&w, "scale", ir_call_float (call, "scale", 1), e->compute);
+  gpu_put_text (&w, "addend", g_string_free (addend, FALSE));
+  gpu_put (&w, "scaled", "$load_x ($store_x ($scale * $load_x (K_LOAD (x, i))))");
+  gpu_put (&w, "value", "$store_y ($scaled + $load_x ($store_x ($addend)))");
+  return write_elements (&w);
+}
+
 /* What stays of elements when nothing is dropped: all of them. */
 const char *
 gpu_write_kept (IrGpuProgram *program, IrCall *call, guint slot)
@@ -189,3 +220,4 @@ const IrGpuKernel gpu_range = { "range", emit_range };
 const IrGpuKernel gpu_eye_like = { "eye-like", emit_eye_like };
 const IrGpuKernel gpu_trilu = { "trilu", emit_trilu };
 const IrGpuKernel gpu_one_hot = { "one-hot", emit_one_hot };
+const IrGpuKernel gpu_image_scaler = { "image-scaler", emit_image_scaler };

@@ -6,16 +6,52 @@
 
 #include <string.h>
 
+#define TILE 32
+
+/* The axis along which elements of operand @k are side by side. */
+static gboolean
+find_line (const GpuLoop *loop, guint k, guint *axis)
+{
+  for (*axis = 0; *axis < loop->rank; (*axis)++)
+    if (loop->strides[k][*axis] == 1 && loop->dims[*axis] >= TILE / 2)
+      return TRUE;
+  return FALSE;
+}
+
+/* By tiles over the axis @a along which it is read, and @b, along which it is written. */
+static const char *
+write_tiles (GpuWriter *w, const GpuLoop *loop, guint a, guint b)
+{
+  gint64 tiles_a = (loop->dims[a] + TILE - 1) / TILE, tiles_b = (loop->dims[b] + TILE - 1) / TILE;
+  GpuLoop rest = *loop;
+
+  gpu_put_extent (w, gpu_index_type (loop)[9] == 'l' ? G_MAXUINT64 : 0);
+  gpu_put_int (w, "a", loop->dims[a]);
+  gpu_put_int (w, "b", loop->dims[b]);
+  gpu_put_int (w, "tiles_a", tiles_a);
+  gpu_put_int (w, "tiles_b", tiles_b);
+  gpu_put_int (w, "step_a", loop->strides[1][a]);
+  gpu_put_int (w, "step_b", loop->strides[0][b]);
+  rest.n /= (guint64) (loop->dims[a] * loop->dims[b]);
+  rest.dims[a] = rest.dims[b] = 1;
+  gpu_loop_join (&rest);
+  gpu_put_loop (w, "offsets", &rest, "rest");
+  return gpu_write (w, "transpose", rest.n * (guint64) (tiles_a * tiles_b), GPU_THREADS);
+}
+
 /* Copies from input @in to output @out; operand 0 of @loop is where they are read, 1 where written. */
 static const char *
 add_copy (IrGpuProgram *program, const IrCall *call, GpuLoop *loop, guint in, guint out)
 {
   g_auto (GpuWriter) w;
+  guint a, b;
 
   gpu_writer_init (&w, program, call, "copy");
   gpu_put_moved (&w, "x", IR_GPU_INPUT, in);
   gpu_put_moved (&w, "y", IR_GPU_OUTPUT, out);
   gpu_loop_join (loop);
+  if (loop->n > 0 && find_line (loop, 0, &a) && find_line (loop, 1, &b) && a != b)
+    return write_tiles (&w, loop, a, b);
   gpu_put_loop (&w, "offsets", loop, "i");
   return gpu_write_each (&w, "copy", loop->n);
 }

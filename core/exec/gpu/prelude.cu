@@ -53,3 +53,35 @@ k_float_to_bfloat (float f)
   unsigned int u = __float_as_uint (f);
   return f != f ? 0x7fc0 : (unsigned short) ((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
+
+/* Of a warp: c + a b, of matrices of 16 x 16 and 16 x 8 elements. The lanes hold them as the PTX ISA says of
+ * mma.m16n8k16, which is there from sm_80 on; before, the lanes ask each other. */
+#if __CUDA_ARCH__ >= 800
+#define K_MMA(name, type, to_float)                                                                \
+  K_FUNCTION void                                                                                  \
+  name (float *c, const unsigned int *a, const unsigned int *b)                                    \
+  {                                                                                                \
+    asm volatile ("mma.sync.aligned.m16n8k16.row.col.f32." type "." type                           \
+                  ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"           \
+                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                 \
+                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));             \
+  }
+#else
+#define K_MMA(name, type, to_float)                                                                \
+  K_FUNCTION void                                                                                  \
+  name (float *c, const unsigned int *a, const unsigned int *b)                                    \
+  {                                                                                                \
+    unsigned int lane = K_THREAD % 32;                                                             \
+    for (unsigned int k = 0; k < 16; k++)                                                          \
+      for (unsigned int i = 0; i < 4; i++)                                                         \
+        {                                                                                          \
+          unsigned int at_a = lane / 4 * 4 + k % 8 / 2, at_b = (lane % 4 * 2 + i % 2) * 4 + k % 8 / 2; \
+          unsigned int x = __shfl_sync (0xffffffffu, a[k / 8 * 2 + i / 2], at_a);                  \
+          unsigned int w = __shfl_sync (0xffffffffu, b[k / 8], at_b);                              \
+          c[i] += to_float ((unsigned short) (x >> k % 2 * 16)) *                                  \
+                  to_float ((unsigned short) (w >> k % 2 * 16));                                   \
+        }                                                                                          \
+  }
+#endif
+K_MMA (k_mma_half, "f16", k_half_to_float)
+K_MMA (k_mma_bfloat, "bf16", k_bfloat_to_float)

@@ -47,6 +47,12 @@ write_product (GpuWriter *w, const Product *p, const char *minus_a, const char *
   gpu_put_int (w, "step_ka", p->step_ka);
   gpu_put_int (w, "step_kb", p->step_kb);
   gpu_put_int (w, "step_n", p->step_n);
+  IrDtype dtype = ir_call_input_dtype (w->call, 0);
+  if (dtype == IR_DTYPE_FLOAT16 || dtype == IR_DTYPE_BFLOAT16)
+    {
+      gpu_put (w, "mma", "%s", dtype == IR_DTYPE_FLOAT16 ? "k_mma_half" : "k_mma_bfloat");
+      return gpu_write (w, "product-half", (guint64) blocks, GPU_THREADS);
+    }
   put_operand (w, "value_a", "x", "at_a + m * $step_m + ka * $step_ka", minus_a);
   put_operand (w, "value_b", "w", "at_b + kb * $step_kb + n * $step_n", minus_b);
   return gpu_write (w, "product", (guint64) blocks, GPU_THREADS);

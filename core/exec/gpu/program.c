@@ -135,7 +135,7 @@ print_common (GString *text)
           g_autofree char *combine = g_strconcat ("k_", together[k], types[i][1], NULL);
           g_autofree char *function = g_strconcat ("k_block_", together[k], types[i][1], NULL);
           g_autofree char *filled = gpu_fill ("together", "function", function, "compute",
-                                              types[i][0], "combine", combine, NULL);
+                                              types[i][0], "joining", combine, NULL);
           g_string_append (text, filled);
         }
     }

@@ -138,6 +138,15 @@ put_operand (GpuWriter *w, const char *name, IrGpuArgKind kind, guint slot)
   return element;
 }
 
+void
+gpu_put_element (GpuWriter *w, const GpuElement *element)
+{
+  gpu_put (w, "compute", "%s", element->compute);
+  gpu_put (w, "load", "%s", element->load);
+  gpu_put (w, "store", "%s", element->store);
+  gpu_put (w, "f", "%s", g_str_equal (element->compute, "double") ? "" : "f");
+}
+
 const GpuElement *
 gpu_put_input (GpuWriter *w, const char *name, guint slot)
 {
@@ -214,17 +223,19 @@ gpu_put_expression (GpuWriter *w, const char *name, const char *compute, const c
   gpu_put_text (w, name, gpu_expression (w->call, compute, 0, expression));
 }
 
-/* Texts may have words in them, in whose texts are no others but of words that were put before. */
+#define DEPTH 3 /* of words in texts of words */
+
 static void
 fill_words (GpuWriter *w)
 {
-  for (guint i = 1; i < w->words->len; i += 2)
-    if (strchr (w->words->pdata[i], '$') != NULL)
-      {
-        char *filled = gpu_fill_text (w->words->pdata[i], w->words);
-        g_free (w->words->pdata[i]);
-        w->words->pdata[i] = filled;
-      }
+  for (guint depth = 0; depth < DEPTH; depth++)
+    for (guint i = 1; i < w->words->len; i += 2)
+      if (strchr (w->words->pdata[i], '$') != NULL)
+        {
+          char *filled = gpu_fill_text (w->words->pdata[i], w->words);
+          g_free (w->words->pdata[i]);
+          w->words->pdata[i] = filled;
+        }
   for (guint i = 0; i < w->n_parts; i++)
     gpu_put_text (w, w->parts[i][0], gpu_fill_words (w->parts[i][1], w->words));
 }

@@ -15,7 +15,7 @@ typedef struct
   GString *parameters;   /* of the kernel */
   GString *arguments;    /* ", z": what goes to functions of the kernel beside their own */
   GString *declarations; /* ", const float *z": the same, where they are declared */
-  const char *parts[4][2];
+  const char *parts[5][2];
   guint n_parts;
   IrGpuArg args[IR_GPU_MAX_ARGS];
   guint n_args;
@@ -37,6 +37,8 @@ void gpu_put_number (GpuWriter *w, const char *name, double value, const char *c
  * with a reason in @w, where no kernel takes it. */
 const GpuElement *gpu_put_input (GpuWriter *w, const char *name, guint slot);
 const GpuElement *gpu_put_output (GpuWriter *w, const char *name, guint slot);
+/* The words compute, load and store, and f: what functions of the type end with. */
+void gpu_put_element (GpuWriter *w, const GpuElement *element);
 /* For kernels that only move elements: their type is a whole number of the same width. */
 gboolean gpu_put_moved (GpuWriter *w, const char *name, IrGpuArgKind kind, guint slot);
 void gpu_put_fault (GpuWriter *w);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 
+#include "tests/gpu/emulator/count.h"
 #include "tests/gpu/emulator/emulator.h"
 
 #include <dlfcn.h>
@@ -35,6 +36,7 @@ typedef struct
   void (*warp_sync) (int line);
   unsigned long long (*shuffle_xor) (unsigned long long bits, int mask, int line);
   void (*atomic_max) (unsigned int *p, unsigned int value, int line);
+  void (*mma) (float *c, const unsigned int *a, const unsigned int *b, int is_bfloat, int line);
 } EmuThread;
 
 struct _EmuProgram
@@ -49,11 +51,12 @@ typedef enum
   AT_BARRIER,
   AT_WARP_SYNC,
   AT_SHUFFLE,
+  AT_MMA,
   DONE
 } Wait;
 
 static const char *const wait_names[] = { "runs", "is at the barrier", "is at the sync of its warp",
-                                          "is at the shuffle", "has ended" };
+                                          "is at the shuffle", "is at the product", "has ended" };
 
 typedef struct
 {
@@ -65,6 +68,8 @@ typedef struct
   Wait wait;
   int line, mask;
   guint64 bits;
+  float *c; /* of a product: what it holds of the matrices; mask: whether they are of bfloat16 */
+  const unsigned int *a, *b;
 } Fiber;
 
 /* One access, by whom and when: intervals are between barriers, epochs between syncs of the warp. */
@@ -312,6 +317,8 @@ access_shared (guint8 *p, gsize bytes, gboolean writes, int line)
       {
         for (gsize k = offset / 4; k < (offset + bytes + 3) / 4; k++)
           note (&e.shared_cells[k], &now, writes, "shared memory", k - e.arrays[i].offset / 4);
+        if (emu_counts ())
+          emu_count_access (G_MAXUINT, offset, (guint) bytes, e.current, line);
         return p;
       }
   fail ("line %d: thread %u is outside of shared memory", line, e.current);
@@ -358,6 +365,8 @@ do_access (void *pointer, unsigned long bytes, int is_shared, int writes, int li
     fail ("line %d: block %u, thread %u writes %s", line, e.thread.block, e.current, buffer->name);
   touch (which, p, bytes, writes != 0);
   Access now = access_now (line);
+  if (emu_counts ())
+    emu_count_access (which, (guint64) (p - buffer->data), (guint) bytes, e.current, line);
   gsize first = (gsize) (p - buffer->data) / buffer->element_bytes;
   for (gsize i = 0; i < MAX (bytes / buffer->element_bytes, 1); i++)
     note (&e.cells[which][first + i], &now, writes, buffer->name, first + i);
@@ -386,6 +395,18 @@ do_shuffle_xor (unsigned long long bits, int mask, int line)
 }
 
 static void
+do_mma (float *c, const unsigned int *a, const unsigned int *b, int is_bfloat, int line)
+{
+  Fiber *fiber = &e.fibers[e.current];
+
+  fiber->c = c;
+  fiber->a = a;
+  fiber->b = b;
+  fiber->mask = is_bfloat;
+  to_scheduler (AT_MMA, line);
+}
+
+static void
 do_atomic_max (unsigned int *p, unsigned int value, int line)
 {
   guint which = buffer_of ((const guint8 *) p, sizeof *p);
@@ -398,7 +419,52 @@ do_atomic_max (unsigned int *p, unsigned int value, int line)
 
 /* -- scheduling -- */
 
-/* Lets a warp go on whose threads have all come to the same shuffle or sync. */
+__extension__ typedef _Float16 Half;
+
+/* Element @half of two in a word. */
+static double
+element_of (unsigned int word, guint half, gboolean is_bfloat)
+{
+  guint16 bits = (guint16) (word >> half * 16);
+  guint32 wide = (guint32) bits << 16;
+  Half narrow;
+  float value;
+
+  memcpy (&narrow, &bits, sizeof narrow);
+  memcpy (&value, &wide, sizeof value);
+  return is_bfloat ? (double) value : (double) narrow;
+}
+
+/* c + a b of the matrices that the lanes of a warp hold together, as "Matrix Fragments for mma.m16n8k16 with
+ * floating point type" of the PTX ISA has them: of a, register r of a lane has row lane / 4, or 8 below for
+ * odd r, and columns from lane % 4 * 2 on, 8 further from r = 2 on; of b the same with rows and columns
+ * changed; of c, element i has row lane / 4, 8 below from i = 2 on, and column lane % 4 * 2 + i % 2. */
+static void
+multiply_fragments (Fiber *lanes)
+{
+  gboolean is_bfloat = lanes[0].mask != 0;
+  double a[16][16], b[16][8];
+
+  for (guint lane = 0; lane < WARP; lane++)
+    for (guint half = 0; half < 2; half++)
+      {
+        guint line = lane / 4, k = lane % 4 * 2 + half;
+        for (guint r = 0; r < 4; r++)
+          a[line + r % 2 * 8][k + r / 2 * 8] = element_of (lanes[lane].a[r], half, is_bfloat);
+        for (guint r = 0; r < 2; r++)
+          b[k + r * 8][line] = element_of (lanes[lane].b[r], half, is_bfloat);
+      }
+  for (guint lane = 0; lane < WARP; lane++)
+    for (guint i = 0; i < 4; i++)
+      {
+        double sum = lanes[lane].c[i];
+        for (guint k = 0; k < 16; k++)
+          sum += a[lane / 4 + i / 2 * 8][k] * b[k][lane % 4 * 2 + i % 2];
+        lanes[lane].c[i] = (float) sum;
+      }
+}
+
+/* Lets a warp go on whose threads have all come to the same shuffle, product or sync. */
 static gboolean
 release_warp (guint warp)
 {
@@ -406,12 +472,14 @@ release_warp (guint warp)
   Wait wait = lanes[0].wait;
   guint64 bits[WARP];
 
-  if (lanes[0].wait != AT_SHUFFLE && lanes[0].wait != AT_WARP_SYNC)
+  if (wait != AT_SHUFFLE && wait != AT_WARP_SYNC && wait != AT_MMA)
     return FALSE;
   for (guint i = 1; i < WARP; i++)
     if (lanes[i].wait != lanes[0].wait || lanes[i].line != lanes[0].line ||
         lanes[i].mask != lanes[0].mask)
       return FALSE;
+  if (wait == AT_MMA)
+    multiply_fragments (lanes);
   for (guint i = 0; i < WARP; i++)
     bits[i] = lanes[i].bits;
   for (guint i = 0; i < WARP; i++)
@@ -537,6 +605,8 @@ run_block (guint block, EmuOrder order, GRand *rand)
     if (!(order <= EMU_SEEDED ? one_round (order, threads, rand) : warps_ahead (order)) &&
         !release_barrier () && e.problem == NULL)
       tell_deadlock ();
+  if (emu_counts ())
+    emu_count_block_end ();
 }
 
 static void
@@ -571,7 +641,7 @@ emu_run (EmuProgram *program,
       return FALSE;
     }
   e.thread = (EmuThread){
-    0, 0, do_shared, do_access, do_barrier, do_warp_sync, do_shuffle_xor, do_atomic_max
+    0, 0, do_shared, do_access, do_barrier, do_warp_sync, do_shuffle_xor, do_atomic_max, do_mma
   };
   *thread = &e.thread;
   g_assert_cmpuint (launch->threads, <=, MAX_THREADS);
@@ -592,7 +662,13 @@ emu_run (EmuProgram *program,
       e.touched[i].written = FALSE;
       e.cells[i] = g_new0 (Cell, args[i]->bytes / args[i]->element_bytes + 1);
     }
+  if (emu_counts ())
+    emu_count_launch (launch->threads);
+  for (guint i = 0; emu_counts () && i < launch->n_args; i++)
+    emu_count_buffer (i, args[i]->bytes);
   run_blocks (launch->blocks, order, seed);
+  if (emu_counts ())
+    emu_count_launch_end ();
   for (guint i = 0; i < launch->n_args; i++)
     g_clear_pointer (&e.cells[i], g_free);
   *problem = g_steal_pointer (&e.problem);

@@ -18,6 +18,7 @@ typedef struct
   void (*warp_sync) (int line);
   unsigned long long (*shuffle_xor) (unsigned long long bits, int mask, int line);
   void (*atomic_max) (unsigned int *p, unsigned int value, int line);
+  void (*mma) (float *c, const unsigned int *a, const unsigned int *b, int is_bfloat, int line);
 } EmuThread;
 
 __attribute__ ((visibility ("default"))) EmuThread *emu;
@@ -54,6 +55,9 @@ __attribute__ ((visibility ("default"))) EmuThread *emu;
     }                                                                                              \
   while (0)
 #define K_FAULT(p, fault) emu->atomic_max (p, fault, __LINE__)
+
+#define k_mma_half(c, a, b)   emu->mma (c, a, b, 0, __LINE__)
+#define k_mma_bfloat(c, a, b) emu->mma (c, a, b, 1, __LINE__)
 
 #define K_INFINITY __builtin_inff ()
 #define K_NAN      __builtin_nanf ("")

@@ -1,12 +1,10 @@
-IR_KERNEL ($name) (const $storage *x, $storage *y)
+$places$functionsIR_KERNEL ($name) ($parameters)
 {
-  $index i = ($index) K_BLOCK * $threads + K_THREAD, base;
+$each
+  $index base = q_$name (i);
   $compute s = $start;
 
-  if (i >= $results)
-    return;
-  base = q_$name (i);
-  for ($index j = 0; j < $n; j++)
+  for ($index j = 0; j < $count; j++)
     s = c_$name (s, m_$name ($load (K_LOAD (x, base + p_$name (j)))));
-  K_STORE (y, i, $store (e_$name (s)));
+  K_STORE (y, i, $store_y (e_$name (s)));
 }

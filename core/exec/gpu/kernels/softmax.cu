@@ -6,7 +6,7 @@ r_$name ($compute v)
   return $round;
 }
 
-IR_KERNEL ($name) (const $storage *x, $storage *y)
+IR_KERNEL ($name) ($parameters)
 {
   K_SHARED ($compute, parts, 8);
   $index base = ($index) K_BLOCK / $inner * $inner * $n + K_BLOCK % $inner;

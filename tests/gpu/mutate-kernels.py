@@ -13,7 +13,7 @@ import sys
 import time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '../..'))
-TESTS = ['tests/gpu/test-gpu-emulator', 'tests/gpu/test-gpu-kernels']
+TESTS = ['tests/gpu/test-gpu-emulator', 'tests/gpu/test-gpu-traffic', 'tests/gpu/test-gpu-kernels']
 
 # What is looked for in a line, and what comes in its place.
 MUTATIONS = [
@@ -29,6 +29,26 @@ MUTATIONS = [
     (r'\$step_kb\b', '$step_n'),
     (r'\* \$stride\b', '* 1u'),
     (r'\* scale;', ';'),
+    (r'if \(outside\)', 'if (0)'),
+    (r'inside = 1;', 'inside = 0;'),
+    (r'if \(c < 0 \|\| c >= \$classes\)', 'if (0)'),
+    (r'if \(t >= from && t < to\)', 'if (t >= from)'),           # parts of a line go into each other
+    (r'if \(at_[ab] .*\)$', 'if (1)'),
+    (r'if \(d < \$value_size\)', 'if (1)'),
+    (r'if \(j < \$keys\)', 'if (1)'),
+    (r'round > 0 && ', ''),
+    (r'\* 33 \+', '* 32 +'),                                     # rows of a tile in the same banks
+    (r'\* factor', '* 1'),
+    (r'\$step_a\b', '1'),
+    (r'\$step_b\b', '1'),
+    (r'group \+ i % 2 \* 8', 'group'),                           # fragments of a matrix
+    (r'lane \+ i / 2 \* 4', 'lane'),
+    (r'lane \+ i \* 4', 'lane'),
+    (r'group \+ i / 2 \* 8', 'group'),
+    (r'\* \$inner\b', '* 1'),
+    (r'\+ \$pla[cn]e\b', ''),
+    (r' - shift', ''),
+    (r'\$minus_[xw]', ''),
 ]
 
 

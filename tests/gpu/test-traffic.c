@@ -154,7 +154,8 @@ test_call (gconstpointer data)
   for (guint k = 0; k < launch->n_args; k++)
     {
       const EmuTraffic *t = &counts.buffers[k];
-      gboolean full = run.bytes[k] / run.sizes[k] == run.largest;
+      guint64 n = kind == ROWS ? run.bytes[0] / run.sizes[0] : run.largest;
+      gboolean full = run.bytes[k] / run.sizes[k] == n;
       g_test_message ("operand %u: %" G_GUINT64_FORMAT " bytes, asked for %" G_GUINT64_FORMAT
                       ", %" G_GUINT64_FORMAT " sectors for %" G_GUINT64_FORMAT,
                       k, t->touched_bytes, t->bytes, t->sectors, t->touched_sectors);

@@ -186,7 +186,8 @@ test_counting (void)
       "  K_SET (s, t * 32 + 1, K_LOAD (x, t * 8));\n"
       "  K_STORE (y, t, K_GET (s, t * 32));\n}\n";
   IrGpuLaunch launch = { .name = (char *) "k", .blocks = 1, .threads = 32, .n_args = 2 };
-  EmuBuffer x = emu_buffer_new ("input", 1024, 4, FALSE), y = emu_buffer_new ("output", 128, 4, TRUE);
+  EmuBuffer x = emu_buffer_new ("input", 1024, 4, FALSE),
+            y = emu_buffer_new ("output", 128, 4, TRUE);
   const EmuBuffer *args[] = { &x, &y };
   g_autoptr (EmuProgram) program = emu_compile (text, NULL);
   g_autofree char *problem = NULL;
@@ -214,8 +215,8 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/traffic/counting", test_counting);
   for (guint i = 0; i < G_N_ELEMENTS (calls); i++)
     {
-      g_autofree char *path = g_strdup_printf ("/gpu/traffic/%s/%s %s.", calls[i].op, calls[i].inputs,
-                                               calls[i].attrs);
+      g_autofree char *path = g_strdup_printf ("/gpu/traffic/%s/%s %s.", calls[i].op,
+                                               calls[i].inputs, calls[i].attrs);
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_call);
     }
   return g_test_run ();

@@ -95,14 +95,20 @@ print_mask (GpuWriter *w, const Attention *a, GString *text)
       g_string_append_printf (index, " + %s * " I64, places[4 - mask.rank + i], own[i]);
   /* Since version 24 keys behind the last axis of the mask are hidden. */
   gint64 last = mask.rank > 0 && pads ? mask.dims[mask.rank - 1] : G_MAXINT64;
-  g_string_append_printf (text, "          if (j >= " I64 ")\n            s += -K_INFINITY;\n          else ", last);
+  g_string_append_printf (
+      text, "          if (j >= " I64 ")\n            s += -K_INFINITY;\n          else ", last);
   if (selects)
-    g_string_append_printf (text, "if (!($load_mask (K_LOAD (mask, %s))))\n            s = r_$name ($fill);\n", index->str);
+    g_string_append_printf (
+        text, "if (!($load_mask (K_LOAD (mask, %s))))\n            s = r_$name ($fill);\n",
+        index->str);
   else if (element->dtype == IR_DTYPE_BOOL)
-    g_string_append_printf (text, "if (!($load_mask (K_LOAD (mask, %s))))\n            s += -K_INFINITY;\n", index->str);
+    g_string_append_printf (
+        text, "if (!($load_mask (K_LOAD (mask, %s))))\n            s += -K_INFINITY;\n",
+        index->str);
   else
     g_string_append_printf (
-        text, "\n            s = r_$name (s + r_$name (($compute) $load_mask (K_LOAD (mask, %s))));\n",
+        text,
+        "\n            s = r_$name (s + r_$name (($compute) $load_mask (K_LOAD (mask, %s))));\n",
         index->str);
   g_string_free (index, TRUE);
 }
@@ -117,15 +123,18 @@ put_scores (GpuWriter *w, const Attention *a)
          right = ir_call_int (call, "right_window_size", -1);
 
   if (ir_call_float (call, "softcap", 0) > 0)
-    g_string_append (text, "          s = r_$name (r_$name (tanh$f (r_$name (s / $cap))) * $cap);\n");
+    g_string_append (text,
+                     "          s = r_$name (r_$name (tanh$f (r_$name (s / $cap))) * $cap);\n");
   if (a->mask != 0)
     print_mask (w, a, text);
   if (ir_call_int (call, "is_causal", 0) != 0)
     g_string_append (text, "          if (j > row + offset)\n            s += -K_INFINITY;\n");
   if (left >= 0)
-    g_string_append_printf (text, "          if (row + offset - j > " I64 ")\n            s += -K_INFINITY;\n", left);
+    g_string_append_printf (
+        text, "          if (row + offset - j > " I64 ")\n            s += -K_INFINITY;\n", left);
   if (right >= 0)
-    g_string_append_printf (text, "          if (j - row - offset > " I64 ")\n            s += -K_INFINITY;\n", right);
+    g_string_append_printf (
+        text, "          if (j - row - offset > " I64 ")\n            s += -K_INFINITY;\n", right);
   if (ir_call_has_input (call, 6))
     g_string_append (text, "          if (j >= valid)\n            s += -K_INFINITY;\n");
   gpu_put_text (w, "scores", g_string_free (text, FALSE));
@@ -142,16 +151,24 @@ put_valid (GpuWriter *w, const Attention *a)
     }
   gpu_put_input (w, "lengths", 6);
   gpu_put_fault (w);
-  gpu_put (w, "valid",
-           "  k_i64 valid = K_LOAD (lengths, batch), offset = valid - $rows;\n"
-           "  if (valid < 0 || valid > $keys)\n    {\n      K_FAULT (fault, 2u);\n      return;\n    }\n");
+  gpu_put (
+      w, "valid",
+      "  k_i64 valid = K_LOAD (lengths, batch), offset = valid - $rows;\n"
+      "  if (valid < 0 || valid > $keys)\n    {\n      K_FAULT (fault, 2u);\n      return;\n    }\n");
 }
 
 /* -- keys and values -- */
 
 /* Element d of the key or value at @row: past ones come first. */
 static void
-put_past (GpuWriter *w, const char *word, const char *name, const char *past_name, guint past_slot, const char *row, const Heads *heads, gint64 past)
+put_past (GpuWriter *w,
+          const char *word,
+          const char *name,
+          const char *past_name,
+          guint past_slot,
+          const char *row,
+          const Heads *heads,
+          gint64 past)
 {
   g_autofree char *start = g_strconcat (word, "_start", NULL);
   g_autofree char *behind = g_strdup_printf ("%s - " I64, row, past);
@@ -171,7 +188,13 @@ put_past (GpuWriter *w, const char *word, const char *name, const char *past_nam
 
 /* Past and new rows behind each other, as an output. */
 static const char *
-add_present (IrGpuProgram *program, const IrCall *call, guint slot, guint past_slot, guint in, const Heads *heads, gint64 past)
+add_present (IrGpuProgram *program,
+             const IrCall *call,
+             guint slot,
+             guint past_slot,
+             guint in,
+             const Heads *heads,
+             gint64 past)
 {
   gint64 length = past + heads->length;
   const char *why = NULL;
@@ -228,7 +251,8 @@ write_attention (GpuWriter *w, const Attention *a, const GpuElement *e)
   gpu_put_int (w, "size", a->q.size);
   gpu_put_int (w, "value_size", a->v.size);
   gpu_put_int (w, "n_sums", MAX ((a->v.size + THREADS - 1) / THREADS, 1));
-  gpu_put_number (w, "root", sqrtf ((float) ir_call_float (w->call, "scale", (double) standard)), e->compute);
+  gpu_put_number (w, "root", sqrtf ((float) ir_call_float (w->call, "scale", (double) standard)),
+                  e->compute);
   gpu_put (w, "root", "r_$name (%s)", (const char *) w->words->pdata[w->words->len - 1]);
   gpu_put_number (w, "fill", ir_call_float (w->call, "fill", 0), e->compute);
   gpu_put_number (w, "cap", ir_call_float (w->call, "softcap", 0), e->compute);

@@ -28,8 +28,11 @@ is_in (const IrEinsumTerm *term, guint label)
 
 /* The operands over the indices of the output, in their order, or over those that it has not. */
 static gboolean
-read_space (
-    GpuLoop *loop, const IrEinsum *einsum, const GpuShape *shapes, const GpuShape *out, gboolean summed)
+read_space (GpuLoop *loop,
+            const IrEinsum *einsum,
+            const GpuShape *shapes,
+            const GpuShape *out,
+            gboolean summed)
 {
   guint labels[IR_MAX_RANK];
   GpuShape space = { .n = 1 };
@@ -74,7 +77,8 @@ put_terms (GpuWriter *w, const IrEinsum *einsum, GpuShape *shapes)
       if (gpu_put_input (w, names[t], t) != e)
         gpu_refuse (w, "its inputs are of different types");
       gpu_shape_of_input (w, t, &shapes[t]);
-      g_string_append_printf (product, " * ($compute) ($load (K_LOAD (%s, b%u + o%u)))", names[t], t, t);
+      g_string_append_printf (product, " * ($compute) ($load (K_LOAD (%s, b%u + o%u)))", names[t],
+                              t, t);
       g_string_append_printf (starts, "  $index b%u = o%u;\n", t, t);
     }
   if (einsum->n_terms > G_N_ELEMENTS (names))

@@ -26,7 +26,8 @@ put_more (GpuWriter *w, const char *name, guint slot, const GpuElement *element)
 }
 
 static void
-put_addend (GpuWriter *w, guint slot, const GpuShape *out, const GpuElement *element, GString *steps)
+put_addend (
+    GpuWriter *w, guint slot, const GpuShape *out, const GpuElement *element, GString *steps)
 {
   GpuShape shape;
   GpuLoop loop;
@@ -58,9 +59,8 @@ gpu_put_epilogue (GpuWriter *w, const GpuShape *out, const GpuElement *element)
     {
       put_more (w, "low", (guint) op->in.max - 2, element);
       put_more (w, "high", (guint) op->in.max - 1, element);
-      g_string_append_printf (
-          steps, "  %s b = %s (K_LOAD (low, 0)), c = %s (K_LOAD (high, 0));\n", element->compute,
-          element->load, element->load);
+      g_string_append_printf (steps, "  %s b = %s (K_LOAD (low, 0)), c = %s (K_LOAD (high, 0));\n",
+                              element->compute, element->load, element->load);
     }
   gpu_put_element (w, element);
   gpu_put_expression (w, "activation", element->compute, activations[op->activation]);

@@ -94,10 +94,11 @@ emit_range (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
     return gpu_refuse (&w, gpu_no_element);
   /* Rounded once, as the reference rounds. */
   gpu_put (&w, "type", "%s", gpu_is_real (e->compute) ? "double" : "k_u64");
-  gpu_put (&w, "value",
-           gpu_is_real (e->compute)
-               ? "$store_y (($compute_y) (($type) $load_start (K_LOAD (start, 0)) + ($type) i * ($type) $load_step (K_LOAD (step, 0))))"
-               : "($type_y) (($type) $load_start (K_LOAD (start, 0)) + ($type) i * ($type) $load_step (K_LOAD (step, 0)))");
+  gpu_put (
+      &w, "value",
+      gpu_is_real (e->compute)
+          ? "$store_y (($compute_y) (($type) $load_start (K_LOAD (start, 0)) + ($type) i * ($type) $load_step (K_LOAD (step, 0))))"
+          : "($type_y) (($type) $load_start (K_LOAD (start, 0)) + ($type) i * ($type) $load_step (K_LOAD (step, 0)))");
   return write_elements (&w);
 }
 
@@ -160,8 +161,8 @@ emit_one_hot (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
            "(k_i64) $load_indices (K_LOAD (indices, i / " I64 " * " I64 " + i %% " I64 "))",
            inner * depth, inner, inner);
   gpu_put (&w, "place", "(k_i64) (i / " I64 " %% " I64 ")", inner, depth);
-  gpu_put (&w, "value", "K_LOAD (values, $index_there == $place || $index_there == $place - " I64 ")",
-           depth);
+  gpu_put (&w, "value",
+           "K_LOAD (values, $index_there == $place || $index_there == $place - " I64 ")", depth);
   return write_elements (&w);
 }
 
@@ -183,7 +184,8 @@ emit_image_scaler (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *progra
   GString *addend = g_string_new ("0");
   for (guint c = 0; c < bias->n; c++)
     {
-      g_autofree char *number = gpu_number ((double) bias->floats[c], g_str_equal (e->compute, "double"));
+      g_autofree char *number = gpu_number ((double) bias->floats[c],
+                                            g_str_equal (e->compute, "double"));
       g_autofree char *test = g_strdup_printf ("$channel == %u ? %s : ", c, number);
       g_string_prepend (addend, test);
     }

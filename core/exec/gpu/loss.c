@@ -24,8 +24,7 @@ add_log_softmax (IrCall *call, IrGpuProgram *program, const GpuShape *x, gint64 
   gpu_put_int (&w, "inner", inner);
   gpu_put (&w, "round", "v");
   gpu_put (&w, "result", "v - log$f (sum)");
-  return gpu_write_rows (&w, "softmax", x->n / (guint64) MAX (x->dims[1], 1),
-                         (guint64) x->dims[1]);
+  return gpu_write_rows (&w, "softmax", x->n / (guint64) MAX (x->dims[1], 1), (guint64) x->dims[1]);
 }
 
 /* What is taken off a score so that it becomes the logarithm of a probability: the block finds it. */
@@ -74,12 +73,12 @@ emit_loss (IrCall *call, IrGpuProgram *program, gboolean from_scores)
   gpu_put (&w, "shift", "%s", from_scores ? shift_text : "");
   /* With scores, a block for a target; else a thread. */
   gpu_put (&w, "first", "%s",
-           !none ? (from_scores ? "0" : "K_THREAD")
+           !none         ? (from_scores ? "0" : "K_THREAD")
            : from_scores ? "K_BLOCK"
                          : "($index) K_BLOCK * $threads + K_THREAD");
   gpu_put (&w, "step", "%s", none ? "$n" : from_scores ? "1" : "$threads");
   gpu_put (&w, "keep", "%s",
-           !none ? ""
+           !none         ? ""
            : from_scores ? "      if (K_THREAD == 0)\n        K_STORE (y, place, $store (value));\n"
                          : "      K_STORE (y, place, $store (value));\n");
   gpu_put (&w, "finish", "%s%s",

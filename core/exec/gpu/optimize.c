@@ -31,7 +31,8 @@ put_variable (GpuWriter *w, guint k, guint n, const Step *step)
     if (part * n + k < w->call->n_outputs && w->call->outputs[part * n + k].present)
       {
         gpu_put_output (w, outs[part], part * n + k);
-        g_string_append_printf (stores, "  K_STORE (%s, i, $store (%s));\n", outs[part], values[part]);
+        g_string_append_printf (stores, "  K_STORE (%s, i, $store (%s));\n", outs[part],
+                                values[part]);
       }
   gpu_put_text (w, "stores", g_string_free (stores, FALSE));
   if (e == NULL || !gpu_is_real (e->compute))
@@ -46,12 +47,9 @@ put_settings (GpuWriter *w, const GpuElement *e)
   {
     const char *word, *attr;
     float fallback;
-  } settings[] = { { "norm", "norm_coefficient", 0 },
-                   { "post", "norm_coefficient_post", 0 },
-                   { "alpha", "alpha", 0.9f },
-                   { "beta", "beta", 0.999f },
-                   { "epsilon", "epsilon", 1e-6f },
-                   { "decay", "decay_factor", 0 } };
+  } settings[] = { { "norm", "norm_coefficient", 0 }, { "post", "norm_coefficient_post", 0 },
+                   { "alpha", "alpha", 0.9f },        { "beta", "beta", 0.999f },
+                   { "epsilon", "epsilon", 1e-6f },   { "decay", "decay_factor", 0 } };
 
   for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
     {
@@ -121,13 +119,15 @@ emit_momentum (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
 {
 #define MOMENTUM "$alpha * v_i + (K_LOAD (counts, 0) > 0 ? $beta : 1) * gradient"
   static const Step standard = { 3, "rate", MOMENTUM, NULL, "x_i - r * new_v" };
-  static const Step nesterov = { 3, "rate", MOMENTUM, NULL, "x_i - r * (gradient + $alpha * new_v)" };
+  static const Step nesterov = { 3, "rate", MOMENTUM, NULL,
+                                 "x_i - r * (gradient + $alpha * new_v)" };
 #undef MOMENTUM
   const char *mode = ir_call_string (call, "mode", "");
 
   if (!g_str_equal (mode, "nesterov") && !g_str_equal (mode, "standard"))
     return "its mode is neither standard nor nesterov";
-  return add_steps (call, program, "momentum", g_str_equal (mode, "nesterov") ? &nesterov : &standard);
+  return add_steps (call, program, "momentum",
+                    g_str_equal (mode, "nesterov") ? &nesterov : &standard);
 }
 
 const IrGpuKernel gpu_adagrad = { "adagrad", emit_adagrad };

@@ -113,10 +113,7 @@ emit_lp_pool (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   static const Pooling powers = { "0", "pow$f (fabs$f (v), $p)", "pow$f (s, 1 / $p)" };
   gint64 p = ir_call_int (call, "p", 2);
 
-  return add_pool (call, program, "lp_pool",
-                   p == 1   ? &magnitudes
-                   : p == 2 ? &squares
-                            : &powers);
+  return add_pool (call, program, "lp_pool", p == 1 ? &magnitudes : p == 2 ? &squares : &powers);
 }
 
 const IrGpuKernel gpu_max_pool = { "max-pool", emit_max_pool };

@@ -18,8 +18,7 @@ typedef struct
 } Product;
 
 static void
-put_operand (
-    GpuWriter *w, const char *word, const char *name, const char *place, const char *minus)
+put_operand (GpuWriter *w, const char *word, const char *name, const char *place, const char *minus)
 {
   gpu_put (w, word, "($sum) ($load_%s (K_LOAD (%s, %s)))%s", name, name, place, minus);
 }
@@ -30,8 +29,7 @@ static const char *
 write_product (GpuWriter *w, const Product *p, const char *minus_a, const char *minus_b)
 {
   gint64 tiles_m = (p->m + TILE - 1) / TILE, tiles_n = (p->n + TILE - 1) / TILE, blocks;
-  double most = (double) p->batch *
-                (double) MAX (p->m * p->n, MAX (p->m * p->k, p->k * p->n));
+  double most = (double) p->batch * (double) MAX (p->m * p->n, MAX (p->m * p->k, p->k * p->n));
 
   if (w->why != NULL || p->batch * p->m * p->n == 0)
     return w->why;
@@ -174,8 +172,10 @@ put_c (GpuWriter *w, const GpuShape *out, const GpuElement *e)
     }
   gpu_loop_init (&loop, out);
   gpu_loop_add_broadcast (&loop, &c);
-  gpu_put (w, "plus", " + $beta * %s (K_LOAD (c, m * " "%" G_GINT64_FORMAT " + n * %" G_GINT64_FORMAT
-           "))", e->load, loop.strides[0][0], loop.strides[0][1]);
+  gpu_put (w, "plus",
+           " + $beta * %s (K_LOAD (c, m * "
+           "%" G_GINT64_FORMAT " + n * %" G_GINT64_FORMAT "))",
+           e->load, loop.strides[0][0], loop.strides[0][1]);
   return TRUE;
 }
 
@@ -229,8 +229,9 @@ number_text (GpuWriter *w, const char *name, guint slot, const char *place)
     return NULL;
   if (!ir_type_is_static (type) || (ir_type_count (type) != 1 && type->rank != 1))
     gpu_refuse (w, "a zero point or scale is neither one number nor a list");
-  return g_strdup_printf ("%s%s (K_LOAD (%s, %s))", gpu_is_real (element->compute) ? "" : "(k_u64) ",
-                          element->load, name, ir_type_count (type) == 1 ? "0" : place);
+  return g_strdup_printf ("%s%s (K_LOAD (%s, %s))",
+                          gpu_is_real (element->compute) ? "" : "(k_u64) ", element->load, name,
+                          ir_type_count (type) == 1 ? "0" : place);
 }
 
 static char *

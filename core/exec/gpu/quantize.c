@@ -89,7 +89,10 @@ emit_quantize (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
       (precision != 0 && precision != IR_DTYPE_FLOAT))
     return gpu_refuse (&w, gpu_no_element);
   gpu_put_quantize (&w, "function", e->dtype);
-  gpu_put (&w, "value", "(%s) q_$name ($load_x (K_LOAD (x, o0)) / $load_scale (K_LOAD (scale, o1)), (k_i64) ($zero))", e->storage);
+  gpu_put (
+      &w, "value",
+      "(%s) q_$name ($load_x (K_LOAD (x, o0)) / $load_scale (K_LOAD (scale, o1)), (k_i64) ($zero))",
+      e->storage);
   return gpu_write_each (&w, "element", x.n);
 }
 
@@ -107,7 +110,9 @@ emit_dequantize (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
       !is_whole (gpu_element (ir_call_input_dtype (call, 0))))
     return gpu_refuse (&w, gpu_no_element);
   gpu_put (&w, "function", "%s", "");
-  gpu_put (&w, "value", "$store_y (($compute_y) ((k_i64) $load_x (K_LOAD (x, o0)) - (k_i64) ($zero)) * $load_scale (K_LOAD (scale, o1)))");
+  gpu_put (
+      &w, "value",
+      "$store_y (($compute_y) ((k_i64) $load_x (K_LOAD (x, o0)) - (k_i64) ($zero)) * $load_scale (K_LOAD (scale, o1)))");
   return gpu_write_each (&w, "element", x.n);
 }
 
@@ -138,7 +143,8 @@ emit_dynamic_quantize (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *pr
   gpu_put_output (&w, "y", 0);
   gpu_put_quantize (&w, "function", IR_DTYPE_UINT8);
   gpu_put (&w, "offsets", "%s", "");
-  gpu_put (&w, "value", "(unsigned char) q_$name (K_LOAD (x, i) / K_LOAD (scale, 0), (k_i64) K_LOAD (zero, 0))");
+  gpu_put (&w, "value",
+           "(unsigned char) q_$name (K_LOAD (x, i) / K_LOAD (scale, 0), (k_i64) K_LOAD (zero, 0))");
   return why != NULL ? why : gpu_write_each (&w, "element", x.n);
 }
 

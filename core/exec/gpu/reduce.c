@@ -86,10 +86,22 @@ emit_masked (const GpuReduction *reduction,
     return NULL;
   if (n == 0 && reduction->of_something)
     return gpu_refuse (&w, "it reduces no elements");
-  gpu_put_text (&w, "start", gpu_expression (call, e->compute, n, pick (e->compute, reduction->start, reduction->sint_start, reduction->uint_start)));
-  gpu_put_text (&w, "combine", gpu_expression (call, e->compute, n, pick (e->compute, reduction->combine, reduction->sint_combine, reduction->uint_combine)));
-  gpu_put_text (&w, "map", gpu_expression (call, e->compute, n, pick (e->compute, reduction->map, reduction->sint_map, reduction->uint_map)));
-  gpu_put_text (&w, "end", gpu_expression (call, e->compute, n, gpu_is_real (e->compute) && reduction->end != NULL ? reduction->end : "s"));
+  gpu_put_text (&w, "start",
+                gpu_expression (call, e->compute, n,
+                                pick (e->compute, reduction->start, reduction->sint_start,
+                                      reduction->uint_start)));
+  gpu_put_text (&w, "combine",
+                gpu_expression (call, e->compute, n,
+                                pick (e->compute, reduction->combine, reduction->sint_combine,
+                                      reduction->uint_combine)));
+  gpu_put_text (
+      &w, "map",
+      gpu_expression (call, e->compute, n,
+                      pick (e->compute, reduction->map, reduction->sint_map, reduction->uint_map)));
+  gpu_put_text (
+      &w, "end",
+      gpu_expression (call, e->compute, n,
+                      gpu_is_real (e->compute) && reduction->end != NULL ? reduction->end : "s"));
   gpu_put_part (&w, "functions", "reduce");
   gpu_put (&w, "count", "%" G_GUINT64_FORMAT, n);
   if (n < FEW)

@@ -15,7 +15,8 @@ typedef struct
   IrResize geometry;
   GpuShape in, out;
   const char *coordinates, *mode;
-  gboolean crops, shifts; /* tf_crop_and_resize, tf_half_pixel_for_nn: they move what keeps its size */
+  gboolean crops,
+      shifts; /* tf_crop_and_resize, tf_half_pixel_for_nn: they move what keeps its size */
 } Resize;
 
 /* The place in the input of place $d of an axis, by the attribute coordinate_transformation_mode. $s: the
@@ -46,11 +47,10 @@ source_text (const Resize *resize, guint axis)
   g_autofree char *a = chosen ? g_strdup_printf ("(double) $load_roi (K_LOAD (roi, %d))",
                                                  resize->geometry.place[axis])
                               : g_strdup ("0.0");
-  g_autofree char *e = chosen
-                           ? g_strdup_printf ("(double) $load_roi (K_LOAD (roi, %u))",
-                                              (guint) resize->geometry.place[axis] +
-                                                  resize->geometry.n_chosen)
-                           : g_strdup ("1.0");
+  g_autofree char *e = chosen ? g_strdup_printf ("(double) $load_roi (K_LOAD (roi, %u))",
+                                                 (guint) resize->geometry.place[axis] +
+                                                     resize->geometry.n_chosen)
+                              : g_strdup ("1.0");
   const char *const words[] = { "d", d, "s", s, "n", n, "o", o, "w", w, "a", a, "e", e };
   g_autoptr (GPtrArray) list = g_ptr_array_new ();
 
@@ -156,7 +156,8 @@ print_axis (GString *before, GString *loops, const Resize *resize, const IrCall 
   gint64 n = 2 - 2 * first, in = resize->in.dims[axis];
   g_autofree char *stretch_text = gpu_number (stretch, TRUE);
   g_autofree char *inside = ir_call_int (call, "exclude_outside", 0) != 0
-                                ? g_strdup_printf ("p%u < 0 || p%u >= " I64 " ? 0 : ", axis, axis, in)
+                                ? g_strdup_printf ("p%u < 0 || p%u >= " I64 " ? 0 : ", axis, axis,
+                                                   in)
                                 : g_strdup ("");
 
   g_string_append_printf (before,
@@ -193,14 +194,17 @@ write_interpolated (GpuWriter *w, const Resize *resize)
       g_string_append_printf (weight, " * v%u", i);
       g_string_append (closings, "    }\n");
     }
-  gpu_put (w, "picked", "  $compute_x sum = 0;\n%s%s      sum += ($compute_x) (%s) * $load_x (K_LOAD (x, %s));\n%s",
-           before->str, loops->str, weight->str, place->str, closings->str);
+  gpu_put (
+      w, "picked",
+      "  $compute_x sum = 0;\n%s%s      sum += ($compute_x) (%s) * $load_x (K_LOAD (x, %s));\n%s",
+      before->str, loops->str, weight->str, place->str, closings->str);
   if (g_str_equal (resize->mode, "linear"))
     gpu_put (w, "weight", "d < 1 ? 1 - d : 0");
   else
-    gpu_put (w, "weight",
-             "d <= 1 ? ((%s + 2) * d - (%s + 3)) * d * d + 1 : d < 2 ? ((%s * d - 5 * %s) * d + 8 * %s) * d - 4 * %s : 0",
-             coefficient, coefficient, coefficient, coefficient, coefficient, coefficient);
+    gpu_put (
+        w, "weight",
+        "d <= 1 ? ((%s + 2) * d - (%s + 3)) * d * d + 1 : d < 2 ? ((%s * d - 5 * %s) * d + 8 * %s) * d - 4 * %s : 0",
+        coefficient, coefficient, coefficient, coefficient, coefficient, coefficient);
   gpu_put (w, "value", "$store_y (sum)");
   g_string_free (before, TRUE);
   g_string_free (loops, TRUE);

@@ -65,15 +65,17 @@ emit_rotary (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
     }
   g_string_append (places, "  if (d >= $rotated)\n    {\n      K_STORE (y, i, K_LOAD (x, i));\n"
                            "      return;\n    }\n");
-  g_string_append_printf (places,
-                          "  $compute here = $load (K_LOAD (x, i)), there = $load (K_LOAD (x, first "
-                          "? i + %s : i - %s));\n"
-                          "  $compute c = $load (K_LOAD (cosines, at * $half + p));\n"
-                          "  $compute s = $load (K_LOAD (sines, at * $half + p));",
-                          pairs ? "1" : "$half", pairs ? "1" : "$half");
+  g_string_append_printf (
+      places,
+      "  $compute here = $load (K_LOAD (x, i)), there = $load (K_LOAD (x, first "
+      "? i + %s : i - %s));\n"
+      "  $compute c = $load (K_LOAD (cosines, at * $half + p));\n"
+      "  $compute s = $load (K_LOAD (sines, at * $half + p));",
+      pairs ? "1" : "$half", pairs ? "1" : "$half");
   gpu_put_text (&w, "places", g_string_free (places, FALSE));
-  gpu_put (&w, "result",
-           "first ? r_$name (c * here) - r_$name (s * there) : r_$name (s * there) + r_$name (c * here)");
+  gpu_put (
+      &w, "result",
+      "first ? r_$name (c * here) - r_$name (s * there) : r_$name (s * there) + r_$name (c * here)");
   return gpu_write_each (&w, "rotary", x.n);
 }
 
@@ -145,8 +147,9 @@ emit_turned (IrCall *call, IrGpuProgram *program, gboolean pairs)
            size,
            pairs ? "d % 2 == 0 ? -$load (K_LOAD (x, i + 1)) : $load (K_LOAD (x, i - 1))"
                  : "d < $first ? -$load (K_LOAD (x, i + $half)) : $load (K_LOAD (x, i - $first))");
-  gpu_put (&w, "result",
-           "r_$name ($load (K_LOAD (x, i)) * $load (K_LOAD (cosines, o0))) + r_$name (there * $load (K_LOAD (sines, o1)))");
+  gpu_put (
+      &w, "result",
+      "r_$name ($load (K_LOAD (x, i)) * $load (K_LOAD (cosines, o0))) + r_$name (there * $load (K_LOAD (sines, o1)))");
   return gpu_write_each (&w, "rotary", x.n);
 }
 

@@ -70,8 +70,7 @@ emit_softmax_like (IrCall *call, IrGpuProgram *program, gboolean is_log)
   gpu_put_output (&w, "y", 0);
   gpu_put_int (&w, "inner", (gint64) rows.inner);
   gpu_put (&w, "round", "%s", is_log ? "v" : "$load ($store (v))");
-  gpu_put (&w, "result", "%s",
-           is_log ? "v - log$f (sum)" : "r_$name (exp$f (r_$name (v))) / sum");
+  gpu_put (&w, "result", "%s", is_log ? "v - log$f (sum)" : "r_$name (exp$f (r_$name (v))) / sum");
   return gpu_write_rows (&w, "softmax", rows.n_rows, rows.n);
 }
 
@@ -92,8 +91,12 @@ emit_log_softmax (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program
 /* Puts parameter @name, input @slot, whose place for element k of a row is $NAME_place; a row is the axes of
  * @shape from @axis on. */
 static void
-put_vector (
-    GpuWriter *w, const char *name, const char *word, guint slot, const GpuShape *shape, gint64 axis)
+put_vector (GpuWriter *w,
+            const char *name,
+            const char *word,
+            guint slot,
+            const GpuShape *shape,
+            gint64 axis)
 {
   const GpuElement *element = gpu_put_input (w, name, slot);
   GpuShape row = { .n = 1 }, operand;
@@ -130,7 +133,8 @@ put_vector (
 static void
 put_statistics (GpuWriter *w)
 {
-  static const char *const names[] = { "", "mean", "scale" }, *const outputs[] = { "", "y_mean", "y_scale" };
+  static const char *const names[] = { "", "mean", "scale" }, *const outputs[] = { "", "y_mean",
+                                                                                   "y_scale" };
   GString *text = g_string_new (NULL);
 
   for (guint i = 1; i < MIN (w->call->n_outputs, G_N_ELEMENTS (names)); i++)
@@ -238,8 +242,9 @@ emit_skip_layer_norm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *pro
 static const char *
 emit_embed_layer_norm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
 {
-  static const char *const tables[] = { "words", "types", "positions" },
-                          *const ids[] = { "word_ids", "type_ids", "position_ids" };
+  static const char *const tables[] = { "words", "types", "positions" }, *const ids[] = {
+    "word_ids", "type_ids", "position_ids"
+  };
   g_auto (GpuWriter) w;
   GpuShape out, rows, table, shape;
   GpuLoop loop;
@@ -319,8 +324,7 @@ emit_channels (IrCall *call, IrGpuProgram *program, gint64 groups)
   gpu_put (&w, "element", "$load (K_LOAD (x, base + k))");
   gpu_put (&w, "begin", "%s", "");
   gpu_put (&w, "outputs", "%s", "");
-  return write_norm (&w, TRUE, TRUE, rows.n_rows / (guint64) together,
-                     rows.n * (guint64) together);
+  return write_norm (&w, TRUE, TRUE, rows.n_rows / (guint64) together, rows.n * (guint64) together);
 }
 
 static const char *

@@ -185,7 +185,8 @@ emit_max_unpool (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   for (guint i = x.rank; i-- > 0;)
     {
       gint64 size = i < 2 ? x.dims[i] : window.out[i - 2];
-      g_string_append_printf (parts, "      t += j / " I64 " %% " I64 " * " I64 ";\n", place, MAX (size, 1), step);
+      g_string_append_printf (parts, "      t += j / " I64 " %% " I64 " * " I64 ";\n", place,
+                              MAX (size, 1), step);
       place *= MAX (size, 1);
       pooled *= size;
       step *= out.dims[i];
@@ -306,17 +307,21 @@ emit_tensor_scatter (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *prog
     gpu_put_input (&w, "indices", 2);
   gpu_put_moved (&w, "y", IR_GPU_OUTPUT, 0);
   gpu_put_fault (&w);
-  gpu_put (&w, "offsets", "  k_i64 at = i / " I64 " %% " I64 ", outer = i / " I64 ", inner = i %% " I64 ";\n",
+  gpu_put (&w, "offsets",
+           "  k_i64 at = i / " I64 " %% " I64 ", outer = i / " I64 ", inner = i %% " I64 ";\n",
            own[axis], MAX (length, 1), own[axis] * MAX (length, 1), own[axis]);
   gpu_put (&w, "target",
            "      j = %s;\n      outside = %d && (j < 0 || j > " I64 ");\n"
-           "      t = at - j %% " I64 ";\n      t = %d ? (t %% " I64 " + " I64 ") %% " I64 " : at - j;\n",
-           ir_call_has_input (call, 2)
-               ? "(k_i64) $load_indices (K_LOAD (indices, i / $sample))"
-               : "0",
-           !circular, length - n, MAX (length, 1), circular, MAX (length, 1), MAX (length, 1), MAX (length, 1));
+           "      t = at - j %% " I64 ";\n      t = %d ? (t %% " I64 " + " I64 ") %% " I64
+           " : at - j;\n",
+           ir_call_has_input (call, 2) ? "(k_i64) $load_indices (K_LOAD (indices, i / $sample))"
+                                       : "0",
+           !circular, length - n, MAX (length, 1), circular, MAX (length, 1), MAX (length, 1),
+           MAX (length, 1));
   gpu_put_int (&w, "sample", MAX (own[0], 1));
-  gpu_put (&w, "from", "t >= 0 && t < " I64 " ? K_LOAD (update, (outer * " I64 " + t) * " I64 " + inner) : K_LOAD (x, i)",
+  gpu_put (&w, "from",
+           "t >= 0 && t < " I64 " ? K_LOAD (update, (outer * " I64 " + t) * " I64
+           " + inner) : K_LOAD (x, i)",
            n, n, own[axis]);
   return write_picked (&w, &x);
 }

@@ -33,7 +33,13 @@ put_rows (GpuWriter *w, GpuShape *x, gint64 axis, guint64 *n, guint64 *inner)
 }
 
 static const char *
-write_search (GpuWriter *w, const GpuElement *e, const Order *order, gint64 k, guint64 n, guint64 n_rows, const char *take)
+write_search (GpuWriter *w,
+              const GpuElement *e,
+              const Order *order,
+              gint64 k,
+              guint64 n,
+              guint64 n_rows,
+              const char *take)
 {
   gpu_put (w, "better", "%s", gpu_is_real (e->compute) ? order->real : order->whole);
   gpu_put (w, "tie", "%s", order->tie);

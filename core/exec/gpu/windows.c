@@ -49,10 +49,9 @@ put_digits (GpuWriter *w, const IrWindow *window, gint64 channels, gboolean tran
     {
       gint64 step = transposed ? 1 : window->stride[i];
       gint64 shift = transposed ? window->pad_begin[i] : -window->pad_begin[i];
-      g_string_append_printf (text,
-                              "  k_i64 p%u = (k_i64) (r %% " I64 ") * " I64 " + (" I64
-                              ");\n  r /= " I64 ";\n",
-                              i, window->out[i], step, shift, window->out[i]);
+      g_string_append_printf (
+          text, "  k_i64 p%u = (k_i64) (r %% " I64 ") * " I64 " + (" I64 ");\n  r /= " I64 ";\n", i,
+          window->out[i], step, shift, window->out[i]);
     }
   g_string_append_printf (text, "  $index c = r %% " I64 ", b = r / " I64 ";", channels, channels);
   gpu_put_text (w, "digits", g_string_free (text, FALSE));

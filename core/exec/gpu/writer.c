@@ -279,6 +279,5 @@ const char *
 gpu_write_rows (GpuWriter *w, const char *template_name, guint64 n_rows, guint64 n)
 {
   gpu_put (w, "n", "%" G_GUINT64_FORMAT, n);
-  return gpu_write (w, template_name, n_rows,
-                    (guint) CLAMP ((n + 31) / 32 * 32, 32, GPU_THREADS));
+  return gpu_write (w, template_name, n_rows, (guint) CLAMP ((n + 31) / 32 * 32, 32, GPU_THREADS));
 }

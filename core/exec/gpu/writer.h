@@ -56,7 +56,10 @@ void gpu_put_part (GpuWriter *w, const char *name, const char *template_name);
 /* What follows sums that become elements of @out: $finish_v is the element of v at place o. */
 void gpu_put_epilogue (GpuWriter *w, const GpuShape *out, const GpuElement *element);
 /* Text of numbers in @expression, in the language of the column SCALAR. */
-void gpu_put_expression (GpuWriter *w, const char *name, const char *compute, const char *expression);
+void gpu_put_expression (GpuWriter *w,
+                         const char *name,
+                         const char *compute,
+                         const char *expression);
 
 /* Why there is no kernel, for good; the first reason stays. */
 const char *gpu_refuse (GpuWriter *w, const char *why);

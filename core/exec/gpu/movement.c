@@ -18,14 +18,16 @@ find_line (const GpuLoop *loop, guint k, guint *axis)
   return FALSE;
 }
 
-/* By tiles over the axis @a along which it is read, and @b, along which it is written. */
+/* By tiles over the axis @a along which it is read, and @b, along which it is written. A tile has a word for
+ * each element, as lanes that write parts of one word would meet in its bank. */
 static const char *
-write_tiles (GpuWriter *w, const GpuLoop *loop, guint a, guint b)
+write_tiles (GpuWriter *w, const GpuLoop *loop, IrDtype dtype, guint a, guint b)
 {
   gint64 tiles_a = (loop->dims[a] + TILE - 1) / TILE, tiles_b = (loop->dims[b] + TILE - 1) / TILE;
   GpuLoop rest = *loop;
 
   gpu_put_extent (w, gpu_index_type (loop)[9] == 'l' ? G_MAXUINT64 : 0);
+  gpu_put (w, "cell", "%s", gpu_word (ir_dtype_bits (dtype) < 32 ? IR_DTYPE_UINT32 : dtype));
   gpu_put_int (w, "a", loop->dims[a]);
   gpu_put_int (w, "b", loop->dims[b]);
   gpu_put_int (w, "tiles_a", tiles_a);
@@ -51,7 +53,7 @@ add_copy (IrGpuProgram *program, const IrCall *call, GpuLoop *loop, guint in, gu
   gpu_put_moved (&w, "y", IR_GPU_OUTPUT, out);
   gpu_loop_join (loop);
   if (loop->n > 0 && find_line (loop, 0, &a) && find_line (loop, 1, &b) && a != b)
-    return write_tiles (&w, loop, a, b);
+    return write_tiles (&w, loop, ir_call_input_dtype (call, in), a, b);
   gpu_put_loop (&w, "offsets", loop, "i");
   return gpu_write_each (&w, "copy", loop->n);
 }

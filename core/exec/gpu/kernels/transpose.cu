@@ -3,7 +3,7 @@
  * different banks. */
 IR_KERNEL ($name) ($parameters)
 {
-  K_SHARED ($type_x, tile, 1056);
+  K_SHARED ($cell, tile, 1056);
   $index at_b = K_BLOCK % $tiles_b * 32u, at_a = K_BLOCK / $tiles_b % $tiles_a * 32u;
   $index rest = K_BLOCK / $tiles_b / $tiles_a;
   unsigned int column = K_THREAD % 32, row = K_THREAD / 32;
@@ -14,5 +14,5 @@ $offsets
   K_BARRIER ();
   for (unsigned int k = row; k < 32; k += 8)
     if (at_a + k < $a && at_b + column < $b)
-      K_STORE (y, o1 + (at_a + k) * $step_a + (at_b + column), K_GET (tile, column * 33 + k));
+      K_STORE (y, o1 + (at_a + k) * $step_a + (at_b + column), ($type_x) K_GET (tile, column * 33 + k));
 }

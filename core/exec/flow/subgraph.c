@@ -56,16 +56,17 @@ ir_subgraph_bool (const IrNode *node,
   return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL, message);
 }
 
-/* A carried value keeps its kind and element type; its shape may change. @before, @after: what it held
- * before and after iteration @round. */
+/* A carried value keeps its kind and element type, but that an optional one may become what it holds; its
+ * shape may change. @before, @after: what it held before and after iteration @round. */
 gboolean
 ir_body_check_carried (
     const IrBody *body, guint output, const IrTensor *before, const IrTensor *after, GError **error)
 {
   const IrValue *value = ir_graph_output (body->graph, output);
 
-  if (ir_tensor_kind (before) == ir_tensor_kind (after) &&
-      ir_tensor_dtype (before) == ir_tensor_dtype (after))
+  if (ir_tensor_kind (before) == IR_TYPE_OPTIONAL ||
+      (ir_tensor_kind (before) == ir_tensor_kind (after) &&
+       ir_tensor_dtype (before) == ir_tensor_dtype (after)))
     return TRUE;
   g_autofree char *was = type_text (body->node, before), *is = type_text (body->node, after);
   g_autofree char *message = g_strdup_printf (

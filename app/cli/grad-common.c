@@ -61,8 +61,9 @@ cli_grad_wrt (const CliGradOptions *options, GError **error)
     return cli_grad_names (options->wrt, "params");
   if (options->wrt != NULL)
     {
-      g_set_error (error, CLI_ERROR, 0,
-                   "--tangent and --hvp name what moves, and --wrt does, too: leave --wrt out");
+      g_set_error (
+          error, CLI_ERROR, 0,
+          "--tangent and --hvp name what it is derived by, and --wrt does, too: leave --wrt out");
       return NULL;
     }
   for (guint i = 0; options->tangents[i] != NULL; i++)

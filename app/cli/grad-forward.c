@@ -230,7 +230,7 @@ add_tangents (const Answer *answer, cJSON *json, GError **error)
                            tangent_of (answer, i) != NULL ? cli_grad_sum (tangent_of (answer, i))
                                                           : 0);
       cli_grad_add_tensor (object, tangent_of (answer, i), path);
-      cJSON_AddBoolToObject (object, "moves", tangent_of (answer, i) != NULL);
+      cJSON_AddBoolToObject (object, "depends", tangent_of (answer, i) != NULL);
     }
   return TRUE;
 }
@@ -256,8 +256,8 @@ static void
 print_text (const Answer *answer)
 {
   cli_print ("How they move, where %s\n", answer->options->tangents != NULL
-                                                 ? "what was named moves along its direction"
-                                                 : "each element that it is derived by moves by 1");
+                                              ? "what was named changes along its direction"
+                                              : "each element that it is derived by changes by 1");
   for (guint i = 0; i < answer->of->len; i++)
     {
       const IrTensor *tensor = tangent_of (answer, i);

@@ -1,9 +1,9 @@
 /* Control flow in forward mode: beside a node that owns subgraphs comes another, whose bodies compute
- * the same once more, and how it moves.
+ * the same once more, and its tangent.
  *
- *   y = If (c) { then: f (u) }      y' = If (c) { then: f again, and how it moves }
+ *   y = If (c) { then: f (u) }      y' = If (c) { then: f again, and its tangent }
  *   v, s = Loop (M, c, v0)          _, v', s' = Loop (M, c, v0, v0')
- *     { v, s = f (i, v, u) }          { v, v', s' = f (i, v, u) again, and how it moves }
+ *     { v, s = f (i, v, u) }          { v, v', s' = f (i, v, u) again, and its tangent }
  *
  * Nothing has to be kept: values and their tangents go round together. Source: Griewank and Walther,
  * Evaluating Derivatives, chapter 3. */
@@ -28,7 +28,7 @@ forward_in (const IrDual *dual, const IrGradBody *body)
   return inner;
 }
 
-/* How @value of the body moves in the copy, by zeros where it does not */
+/* The tangent of @value of the body in the copy, zeros where it has none */
 static void
 add_tangent (IrGradBody *body, const IrForward *inner, IrValue *value)
 {
@@ -45,7 +45,7 @@ gives_tangent (const IrDual *dual, guint output)
   return value != NULL && ir_emit_is_float (value);
 }
 
-/* Outputs of @node from @slot on, one for each output of the derived node from @first that moves */
+/* Outputs of @node from @slot on, one for each output of the derived node from @first that has a tangent */
 static void
 take_results (IrDual *dual, IrNode *node, guint slot, guint first, guint end)
 {
@@ -143,7 +143,7 @@ body_input (const Rounds *r, guint i)
 }
 
 static gboolean
-moves (const Rounds *r, guint i)
+has_tangent (const Rounds *r, guint i)
 {
   return ir_reverse_is_active (r->activity, body_input (r, i));
 }
@@ -160,10 +160,10 @@ add_inputs (Rounds *r, guint first, guint n, GPtrArray *tangents)
       g_ptr_array_add (r->body.inputs, ir_grad_body_stand_for (&r->body, body_input (r, i)));
     }
   for (guint i = first; i < first + n; i++)
-    if (moves (r, i))
+    if (has_tangent (r, i))
       {
         IrValue *here = node->inputs[r->rounds.node_in + i];
-        IrValue *tangent = r->dual->moves[r->rounds.node_in + i];
+        IrValue *tangent = r->dual->tangents[r->rounds.node_in + i];
         g_ptr_array_add (r->inputs,
                          tangent != NULL ? tangent : ir_emit_filled (&r->dual->emit, here, 0));
         g_ptr_array_add (tangents, body_input (r, i));
@@ -171,7 +171,7 @@ add_inputs (Rounds *r, guint first, guint n, GPtrArray *tangents)
       }
 }
 
-/* @tangents: inputs of the body, each with how it moves */
+/* @tangents: inputs of the body, each with its tangent */
 static gboolean
 derive_round (Rounds *r, const GPtrArray *tangents, GError **error)
 {
@@ -188,7 +188,7 @@ derive_round (Rounds *r, const GPtrArray *tangents, GError **error)
     ir_grad_body_add_output (
         &r->body, ir_grad_body_at (&r->body, ir_graph_output (r->from, rounds->body_out + i)));
   for (guint i = 0; i < rounds->n_states; i++)
-    if (moves (r, i))
+    if (has_tangent (r, i))
       add_tangent (&r->body, r->inner, ir_graph_output (r->from, rounds->body_out + i));
   for (guint i = 0; i < rounds->n_scans; i++)
     if (gives_tangent (r->dual, rounds->n_states + i))
@@ -209,7 +209,7 @@ give_results (const Rounds *r, IrNode *node)
     for (guint i = 0; i < r->rounds.n_states; i++)
       {
         const IrValue *state = dual->node->inputs[r->rounds.node_in + i];
-        if (twice && !moves (r, i))
+        if (twice && !has_tangent (r, i))
           continue;
         const IrType *type = ir_type_is_container (state->type) ? state->type : NULL;
         IrValue *value = ir_edit_add_value (edit, dual->emit.graph, NULL, type);
@@ -250,7 +250,7 @@ ir_dual_loop (IrDual *dual, GError **error)
   return TRUE;
 }
 
-/* Lists of a Scan, entry by entry: once for each slice, and once more for each that moves. */
+/* Lists of a Scan, entry by entry: once for each slice, and once more for each that has a tangent. */
 static void
 set_list (const Rounds *r, IrNode *node, const char *name, gboolean of_inputs)
 {
@@ -264,7 +264,7 @@ set_list (const Rounds *r, IrNode *node, const char *name, gboolean of_inputs)
   for (guint i = 0; of_inputs && i < n && i < n_given; i++)
     g_array_append_val (list, given[i]);
   for (guint i = 0; i < n && i < n_given; i++)
-    if (of_inputs ? moves (r, r->rounds.n_states + i)
+    if (of_inputs ? has_tangent (r, r->rounds.n_states + i)
                   : gives_tangent (r->dual, r->rounds.n_states + i))
       g_array_append_val (list, given[i]);
   ir_emit_attr_ints (&r->dual->emit, node, name, (const gint64 *) list->data, list->len);
@@ -321,9 +321,9 @@ ir_dual_sequence_map (IrDual *dual, GError **error)
   ir_grad_body_copy (&body);
   g_autoptr (IrForward) inner = forward_in (dual, &body);
   for (guint i = 0; i < node->n_inputs; i++)
-    if (dual->moves[i] != NULL)
+    if (dual->tangents[i] != NULL)
       {
-        g_ptr_array_add (inputs, dual->moves[i]);
+        g_ptr_array_add (inputs, dual->tangents[i]);
         ir_forward_by (inner, body.inputs->pdata[i],
                        ir_grad_body_add_input (&body, ir_graph_input (from, i)->type));
       }

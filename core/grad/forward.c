@@ -1,19 +1,19 @@
-/* Forward accumulation: each value x on the way becomes a dual number, x and how it moves.
+/* Forward accumulation: each value x on the way becomes a dual number, x and its tangent.
  *
  *   y = Sin (x)               y = Sin (x)
  *   z = MatMul (y, w)   ->    y' = Mul (x', Cos (x))                    pointwise
  *                             z = MatMul (y, w)
  *                             z' = Sum (MatMul (y', w), MatMul (y, w')) linear = "Ab aB"
  *
- * x' has the shape of x; what does not move has none, and costs no node. How a node moves is found in
- * one of four ways, the first that its row allows:
+ * x' has the shape of x; what does not depend on what is derived by has none, and costs no node. The tangent
+ * of a node is found in one of four ways, the first that its row allows:
  *
  *   its body      a call becomes the nodes of its function, any other is computed once more by its
- *                 body; these nodes move in turn
- *   linear        words of letters, one per product: of inputs that move (A, B ..), that stay as they
- *                 are (a, b ..) or are left out (.); "*" is all of them, "+" those that move, "each"
+ *                 body; these nodes are derived in turn
+ *   linear        words of letters, one per product: of tangents of inputs (A, B ..), inputs as they
+ *                 are (a, b ..) or are left out (.); "*" is all of them, "+" those with a tangent, "each"
  *                 one word per input. The node itself, on these, and the sum of all words. An optional
- *                 input that several words have goes into the first whose product moves.
+ *                 input that several words have goes into the first whose product has a tangent.
  *   pointwise     the expressions of the GRAD column: each element of the result depends on those at
  *                 its place alone, so that a rule is its own transpose
  *   transposed    the vjp is linear in its cotangent v, hence y' is the derivative of <vjp (v), x'> by
@@ -84,7 +84,7 @@ ir_forward_free (IrForward *forward)
 /**
  * ir_forward_by:
  * @forward: a derivation
- * @value: what moves
+ * @value: what it is derived by
  * @tangent: (nullable): how, in its type; %NULL: each element by 1
  */
 void
@@ -97,7 +97,7 @@ ir_forward_by (IrForward *forward, IrValue *value, IrValue *tangent)
 /**
  * ir_forward_hold:
  * @forward: a derivation
- * @value: what does not move, whatever it is computed from
+ * @value: what has no tangent, whatever it is computed from
  */
 void
 ir_forward_hold (IrForward *forward, IrValue *value)
@@ -110,7 +110,7 @@ ir_forward_hold (IrForward *forward, IrValue *value)
  * @forward: a derivation that has run
  * @value: a value
  *
- * Returns: (nullable): how it moves; %NULL: it does not
+ * Returns: (nullable): its tangent; %NULL: 0
  */
 IrValue *
 ir_forward_tangent (const IrForward *forward, const IrValue *value)
@@ -165,9 +165,9 @@ move_pointwise (Dual *dual)
   for (guint i = 0; i < dual->node->n_inputs; i++)
     {
       IrVjp at = dual->emit;
-      if (dual->moves[i] == NULL)
+      if (dual->tangents[i] == NULL)
         continue;
-      at.dy = &dual->moves[i];
+      at.dy = &dual->tangents[i];
       IrValue *part = ir_vjp_pointwise (&at, i);
       if (part != NULL)
         g_ptr_array_add (parts, part);
@@ -175,7 +175,7 @@ move_pointwise (Dual *dual)
   dual->results[0] = sum_of (dual, parts, dual->node->outputs[0]);
 }
 
-/* -- linear: the node itself, on what moves -- */
+/* -- linear: the node itself, on tangents -- */
 
 typedef struct
 {
@@ -190,7 +190,7 @@ moves_in (const Dual *dual, const char *word, gboolean needed)
   const guint length = (guint) strlen (word);
 
   for (guint i = 0; i < dual->node->n_inputs; i++)
-    if (dual->moves[i] != NULL &&
+    if (dual->tangents[i] != NULL &&
         (*word == '*' || *word == '+' || (i < length && g_ascii_isupper (word[i]))) &&
         (!needed || *word == '*' || *word == '+' || i < (guint) dual->node->op->in.min))
       return TRUE;
@@ -203,8 +203,8 @@ fill_all (const Dual *dual, gboolean zeros, Word *word)
 {
   word->n = 0;
   for (guint i = 0; i < dual->node->n_inputs; i++)
-    if (dual->moves[i] != NULL)
-      word->inputs[word->n++] = dual->moves[i];
+    if (dual->tangents[i] != NULL)
+      word->inputs[word->n++] = dual->tangents[i];
     else if (zeros)
       word->inputs[word->n++] = ir_emit_filled (&dual->emit, dual->node->inputs[i], 0);
 }
@@ -223,8 +223,8 @@ fill_letters (const Dual *dual, const char *letters, Word *word)
       word->inputs[i] = NULL;
       if (g_ascii_islower (letter))
         word->inputs[i] = node->inputs[i];
-      else if (g_ascii_isupper (letter) && dual->moves[i] != NULL && !word->given[i])
-        word->inputs[i] = dual->moves[i];
+      else if (g_ascii_isupper (letter) && dual->tangents[i] != NULL && !word->given[i])
+        word->inputs[i] = dual->tangents[i];
       else if (g_ascii_isupper (letter) && node->inputs[i] != NULL && i < (guint) node->op->in.min)
         word->inputs[i] = ir_emit_filled (&dual->emit, node->inputs[i], 0);
       word->given[i] |= g_ascii_isupper (letter);
@@ -279,9 +279,9 @@ add_each (Dual *dual, GPtrArray *const *parts)
   g_autofree IrValue **inputs = g_memdup2 (node->inputs, (node->n_inputs + 1) * sizeof (IrValue *));
 
   for (guint i = 0; i < node->n_inputs; i++)
-    if (dual->moves[i] != NULL)
+    if (dual->tangents[i] != NULL)
       {
-        inputs[i] = dual->moves[i];
+        inputs[i] = dual->tangents[i];
         add_product (dual, node->n_inputs, inputs, parts);
         inputs[i] = node->inputs[i];
       }
@@ -360,7 +360,7 @@ move_transposed (Dual *dual, GError **error)
       }
   guint first = model->nodes->len;
   for (guint i = 0; i < node->n_inputs; i++)
-    wanted[i] = dual->moves[i] != NULL;
+    wanted[i] = dual->tangents[i] != NULL;
   vjp.dy = v;
   vjp.dx = dx;
   vjp.wanted = wanted;
@@ -368,7 +368,7 @@ move_transposed (Dual *dual, GError **error)
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
     if (dx[i] != NULL)
-      ir_reverse_give (back, dx[i], dual->moves[i]);
+      ir_reverse_give (back, dx[i], dual->tangents[i]);
   for (guint i = first; i < model->nodes->len; i++)
     if (ir_model_live_node (model, i) != NULL)
       g_ptr_array_add (path, model->nodes->pdata[i]);
@@ -449,8 +449,8 @@ move_straight_through (Dual *dual, GError **error)
     return ir_emit_fail (&dual->emit, error,
                          "it is marked straight-through, which needs a first input with the shape "
                          "of the first output");
-  if (dual->moves[0] != NULL)
-    dual->results[0] = ir_emit_cast (&dual->emit, dual->moves[0], ir_value_dtype (y));
+  if (dual->tangents[0] != NULL)
+    dual->results[0] = ir_emit_cast (&dual->emit, dual->tangents[0], ir_value_dtype (y));
   return TRUE;
 }
 
@@ -489,13 +489,13 @@ find_moves (Dual *dual)
     {
       IrValue *input = node->inputs[i];
       if (input != NULL && (ir_emit_is_float (input) || ir_vjp_passes_integers (node, i)))
-        dual->moves[i] = ir_forward_tangent (dual->forward, input);
-      any |= dual->moves[i] != NULL;
+        dual->tangents[i] = ir_forward_tangent (dual->forward, input);
+      any |= dual->tangents[i] != NULL;
     }
   return any || dual->emit.n_captured > 0;
 }
 
-/* (transfer container): what its subgraphs read, and that moves */
+/* (transfer container): what its subgraphs read, and that has a tangent */
 static GPtrArray *
 find_captured (const IrForward *forward, const IrNode *node)
 {
@@ -519,7 +519,7 @@ keep_results (const Dual *dual)
           g_ptr_array_find (dual->forward->held, y, NULL) ||
           (!ir_emit_is_float (y) && !ir_op_is (node, IR_OP_QUANTIZE_LINEAR)))
         continue;
-      IrValue *own = ir_forward_tangent (dual->forward, y); /* it is moved by itself, too */
+      IrValue *own = ir_forward_tangent (dual->forward, y); /* it is derived by itself, too */
       g_hash_table_insert (dual->forward->tangents, y,
                            own != NULL ? ir_emit_add (&dual->emit, own, dual->results[i])
                                        : dual->results[i]);
@@ -529,7 +529,7 @@ keep_results (const Dual *dual)
 static gboolean
 move_node (IrForward *forward, IrNode *node, GError **error)
 {
-  g_autofree IrValue **moves = g_new0 (IrValue *, node->n_inputs + node->n_outputs + 1);
+  g_autofree IrValue **tangents = g_new0 (IrValue *, node->n_inputs + node->n_outputs + 1);
   g_autofree IrValue **results = g_new0 (IrValue *, node->n_outputs + 1);
   g_autofree gboolean *wanted = g_new0 (gboolean, node->n_inputs + 1);
   g_autoptr (GPtrArray) captured = find_captured (forward, node);
@@ -544,7 +544,7 @@ move_node (IrForward *forward, IrNode *node, GError **error)
                           .captured = (IrValue *const *) captured->pdata,
                           .inline_body = forward->hooks.inline_body,
                           .inline_data = forward->hooks.data },
-                .moves = moves,
+                .tangents = tangents,
                 .results = results };
   const guint first_node = ir_edit_model (forward->edit)->nodes->len;
   const guint first_value = ir_edit_model (forward->edit)->values->len;
@@ -552,8 +552,8 @@ move_node (IrForward *forward, IrNode *node, GError **error)
   if (ir_grad_mark (node) == IR_GRAD_MARK_STOP || !find_moves (&dual))
     return TRUE;
   for (guint i = 0; i < node->n_inputs; i++)
-    wanted[i] = moves[i] != NULL;
-  dual.emit.dy = moves; /* numbers have the type of what moves */
+    wanted[i] = tangents[i] != NULL;
+  dual.emit.dy = tangents; /* numbers have the type of tangents */
   if (!find_results (&dual, error))
     return FALSE;
   if (node->state != IR_STATE_LIVE) /* a call: its values are those of its last nodes */
@@ -605,7 +605,7 @@ derive_node (IrForward *forward, const IrReverse *activity, IrNode *node, GError
 
 /**
  * ir_forward_run:
- * @forward: a derivation that knows what moves
+ * @forward: a derivation that knows what it is by
  * @of: (array length=n_of): what is derived
  * @n_of: how many
  * @error: return location for an error
@@ -613,7 +613,7 @@ derive_node (IrForward *forward, const IrReverse *activity, IrNode *node, GError
  * Visits what lies between, in order. Fails with %IR_GRAD_ERROR_NO_RULE, naming the node, where one
  * cannot be derived.
  *
- * Returns: %TRUE if it is known how each of @of moves
+ * Returns: %TRUE if the tangent of each of @of is known
  */
 gboolean
 ir_forward_run (IrForward *forward, IrValue *const *of, guint n_of, GError **error)

@@ -1,4 +1,4 @@
-/* One node in forward mode, for those who build how it moves. */
+/* One node in forward mode, for those who build its tangent. */
 #pragma once
 
 #include "core/grad/grad.h"
@@ -7,10 +7,10 @@ struct _IrDual
 {
   IrForward *forward;
   IrNode *node;
-  IrVjp emit;        /* where its nodes go; captured: what its subgraphs read and that moves */
-  IrValue **moves;   /* per input (nullable): how it moves */
-  IrValue **results; /* per output: to be found; NULL: it does not move */
+  IrVjp emit; /* where its nodes go; captured: what its subgraphs read and that has a tangent */
+  IrValue **tangents; /* per input (nullable) */
+  IrValue **results;  /* per output: to be found; NULL: it is 0 */
 };
 
-/* Has all of @path, copies of a body, move within a graph of its own. */
+/* Derives all of @path, copies of a body, within a graph of its own. */
 gboolean ir_forward_each (IrForward *forward, const GPtrArray *path, GError **error);

@@ -47,7 +47,7 @@ append_read (GString *text, const IrOp *op, const IrGradRow *row)
     }
 }
 
-/* How it moves in forward mode: core/grad/forward.c */
+/* Its tangent: core/grad/forward.c */
 static const char *
 forwards (const IrOp *op, const IrGradRow *row)
 {
@@ -116,7 +116,7 @@ ir_grad_markdown (void)
       "broadcasting repeated is summed. Where a function has two slopes, frameworks' choice is "
       "taken. A node may be marked (`irscope edit FILE --do 'gradient NODE stop'`): *stop* lets nothing "
       "back, *straight-through* derives it as the identity (Bengio et al. 2013).\n\n"
-      "Forwards, how a node moves is found by its rule where that is *pointwise*; by its *body*; by its *bodies*, copied, where it owns subgraphs; from the "
+      "Forwards, the tangent of a node is found by its rule where that is *pointwise*; by its *body*; by its *bodies*, copied, where it owns subgraphs; from the "
       "derivative backwards, *transposed*; or as a sum of the node itself, once for each word: capitals are "
       "inputs that move, small letters those that stay, a dot is left out, \\* is all of them, + those that "
       "move, *each* one word per input.\n\n");

@@ -215,12 +215,12 @@ ir_vjp_is_pointwise (const IrNode *node)
 
 /**
  * ir_vjp_pointwise:
- * @vjp: a pointwise node; its dy is how the input moves
+ * @vjp: a pointwise node; its dy is the tangent of the input
  * @slot: the input
  *
  * A pointwise rule is its own transpose.
  *
- * Returns: (nullable): what that adds to how the result moves, in a shape that broadcasts to it;
+ * Returns: (nullable): what that adds to the tangent of the result, in a shape that broadcasts to it;
  *   %NULL: nothing, or there is no rule
  */
 IrValue *

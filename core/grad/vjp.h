@@ -26,7 +26,7 @@ typedef struct
 
 typedef gboolean (*IrVjpFunc) (IrVjp *vjp, GError **error);
 
-/* How a node that owns subgraphs moves: see forward.h */
+/* The tangent of a node that owns subgraphs: see forward.h */
 typedef struct _IrDual IrDual;
 typedef gboolean (*IrDualFunc) (IrDual *dual, GError **error);
 
@@ -45,7 +45,7 @@ typedef struct
   IrExpand expand;                     /* (nullable) as the nodes that this builds are */
   gboolean zero;                       /* nothing depends on its inputs smoothly */
   const char *opaque;                  /* (nullable) why it cannot be derived: a sentence */
-  const char *linear;                  /* (nullable) how it moves forwards: see forward.c */
+  const char *linear;                  /* (nullable) its tangent: see forward.c */
   IrDualFunc dual;                     /* (nullable) the same, where it owns subgraphs */
   guint (*keep) (const IrNode *node); /* (nullable) of function: the output beside the first that it
                                          reads, which is made where it is absent; 0: none */

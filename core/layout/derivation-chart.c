@@ -1,5 +1,5 @@
 /* A derivation in all ways beside each other: a row for each value, in the order in which they came to
- * be; forwards each value with how it moves, backwards its adjoint, mirrored, and what other ways say of
+ * be; forwards each value with its tangent, backwards its adjoint, mirrored, and what other ways say of
  * it. Arrows lead from operands to results on the left, and back on the right, each with its slope. */
 #include "config.h"
 
@@ -296,9 +296,9 @@ add_row (Page *page, guint i, gboolean backwards)
   const IrValue *value = ir_model_value (page->tape->model, row->value);
   const char *op = value->producer != NULL ? value->producer->op_type : "Input";
   g_autofree char *contents = figure_of (row->contents);
-  g_autofree char *moves = figures_of (row->tangents, ", ");
+  g_autofree char *tangents = figures_of (row->tangents, ", ");
   g_autofree char *adjoints = figures_of (row->adjoints, " → ");
-  g_autofree char *pair = g_strdup_printf ("%s  ·  moves %s", contents, moves);
+  g_autofree char *pair = g_strdup_printf ("%s  ·  tangent %s", contents, tangents);
   g_autofree char *back = row->adjoints->len > 0 ? g_strdup_printf ("adjoint %s", adjoints)
                                                  : g_strdup ("nothing comes back");
   g_autofree char *tip = g_strdup_printf ("%s (%s)\n%s\n%s", value->name, op, pair, back);

@@ -1,4 +1,4 @@
-/* The graph with dual numbers: each value on the way, and beside it how it moves.
+/* The graph with dual numbers: each value on the way, and beside it its tangent.
  *
  *   y = MatMul (x, w)            y = MatMul (x, w)      y' = MatMul (x', w)         tangent
  *   z = Tanh (y)           ->    z = Tanh (y)           z.tangent = Mul (y', 1 - z z)   tangent
@@ -26,7 +26,7 @@ typedef struct
 {
   IrPassContext *context;
   GPtrArray *of, *by; /* of IrValue */
-  gboolean named;     /* what is derived was named: where nothing moves, zeros are given */
+  gboolean named;     /* what is derived was named: where nothing has a tangent, zeros are given */
   guint first_node;   /* that is new */
 } Derivation;
 
@@ -108,11 +108,11 @@ begin_step (const char *rule, const IrNode *anchor, gpointer data)
                       IR_CLASS_EXACT, anchor))
     return FALSE;
   if (rule == ir_grad_rule_SEED)
-    ir_edit_step_reason (context->edit, "how what it is derived by moves");
+    ir_edit_step_reason (context->edit, "the tangent of what it is derived by");
   else if (rule == ir_grad_rule_KEEP)
     ir_edit_step_reason (context->edit, "%s gives out what its derivative needs beside", label);
   else
-    ir_edit_step_reason (context->edit, "how the result of %s moves", label);
+    ir_edit_step_reason (context->edit, "the tangent of the result of %s", label);
   return TRUE;
 }
 
@@ -187,10 +187,10 @@ run (IrPassContext *context, GError **error)
 
 static const IrRule rules[] = {
   { RULE_DIRECT, "what it is derived by", "ones, or a direction", IR_CLASS_EXACT,
-    "How what it is derived by moves." },
+    "The tangent of what it is derived by." },
   { RULE_KEEP, "a node that can give more", "the same with a further output", IR_CLASS_EXACT,
     "What only the forward part knows and the derivative needs: a Dropout's mask, the places of largest elements." },
-  { "tangent", "a node between", "the node, and how its result moves", IR_CLASS_EXACT,
+  { "tangent", "a node between", "the node, and the tangent of its result", IR_CLASS_EXACT,
     "By the node itself where it is linear, by its GRAD column where that is pointwise, by its vjp turned round else; docs/GRADIENTS.md. A call becomes its body." },
   { RULE_CONNECT, "derivatives", "outputs of the graph", IR_CLASS_EXACT,
     "Derivatives become outputs called NAME.tangent, with a number where that name exists." },
@@ -202,9 +202,9 @@ static const IrPassOption options[] = {
     "Names of the values that are derived, with commas between. Default: all floating-point "
     "outputs." },
   { "wrt", IR_PASS_OPTION_TEXT, "params",
-    "What moves: params, inputs, all, or names of values with commas between." },
+    "What it is derived by: params, inputs, all, or names of values with commas between." },
   { "tangent", IR_PASS_OPTION_TEXT, "",
-    "Names of values with commas between: the direction of each that moves, in its type. Default: "
+    "Names of values with commas between: the direction of each, in its type. Default: "
     "ones." },
   { "stop", IR_PASS_OPTION_TEXT, "",
     "Names of values that count as constant, with commas between." },
@@ -215,7 +215,7 @@ const IrPass ir_pass_tangent = {
   .name = "tangent",
   .title = "Derive forwards",
   .doc =
-      "Adds to each value on the way how it moves, where parameters, inputs or other values move "
+      "Adds to each value on the way its tangent, where parameters, inputs or other values change "
       "in a direction: the product of the Jacobian with it, as outputs called NAME.tangent.",
   .source = "Griewank and Walther, Evaluating Derivatives; JAX jvp",
   .step_class = IR_CLASS_EXACT,

@@ -131,7 +131,7 @@ def _():
     assert near(numbers(os.path.join(out, 'y.tangent.npy')), [1, 2, 3]), got
     assert near(numbers(os.path.join(out, 'z.tangent.npy')), [-1, -1, -1]), got
     got = json_of('grad', CUT, '--mode', 'forward', '--wrt', 'dead')
-    assert [t['moves'] for t in got['tangents']] == [False, False], got
+    assert [t['depends'] for t in got['tangents']] == [False, False], got
 
 
 @test('forward: what makes no sense is refused, and said')

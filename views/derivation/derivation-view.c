@@ -221,7 +221,7 @@ append_numbers (GString *text, const char *what, const GPtrArray *tensors)
 static void
 append_row (GString *text, const IrTape *tape, const IrTapeRow *row)
 {
-  append_numbers (text, "moves", row->tangents);
+  append_numbers (text, "tangent", row->tangents);
   g_string_append (text, "; ");
   if (row->adjoints->len > 0)
     append_numbers (text, "adjoint", row->adjoints);
@@ -424,7 +424,7 @@ const IrViewInfo ir_view_derivation = {
   .icon_name = "view-dual-symbolic",
   .doc = "An output derived in all ways, beside each other: forward, reverse, numeric, symbolic.",
   .help =
-      "A row is a value: forwards what it holds and how it moves, backwards its adjoint as parts "
+      "A row is a value: forwards what it holds and its tangent, backwards its adjoint as parts "
       "come to it. Arrows are edges with their slopes, and lead back on the right. The other ways "
       "stand beside, with the errors of differences by their step; one that cannot be taken says which node stops it first. A click, or the "
       "arrow keys, select a value in all of them.",

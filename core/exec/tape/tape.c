@@ -39,14 +39,14 @@ typedef struct
   IrTape *tape;
   IrEdit *edit;
   const IrTapeOptions *options;
-  IrNodeId *stop;       /* (nullable) */
-  GHashTable *values;   /* value id -> IrTensor */
-  GHashTable *active;   /* value ids that depend on what it is derived by */
-  IrReverse *activity;  /* that knows the same, for what subgraphs read */
-  GHashTable *held;     /* value id -> how many entries hold it */
-  GHashTable *adjoints; /* value id -> IrTensor */
-  GPtrArray *entries;   /* of Entry */
-  GHashTable **moves;   /* per direction: value id -> IrTensor */
+  IrNodeId *stop;        /* (nullable) */
+  GHashTable *values;    /* value id -> IrTensor */
+  GHashTable *active;    /* value ids that depend on what it is derived by */
+  IrReverse *activity;   /* that knows the same, for what subgraphs read */
+  GHashTable *held;      /* value id -> how many entries hold it */
+  GHashTable *adjoints;  /* value id -> IrTensor */
+  GPtrArray *entries;    /* of Entry */
+  GHashTable **tangents; /* per direction: value id -> IrTensor */
   guint64 bytes;
 } Run;
 
@@ -78,9 +78,9 @@ run_clear (Run *run)
   g_clear_pointer (&run->held, g_hash_table_unref);
   g_clear_pointer (&run->adjoints, g_hash_table_unref);
   g_clear_pointer (&run->entries, g_ptr_array_unref);
-  for (guint i = 0; run->moves != NULL && i < run->tape->n_directions; i++)
-    g_hash_table_unref (run->moves[i]);
-  g_clear_pointer (&run->moves, g_free);
+  for (guint i = 0; run->tangents != NULL && i < run->tape->n_directions; i++)
+    g_hash_table_unref (run->tangents[i]);
+  g_clear_pointer (&run->tangents, g_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Run, run_clear)
 
@@ -286,8 +286,8 @@ add_row (Run *run, IrValue *value)
 
   for (guint i = 0; i < run->tape->n_directions; i++)
     {
-      IrTensor *moves = g_hash_table_lookup (run->moves[i], key_of (value));
-      g_ptr_array_add (row.tangents, moves != NULL ? ir_tensor_ref (moves) : NULL);
+      IrTensor *tangent = g_hash_table_lookup (run->tangents[i], key_of (value));
+      g_ptr_array_add (row.tangents, tangent != NULL ? ir_tensor_ref (tangent) : NULL);
     }
   g_array_append_val (run->tape->rows, row);
   g_hash_table_insert (run->tape->places, key_of (value), GUINT_TO_POINTER (run->tape->rows->len));
@@ -480,7 +480,7 @@ move (Run *run, IrNode *node, GError **error)
         continue;
       dx[i] = placeholder (run, contents_of (run, node->inputs[i]));
       if (!ir_dtype_is_float (ir_value_dtype (dx[i])))
-        return TRUE; /* straight through: what moves is not the quantized number */
+        return TRUE; /* straight through: its tangent is not of the quantized number */
       ir_forward_by (forward, node->inputs[i], dx[i]);
       ir_forward_hold (forward, node->inputs[i]);
     }
@@ -495,9 +495,9 @@ move (Run *run, IrNode *node, GError **error)
       for (guint i = 0; i < node->n_inputs; i++)
         if (dx[i] != NULL)
           {
-            IrTensor *moves = g_hash_table_lookup (run->moves[d], key_of (node->inputs[i]));
-            g_autoptr (IrTensor) given = moves != NULL
-                                             ? ir_tensor_ref (moves)
+            IrTensor *tangent = g_hash_table_lookup (run->tangents[d], key_of (node->inputs[i]));
+            g_autoptr (IrTensor) given = tangent != NULL
+                                             ? ir_tensor_ref (tangent)
                                              : filled (contents_of (run, node->inputs[i]), 0);
             give (run, dx[i], given);
           }
@@ -508,7 +508,7 @@ move (Run *run, IrNode *node, GError **error)
           IrValue *tangent = ir_forward_tangent (forward, outputs->pdata[i]);
           IrTensor *result = tangent != NULL ? contents_of (run, tangent) : NULL;
           if (result != NULL)
-            g_hash_table_replace (run->moves[d], key_of (outputs->pdata[i]),
+            g_hash_table_replace (run->tangents[d], key_of (outputs->pdata[i]),
                                   ir_tensor_ref (result));
         }
     }
@@ -642,7 +642,7 @@ pop (Run *run, const Entry *entry, GError **error)
 
 /* -- all of it -- */
 
-/* The first thing that moves, and what it is told by each direction */
+/* The first thing that is derived by, and what it is told by each direction */
 static void
 seed (Run *run, GHashTable *inputs)
 {
@@ -656,15 +656,15 @@ seed (Run *run, GHashTable *inputs)
       numbers &= is_number (contents_of (run, value));
     }
   tape->n_directions = numbers ? tape->by->len : 1;
-  run->moves = g_new0 (GHashTable *, tape->n_directions + 1);
+  run->tangents = g_new0 (GHashTable *, tape->n_directions + 1);
   for (guint d = 0; d < tape->n_directions; d++)
     {
-      run->moves[d] = new_tensors ();
+      run->tangents[d] = new_tensors ();
       for (guint i = 0; i < tape->by->len; i++)
         {
           IrValue *value = ir_model_value (tape->model, g_array_index (tape->by, IrValueId, i));
           if (contents_of (run, value) != NULL)
-            g_hash_table_insert (run->moves[d], key_of (value),
+            g_hash_table_insert (run->tangents[d], key_of (value),
                                  filled (contents_of (run, value), !numbers || i == d));
         }
     }

@@ -632,6 +632,9 @@ test_menu_releases_row (void)
   g_assert_true (gtk_widget_get_visible (find_widget (fixture.view, GTK_TYPE_POPOVER_MENU)));
   for (GtkWidget *widget = row; widget != NULL; widget = gtk_widget_get_parent (widget))
     g_assert_cmpuint (gtk_widget_get_state_flags (widget) & GTK_STATE_FLAG_ACTIVE, ==, 0);
+  /* The toolkit asks for the pointer above a menu that is shown, which is late for a closed window. */
+  gtk_popover_popdown (GTK_POPOVER (find_widget (fixture.view, GTK_TYPE_POPOVER_MENU)));
+  settle (600);
   close_view (&fixture);
 }
 

@@ -322,6 +322,12 @@ run (Cli *cli)
                         : "irscope diff: needs two graphs, A and B, or --iterations I:J\n");
       return CLI_BAD;
     }
+  if (options->iterations != NULL && options->table.path != NULL)
+    {
+      cli_printerr (
+          "irscope diff --iterations: there is no --table of it; leave one of them out\n");
+      return CLI_BAD;
+    }
   if (options->iterations != NULL)
     return cli_diff_iterations (cli, &options->model, cli->args[0], options->iterations);
   if (!cli_value_table_check (&options->table, options->values, &error))

@@ -164,6 +164,20 @@ nodes_of (const Options *options, const IrModel *model, GError **error)
   return NULL;
 }
 
+/* Whether it has something to compare: floating-point inputs and outputs. */
+static gboolean
+is_floating (const IrNode *node)
+{
+  gboolean in = FALSE, out = FALSE;
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    in = in || (node->inputs[i] != NULL && ir_dtype_is_float (ir_value_dtype (node->inputs[i])));
+  for (guint i = 0; i < node->n_outputs; i++)
+    out = out ||
+          (node->outputs[i] != NULL && ir_dtype_is_float (ir_value_dtype (node->outputs[i])));
+  return in && out;
+}
+
 static gboolean
 fits (const Options *options, GError **error)
 {
@@ -172,6 +186,12 @@ fits (const Options *options, GError **error)
   if (options->order != 0 && options->order != 1 && options->order != 2)
     g_set_error (error, CLI_ERROR, 0, "--order %" G_GINT64_FORMAT ": 1 and 2 are known",
                  options->order);
+  else if (!(options->eps >= 0 && options->eps < 1))
+    g_set_error (error, CLI_ERROR, 0, "--eps %g: needs a step above 0 and below 1, such as 1e-6",
+                 options->eps);
+  else if (!(options->atol >= 0 && options->rtol >= 0 && isfinite (options->atol + options->rtol)))
+    g_set_error (error, CLI_ERROR, 0,
+                 "--atol and --rtol: need numbers above 0, such as 1e-5 and 1e-3");
   else if (options->node != NULL && options->op != NULL)
     g_set_error (error, CLI_ERROR, 0, "--node names one node, and --op several: leave one out");
   else if (alone && (options->of != NULL || options->wrt != NULL || options->order == 2))
@@ -196,6 +216,9 @@ check_all (const Options *options,
 
   for (guint i = 0; nodes != NULL && i < nodes->len; i++)
     {
+      if (options->op != NULL && !is_floating (nodes->pdata[i]) &&
+          (all != NULL || i + 1 < nodes->len))
+        continue; /* of the last one it is said, if there is no other */
       how->node = nodes->pdata[i];
       GArray *items = ir_gradcheck (model, inputs, how, error);
       if (items == NULL)

@@ -592,6 +592,15 @@ run (Cli *cli)
     return cli_fail (CLI_BAD, error);
   if (!make_plan (cli, cli->args[0], &choice, &made, &status))
     return status;
+  if (made.plan->there != NULL &&
+      (options->why != NULL || options->events || options->csv || options->against != NULL ||
+       options->at_peak || options->plan.budget != NULL))
+    {
+      cli_printerr (
+          "irscope memory: --why, --at-peak, --events, --against, --csv and --budget tell of the memory of "
+          "the host alone; leave them out, or --device\n");
+      return CLI_BAD;
+    }
   if (options->why != NULL)
     return print_why (cli, made.model, made.plan, options->why);
   if (options->events || options->against != NULL)

@@ -31,7 +31,8 @@ static const CliOption tensor_options[] = {
   { "values", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, values),
     "How many values to print (default 100)", "N" },
   { "series", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, series),
-    "Statistics of every iteration, of a value in the body of a loop: LOOP/NAME, or OUTER@3/INNER/NAME", NULL },
+    "Statistics of every iteration, of a value in the body of a loop: LOOP/NAME, or OUTER@3/INNER/NAME",
+    NULL },
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
     "Write it: .npy, .csv, or .pb (TensorProto, SequenceProto …)", "FILE" },
   { "against", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, against),
@@ -106,7 +107,7 @@ compute (Cli *cli, const CliModelOptions *options, IrModel *model, Answer *answe
     }
   if (answer->iteration.frame != NULL)
     own.captured = (IrIterations){ IR_ITERATIONS_ONE, answer->iteration.iteration, 0,
-                                     answer->iteration.frame };
+                                   answer->iteration.frame };
   if (chosen != NULL)
     answer->run = cli_run (cli, &own, answer->expanded != NULL ? answer->expanded : model,
                            IR_CAPTURE_CHOSEN, chosen, NULL, error);
@@ -433,6 +434,14 @@ run (Cli *cli)
   if (!cli_spares_model ("--out", options->out, opened.path, &error) ||
       !cli_spares_model ("--picture", options->picture.path, opened.path, &error))
     return cli_fail (CLI_BAD, error);
+  if (options->series &&
+      (options->out != NULL || options->against != NULL || options->picture.path != NULL))
+    {
+      cli_printerr (
+          "irscope tensor --series: it is a table of statistics; leave --out, --picture and --against out, or name "
+          "one iteration\n");
+      return CLI_BAD;
+    }
   if (options->series)
     return cli_tensor_series (cli, &options->model, opened.model, cli->args[1],
                               options->values > 0 ? (guint) options->values : 100);

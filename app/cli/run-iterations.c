@@ -3,6 +3,7 @@
 
 #include "app/cli/output.h"
 #include "app/cli/run.h"
+#include "core/exec/lower/lower.h"
 #include "core/exec/run/iterations.h"
 #include "core/exec/run/loop-table.h"
 
@@ -10,7 +11,7 @@
 
 gboolean
 cli_run_parse_iterations (
-    CliRun *options, const IrModel *model, IrRunOptions *settings, GArray *chosen, GError **error)
+    CliRun *options, IrModel *model, IrRunOptions *settings, GArray *chosen, GError **error)
 {
   if (options->iterations == NULL)
     return TRUE;
@@ -30,6 +31,8 @@ cli_run_parse_iterations (
     }
   if (settings->capture == IR_CAPTURE_NONE)
     {
+      if (options->expanded == NULL) /* loops in functions, too */
+        options->expanded = ir_exec_lower (model, settings->backend, NULL);
       g_autoptr (GArray)
           all = ir_loop_values (options->expanded != NULL ? options->expanded : model);
       g_array_append_vals (chosen, all->data, all->len);
@@ -87,6 +90,9 @@ cli_run_report_iterations (const CliRunReport *report, cJSON *json, GError **err
     if (g_cancellable_set_error_if_cancelled (report->cli->cancellable, error) ||
         !report_kept (report, ir_run_iteration (run, i), error))
       return FALSE;
+  if (n == 0 && strcmp (report->options->iterations, "checkpoints") != 0)
+    cli_printerr (
+        "irscope run: --iterations kept nothing: no value in a loop came to one of these iterations, or had room\n");
   if (!report->cli->json)
     cli_print ("%u values of iterations kept, %u checkpoints of loops, %s\n", n, n_checkpoints,
                size);

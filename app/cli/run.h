@@ -47,7 +47,7 @@ gboolean cli_run_report_values (const CliRunReport *report, GError **error);
 
 /* -- run-iterations.c: values of single iterations -- */
 gboolean cli_run_parse_iterations (
-    CliRun *options, const IrModel *model, IrRunOptions *settings, GArray *chosen, GError **error);
+    CliRun *options, IrModel *model, IrRunOptions *settings, GArray *chosen, GError **error);
 gboolean cli_run_report_iterations (const CliRunReport *report, cJSON *json, GError **error);
 /* @id: makes it unique; @path: (out) (nullable) (transfer full) */
 gboolean cli_run_save_value (const CliRunReport *report,

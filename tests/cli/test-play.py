@@ -219,6 +219,39 @@ def _():
         assert code == 2 and word in err, (code, err)
 
 
+@test('bounds of iterations leave out what either does, and the last ones have room for themselves')
+def _():
+    path = os.path.join(WORK, 'count.onnxtxt')
+    with open(path, 'w') as file:
+        file.write('''<ir_version: 8, opset_import: ["" : 17]>
+m (float[64] x, int64 n) => (float[64] y) {
+  one = Constant <value = float {1.0}> ()
+  [L] y = Loop <body = b (int64 i, bool go, float[64] s) => (bool on, float[64] t) { on = Identity (go)  t = Add (s, one) }> (n, "", x) }
+''')
+    given = ('--value', 'n=20', '--value', 'x=0')
+    code, out, _ = irscope('play', path, *given, '--break', 'iteration>=1 iteration<=1 op:add')
+    assert 'stopped before L@1/' in out, (code, out)
+    code, _, err = irscope('play', path, *given, '--break', 'iteration>2 iteration<1')
+    assert code == 2 and 'no iteration is left' in err, err
+    code, out, err = irscope('run', path, *given, '--capture', 't', '--iterations', 'last:2', '--capture-budget', '1500')
+    assert code == 0 and 'L@18/t' in out and 'L@19/t' in out and 'L@0/t' not in out, (out, err)
+    code, out, err = irscope('run', path, *given, '--iterations', '30..40')
+    assert code == 0 and 'kept nothing' in err, (out, err)
+
+
+@test('loops in functions are kept as well')
+def _():
+    path = os.path.join(WORK, 'called.onnxtxt')
+    with open(path, 'w') as file:
+        file.write('''<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+m (float[4] x, int64 n) => (float[4] y) { [c] y = my.f (x, n) }
+<domain: "my", opset_import: ["" : 17]>
+f (v, n) => (w) { [L] w = Loop (n, "", v) <body = b (int64 i, bool go, float[4] s) => (bool on, float[4] t) { on = Identity (go)  t = Neg (s) }> }
+''')
+    code, out, err = irscope('run', path, '--value', 'n=3', '--value', 'x=1', '--iterations', 'last:1')
+    assert code == 0 and '@2/' in out, (out, err)
+
+
 @test('iterations in flight are bounded, and what waits for one is told')
 def _():
     path = lowered(NEWTON)

@@ -143,6 +143,26 @@ x_of (guint round, guint n, int width)
   return MARGIN + (width - 2 * MARGIN) * (n > 1 ? (double) round / (n - 1) : 0.5);
 }
 
+/* All rounds are looked at, however many lie on a pixel: a single one is what is searched for. */
+static void
+draw_not_finite (IrIterationsPane *self, cairo_t *cr, guint row, int width, double foot)
+{
+  const guint n = n_rounds (self);
+  double drawn = -1;
+
+  ir_sparkline_colour (self->area, cr, "error_color", 1);
+  for (guint i = 0; i < n; i++)
+    {
+      const IrSeriesPoint *point = ir_loop_table_point (self->table, row, i);
+      const double x = floor (x_of (i, n, width));
+      if (point == NULL || point->n_nan + point->n_inf == 0 || x == drawn)
+        continue;
+      cairo_rectangle (cr, x - 1, foot - 3, 2, 6);
+      drawn = x;
+    }
+  cairo_fill (cr);
+}
+
 /* A line through means over a band from least to largest; what is not finite is a stroke at the foot. */
 static void
 draw_series (IrIterationsPane *self, cairo_t *cr, guint row, int width, int height)
@@ -155,16 +175,11 @@ draw_series (IrIterationsPane *self, cairo_t *cr, guint row, int width, int heig
   const double foot = height - MARGIN, middle = scale == 0 ? (height - 2 * MARGIN) / 2 : 0;
   gboolean is_down = FALSE;
 
+  draw_not_finite (self, cr, row, width, foot);
   for (guint i = 0; i < n; i += step)
     {
       const IrSeriesPoint *point = ir_loop_table_point (self->table, row, i);
       const double x = x_of (i, n, width);
-      if (point != NULL && (point->n_nan > 0 || point->n_inf > 0))
-        {
-          ir_sparkline_colour (self->area, cr, "error_color", 1);
-          cairo_rectangle (cr, x - 1, foot - 3, 2, 6);
-          cairo_fill (cr);
-        }
       if (!some || point == NULL || isnan (point->mean))
         continue;
       ir_sparkline_colour (self->area, cr, "accent_color", 0.3);

@@ -337,14 +337,17 @@ read_iteration (IrRunBreak *self, const char *word, const char *rest, GError **e
 
   if (text == rest || !g_ascii_string_to_signed (text, 10, 0, G_MAXINT64 - 1, &number, NULL))
     return refuse (error, "“%s”: needs a number from 0, such as iteration>=3 or iteration=3", word);
+  const gint64 first = is_equal || relation == IR_RELATION_GREATER_EQUAL ? number
+                       : relation == IR_RELATION_GREATER                 ? number + 1
+                                                                         : 0;
+  const gint64 last = is_equal || relation == IR_RELATION_LESS_EQUAL ? number
+                      : relation == IR_RELATION_LESS                 ? number - 1
+                                                                     : G_MAXINT64;
+  self->first = self->has_iteration ? MAX (self->first, first) : first;
+  self->last = self->has_iteration ? MIN (self->last, last) : last;
   self->has_iteration = TRUE;
-  self->first = is_equal || relation == IR_RELATION_GREATER_EQUAL ? number
-                : relation == IR_RELATION_GREATER                 ? number + 1
-                                                                  : 0;
-  self->last = is_equal || relation == IR_RELATION_LESS_EQUAL ? number
-               : relation == IR_RELATION_LESS                 ? number - 1
-                                                              : G_MAXINT64;
-  return TRUE;
+  return self->first <= self->last ||
+         refuse (error, "“%s”: no iteration is left; bounds have to leave one", word);
 }
 
 /* @asked: gets words that are no tests */

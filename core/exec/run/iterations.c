@@ -19,11 +19,18 @@ typedef struct
   GArray *rows; /* of IrCheckpoint */
 } Checkpoints;
 
+/* What is kept of one value, by time from the oldest on. */
+typedef struct
+{
+  GPtrArray *ring; /* of IrKeptIteration */
+  guint oldest;
+} KeptRounds;
+
 struct _IrIterationValues
 {
   IrIterations wanted;
   GHashTable *frames;      /* set of (owned) char * */
-  GHashTable *kept;        /* value id -> GPtrArray of IrKeptIteration */
+  GHashTable *kept;        /* value id -> KeptRounds */
   GHashTable *series;      /* value id -> GArray of IrSeriesPoint */
   GHashTable *checkpoints; /* node id -> Checkpoints */
   GPtrArray *all;          /* (nullable) of IrKeptIteration (unowned): made when first asked for */
@@ -78,6 +85,15 @@ kept_free (gpointer data)
 }
 
 static void
+rounds_free (gpointer data)
+{
+  KeptRounds *self = data;
+
+  g_ptr_array_unref (self->ring);
+  g_free (self);
+}
+
+static void
 checkpoint_clear (gpointer data)
 {
   IrCheckpoint *checkpoint = data;
@@ -109,7 +125,7 @@ ir_iteration_values_new (const IrIterations *wanted)
   self->wanted = *wanted;
   self->wanted.frame = g_strdup (wanted->frame);
   self->frames = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  self->kept = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+  self->kept = g_hash_table_new_full (NULL, NULL, NULL, rounds_free);
   self->series = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
   self->checkpoints = g_hash_table_new_full (NULL, NULL, NULL, checkpoints_free);
   return self;
@@ -212,16 +228,61 @@ add_point (IrRunState *state, IrIterationValues *self, IrValueId value, const Ir
   g_array_append_val (points, point);
 }
 
-/* The oldest rounds of a value make room for those that are asked for. */
-static void
-drop_oldest (IrRunState *state, const IrIterationValues *self, GPtrArray *list)
+static guint64
+bytes_of (const IrTensor *tensor)
 {
-  while (self->wanted.kind == IR_ITERATIONS_LAST && list->len > self->wanted.first)
+  return ir_tensor_n_bytes (tensor) + sizeof (IrKeptIteration);
+}
+
+/* Whether it has as many of the last rounds as are asked for. */
+static gboolean
+is_full (const IrIterationValues *self, const KeptRounds *rounds)
+{
+  return self->wanted.kind == IR_ITERATIONS_LAST && rounds->ring->len > 0 &&
+         rounds->ring->len >= (guint64) self->wanted.first;
+}
+
+/* Where the next round of a value goes: behind the others, or to the oldest of the last that are asked for, which
+ * makes room first. */
+static IrKeptIteration *
+next_round (IrRunState *state, const IrIterationValues *self, KeptRounds *rounds)
+{
+  GPtrArray *ring = rounds->ring;
+
+  if (is_full (self, rounds))
     {
-      const IrKeptIteration *oldest = list->pdata[0];
-      state->kept_bytes -= ir_tensor_n_bytes (oldest->tensor);
-      g_ptr_array_remove_index (list, 0);
+      IrKeptIteration *oldest = ring->pdata[rounds->oldest];
+      rounds->oldest = (rounds->oldest + 1) % ring->len;
+      state->kept_bytes -= bytes_of (oldest->tensor);
+      g_clear_pointer (&oldest->tensor, ir_tensor_unref);
+      return oldest;
     }
+  g_ptr_array_add (ring, g_new0 (IrKeptIteration, 1));
+  return ring->pdata[ring->len - 1];
+}
+
+/* What the next round would give back first. */
+static guint64
+bytes_to_spare (const IrIterationValues *self, const KeptRounds *rounds)
+{
+  const IrKeptIteration *oldest = is_full (self, rounds) ? rounds->ring->pdata[rounds->oldest]
+                                                         : NULL;
+
+  return oldest != NULL ? bytes_of (oldest->tensor) : 0;
+}
+
+static KeptRounds *
+rounds_of (IrIterationValues *self, IrValueId value)
+{
+  KeptRounds *rounds = g_hash_table_lookup (self->kept, GUINT_TO_POINTER (value));
+
+  if (rounds == NULL)
+    {
+      rounds = g_new (KeptRounds, 1);
+      *rounds = (KeptRounds){ g_ptr_array_new_with_free_func (kept_free), 0 };
+      g_hash_table_insert (self->kept, GUINT_TO_POINTER (value), rounds);
+    }
+  return rounds;
 }
 
 /**
@@ -247,24 +308,18 @@ ir_iterations_note (IrRunState *state, const IrValue *value, IrTensor *tensor)
         add_point (state, self, value->id, plain);
       return;
     }
-  const guint64 bytes = ir_tensor_n_bytes (plain) + sizeof (IrKeptIteration);
-  if (state->kept_bytes + bytes > state->capture_budget && self->wanted.kind != IR_ITERATIONS_ONE)
+  KeptRounds *rounds = rounds_of (self, value->id);
+  const guint64 bytes = bytes_of (plain), spare = bytes_to_spare (self, rounds);
+  if (state->kept_bytes - spare + bytes > state->capture_budget &&
+      self->wanted.kind != IR_ITERATIONS_ONE)
     {
       self->n_lost++;
       return;
     }
+  IrKeptIteration *kept = next_round (state, self, rounds);
   state->kept_bytes += bytes;
-  GPtrArray *list = g_hash_table_lookup (self->kept, GUINT_TO_POINTER (value->id));
-  if (list == NULL)
-    {
-      list = g_ptr_array_new_with_free_func (kept_free);
-      g_hash_table_insert (self->kept, GUINT_TO_POINTER (value->id), list);
-    }
-  IrKeptIteration *kept = g_new (IrKeptIteration, 1);
   *kept = (IrKeptIteration){ value->id, intern (self, ir_frame_at_path (state->frame)),
                              state->frame->iteration, g_steal_pointer (&plain) };
-  g_ptr_array_add (list, kept);
-  drop_oldest (state, self, list);
   self->found = TRUE;
 }
 
@@ -283,11 +338,11 @@ ir_iteration_values_find (const IrIterationValues *self,
                           const char *frame,
                           gint64 iteration)
 {
-  const GPtrArray *list = g_hash_table_lookup (self->kept, GUINT_TO_POINTER (value));
+  const KeptRounds *rounds = g_hash_table_lookup (self->kept, GUINT_TO_POINTER (value));
 
-  for (guint i = 0; list != NULL && i < list->len; i++)
+  for (guint i = 0; rounds != NULL && i < rounds->ring->len; i++)
     {
-      const IrKeptIteration *kept = list->pdata[i];
+      const IrKeptIteration *kept = rounds->ring->pdata[i];
       if (kept->iteration == iteration && strcmp (kept->frame, frame) == 0)
         return kept->tensor;
     }
@@ -513,14 +568,19 @@ all_kept (const IrRun *run)
 {
   IrIterationValues *self = run->iterations;
   GHashTableIter iter;
-  gpointer id, list;
+  gpointer id, data;
 
   if (self == NULL || self->all != NULL)
     return self != NULL ? self->all : NULL;
   self->all = g_ptr_array_new ();
   g_hash_table_iter_init (&iter, self->kept);
-  while (g_hash_table_iter_next (&iter, &id, &list))
-    g_ptr_array_extend (self->all, list, NULL, NULL);
+  while (g_hash_table_iter_next (&iter, &id, &data))
+    {
+      const KeptRounds *rounds = data;
+      const guint n = rounds->ring->len;
+      for (guint i = 0; i < n; i++)
+        g_ptr_array_add (self->all, rounds->ring->pdata[(rounds->oldest + i) % n]);
+    }
   g_ptr_array_sort (self->all, compare_kept); /* stable: by time within a value */
   return self->all;
 }

@@ -24,6 +24,16 @@ let_go (IrRunState *state, const IrTensor *tensor)
   state->live_bytes -= ir_account_remove (state->account, tensor);
 }
 
+/* Whether a device has it still: behind its last reader its bytes may be another's. */
+static gboolean
+lies_there (const IrRunState *state, const IrValue *value)
+{
+  const IrPlaces *places = state->prepared->places;
+
+  return places != NULL && value->producer != NULL && places->values[value->id].made_there &&
+         state->ran[value->producer->id] && state->n_done <= places->values[value->id].last_there;
+}
+
 /**
  * ir_run_state_tensor:
  * @state: a run under way
@@ -36,8 +46,7 @@ ir_run_state_tensor (IrRunState *state, const IrValue *value)
 {
   IrTensor *tensor = state->tensors[value->id];
 
-  if (tensor == NULL && state->prepared->places != NULL && value->producer != NULL &&
-      state->prepared->places->values[value->id].made_there && state->ran[value->producer->id])
+  if (tensor == NULL && lies_there (state, value))
     tensor = ir_copies_fetch (state, value, NULL);
   return tensor != NULL ? tensor : value->initializer;
 }

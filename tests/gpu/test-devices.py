@@ -107,6 +107,23 @@ def _():
             assert 'Traceback' not in err and err.count('\n') == 1, err
 
 
+@test('more operands than a kernel has places for run elsewhere, and say so')
+def _():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'many.onnxtxt')
+        names = [f'x{i}' for i in range(17)]
+        with open(path, 'w') as file:
+            file.write('<ir_version: 8, opset_import: ["" : 17]>\ng (' + ', '.join(f'float[4] {n}' for n in names) +
+                       ') => (float[68] z) { y = Concat <axis = 0> (' + ', '.join(names) + ')  z = Neg (y) }\n')
+        code, out, err = run(FAKES, 'run', path, '--device', 'gpu', '--check', 'ref')
+        assert code == 0 and ' 0 beyond tolerance' in out, (code, out, err)
+        code, out, err = run(FAKES, 'schedule', path, '--device', 'gpu', '--json')
+        assert code == 0 and 'more than 16 inputs' in out, (code, out, err)
+        for option in (('--at-peak',), ('--why', 'y'), ('--events',), ('--csv',), ('--budget', '100')):
+            code, out, err = run(FAKES, 'memory', path, '--device', 'gpu', *option)
+            assert code == 2 and 'of the host alone' in err, (option, code, out, err)
+
+
 DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
 
 

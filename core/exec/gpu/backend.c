@@ -40,6 +40,20 @@ is_empty (const IrNode *node)
   return FALSE;
 }
 
+/* Operands from IR_GPU_MAX_ARGS on have no place in a call. */
+static const char *
+refuses_slots (const IrGpuProgram *program)
+{
+  for (guint i = 0; i < program->launches->len; i++)
+    {
+      const IrGpuLaunch *launch = program->launches->pdata[i];
+      for (guint k = 0; k < launch->n_args; k++)
+        if (launch->args[k].slot >= IR_GPU_MAX_ARGS)
+          return "it has more than 16 inputs or outputs";
+    }
+  return NULL;
+}
+
 /* Adds the launches for @node, by types and constants alone; returns why there are none. */
 static const char *
 emit (const IrNode *node, IrGpuProgram *program)
@@ -56,6 +70,8 @@ emit (const IrNode *node, IrGpuProgram *program)
       ir_call_check (&call, NULL) && node->op->infer != NULL && node->op->infer (&call, NULL) &&
       has_settled_outputs (&call))
     why = is_empty (node) ? "it has no elements" : ir_gpu_program_add (program, &call);
+  if (why == NULL)
+    why = refuses_slots (program);
   for (guint i = 0; why == NULL && i < call.n_inputs; i++)
     if (call.inputs[i].align_axis != 0)
       why = "its inputs line up as in versions before 7";

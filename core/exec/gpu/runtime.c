@@ -90,7 +90,7 @@ add_places (GError *error)
 }
 
 static gboolean
-find_device (GError **error)
+find_device (int *index, GError **error)
 {
   g_autoptr (GError) local = NULL;
   g_autoptr (GPtrArray) devices = ir_gpu_devices (runtime.gpu, &local);
@@ -105,7 +105,8 @@ find_device (GError **error)
     {
       const IrGpuDevice *device = devices->pdata[0];
       runtime.architecture = device->major * 10 + device->minor;
-      return CALL (cuDeviceGet, error, &runtime.device, device->index);
+      *index = device->index;
+      return TRUE;
     }
   add_places (local);
   g_propagate_prefixed_error (error, g_steal_pointer (&local), "device gpu: ");
@@ -113,11 +114,11 @@ find_device (GError **error)
 }
 
 static gboolean
-open_device (GError **error)
+open_device (int index, GError **error)
 {
   void *staging = NULL;
 
-  if (!find_device (error) ||
+  if (!CALL (cuDeviceGet, error, &runtime.device, index) ||
       !CALL (cuDevicePrimaryCtxRetain, error, &runtime.context, runtime.device) ||
       !CALL (cuCtxSetCurrent, error, runtime.context) ||
       !CALL (cuStreamCreate, error, &runtime.stream, 1 /* does not wait for the default one */) ||
@@ -131,6 +132,8 @@ open_device (GError **error)
 static gboolean
 enter (GError **error)
 {
+  int index;
+
   if (runtime.gpu != NULL && runtime.lost)
     close_runtime ();
   if (runtime.gpu != NULL)
@@ -139,8 +142,12 @@ enter (GError **error)
   runtime.modules = g_ptr_array_new ();
   runtime.kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   runtime.waiting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  if (open_device (error))
-    return TRUE;
+  if (find_device (&index, error))
+    {
+      if (open_device (index, error))
+        return TRUE;
+      g_prefix_error (error, "device gpu: ");
+    }
   close_runtime ();
   return FALSE;
 }

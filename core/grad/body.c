@@ -175,6 +175,9 @@ find_random (const IrGraph *graph)
     {
       if (order[i]->op != NULL && (order[i]->op->flags & IR_OP_RANDOM) != 0)
         return order[i];
+      const IrGraph *called = ir_node_function (order[i]);
+      if (called != NULL && find_random (called) != NULL)
+        return order[i];
       g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (order[i]);
       for (guint g = 0; g < subgraphs->len; g++)
         {

@@ -311,10 +311,16 @@ build_direction (Layer *layer, IrValue *x, gboolean backwards, IrValue **results
   const gint64 way = backwards && layer->lengths == NULL;
   const gint64 ways[] = { way, way };
   IrValue *bias = pick (in, ir_node_input (node, 3), 0, layer->direction);
-  IrValue *inputs[MAX_STATES + 2] = { NULL };
+  IrValue *inputs[MAX_STATES + 2] = { NULL }, *mask = NULL;
   guint n = layer->n_states;
   g_auto (IrGradBody) body = { 0 };
 
+  if (layer->lengths !=
+      NULL) /* what lies behind an end may be anything, and 0 times that is no 0 */
+    {
+      mask = mask_of (layer, x);
+      x = ir_emit3 (in, "Where", mask, x, constant (in, x, 0));
+    }
   if (backwards && layer->lengths != NULL)
     x = reversed (layer, x);
   layer->r = pick (in, node->inputs[2], 0, layer->direction);
@@ -326,7 +332,7 @@ build_direction (Layer *layer, IrValue *x, gboolean backwards, IrValue **results
     inputs[i] = initial_state (layer, i, z);
   inputs[n++] = z;
   if (layer->lengths != NULL)
-    inputs[n++] = mask_of (layer, x);
+    inputs[n++] = mask;
   IrNode *scan = ir_emit_node (in, "Scan", n, inputs, layer->n_states + 1);
   ir_grad_body_open (&body, in, NULL, scan, "body");
   for (guint i = 0; i < n; i++)

@@ -50,7 +50,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Check, check_clear)
 static gboolean
 agrees (const Check *check, double analytic, double numeric)
 {
-  return fabs (analytic - numeric) <= check->options->atol + check->options->rtol * fabs (numeric);
+  return isfinite (numeric) &&
+         fabs (analytic - numeric) <= check->options->atol + check->options->rtol * fabs (numeric);
 }
 
 static gboolean

@@ -444,6 +444,33 @@ def _():
         assert before['gradients'][0]['nan'] > 0 or 'Exp' in body or 'Log' in body, (body, before)
 
 
+@test('random numbers of a function that a body calls are refused as its own are')
+def _():
+    path = model('drawn', 'g (float[4] x, bool p) => (float[4] y) { y = If (p) <then_branch = t () => (float[4] q) { q = my.f (x) }, else_branch = e () => (float[4] r) { r = Neg (x) }> }\n'
+                 '<domain: "my", opset_import: ["" : 18]>\nf (v) => (w) { r = RandomUniformLike (v)  w = Mul (v, r) }')
+    text = open(path).read().replace('opset_import: ["" : ', 'opset_import: ["my" : 1, "" : ', 1)
+    open(path, 'w').write(text)
+    code, out, err = irscope('grad', path, '--wrt', 'x', '--value', 'x=1', '--value', 'p=1')
+    assert code != 0 and 'draws random numbers' in err, (code, out, err)
+
+
+@test('what lies behind the end of a sequence is in no derivative')
+def _():
+    path = model('padded', 'g (float[3,1,2] x, float[1,3,2] w, float[1,3,3] r, int32[1] l) => (float[1,1,3] yh) { y, yh = RNN <hidden_size = 3> (x, w, r, "", l) }')
+    got = json_of('grad', path, '--wrt', 'x,w,r', '--value', 'x=1,2,3,4,nan,nan', '--value', 'l=2')
+    assert all(g['nan'] == 0 for g in got['gradients']), got
+
+
+@test('steps and tolerances that cannot be are refused, and no difference that is not finite passes')
+def _():
+    path = model('wide', 'g (float[3] x) => (float[3] y) { y = Exp (x) }')
+    for wrong in (('--eps', 'inf'), ('--eps', '-1'), ('--eps', 'nan'), ('--atol', '-1'), ('--rtol', 'nan'), ('--eps', '1e300')):
+        code, out, err = irscope('gradcheck', path, *wrong)
+        assert code == 2 and wrong[0] in err, (wrong, code, out, err)
+    code, out, err = irscope('gradcheck', path, '--value', 'x=709.7827,1,2')
+    assert 'by differences inf' not in out or code == 1, (code, out, err)
+
+
 @test('--out writes the same files with and without --json')
 def _():
     plain = model('plain', 'g (float[3] x) => (float[3] y) { h = Exp (x)  y = Mul (h, x) }')

@@ -102,7 +102,7 @@ test_all_ways (void)
   g_assert_cmpuint (n_lines, ==, 16 + 1 + 3);
   g_assert_cmpuint (count_texts (scene, "0.5"), ==, 2);
   g_assert_cmpuint (count_texts (scene, "adjoint 5 → 5.5"), ==, 1);
-  g_assert_cmpuint (count_texts (scene, "10  ·  moves 5, 2"), ==, 1);
+  g_assert_cmpuint (count_texts (scene, "10  ·  tangent 5, 2"), ==, 1);
 }
 
 /* A loop: differences alone get through it, and the others lead to the node. */

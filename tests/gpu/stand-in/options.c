@@ -30,14 +30,13 @@ stand_in_option (const char *name, guint64 fallback, guint64 *value)
 unsigned int
 stand_in_fails (const char *symbol)
 {
-  static char *seen;
+  static const char *seen; /* interned: the library may be unloaded */
   static guint64 calls;
   g_autofree char *text = find ("fail");
 
   if (g_strcmp0 (text, seen) != 0)
     {
-      g_free (seen);
-      seen = g_strdup (text);
+      seen = g_intern_string (text);
       calls = 0;
     }
   if (text == NULL)

@@ -448,7 +448,9 @@ bring_back_states (Rounds *r, IrValue *at, GError **error)
     {
       guint state = GPOINTER_TO_UINT (in_sequences->pdata[i]);
       IrValue *kept = keep_in_sequence (r, body_input (r, state));
-      r->rounds.n_states++;
+      r->rounds.n_states++; /* through which nothing comes back */
+      r->carries = g_renew (gboolean, r->carries, r->rounds.n_states + 1);
+      r->carries[r->rounds.n_states - 1] = r->carries[r->rounds.n_states] = FALSE;
       bring_back (r, r->stand_ins[state], "SequenceAt", kept, at);
     }
   return TRUE;

@@ -14,6 +14,7 @@ typedef struct
   IrLook *look;
   IrRun *run;         /* (nullable) for overlays */
   GHashTable *errors; /* (nullable) for overlays: as ir_overlay_errors() gives them */
+  GHashTable *gradients; /* (nullable) for overlays: node id -> IrNodeGradient */
   IrNumbers *numbers; /* (nullable) for overlays */
   GPtrArray *problems;
   IrSceneMarks *marks; /* (nullable) of one step */
@@ -28,6 +29,7 @@ void ir_picture_settings_set_automatic (IrPictureSettings *settings, GHashTable 
 void ir_picture_settings_set_facts (IrPictureSettings *settings,
                                     IrRun *run,
                                     GHashTable *errors,
+                                    GHashTable *gradients,
                                     IrNumbers *numbers);
 void ir_picture_settings_set_problems (IrPictureSettings *settings, GPtrArray *problems);
 void ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks, guint step);

@@ -2,12 +2,10 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
-#include "app/cli/derive.h"
 #include "app/cli/grad.h"
 #include "app/cli/output.h"
 #include "core/io/io.h"
-#include "passes/debug/explain-gradient.h"
-#include "passes/rewrites/gradient.h"
+#include "passes/debug/gradients.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -50,6 +48,10 @@ static const CliOption grad_options[] = {
     "Derive by this value alone, and say why the derivative is 0, tiny or not a number, and what "
     "came back through each node",
     "NAME" },
+  { "layers", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliGradOptions, layers),
+    "Say what came back to each node: norm, growth on the way through it, zeros, and units of activations that "
+    "let nothing pass",
+    NULL },
   { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliGradOptions, output),
     "Write the model with its backward part", "M" },
   { "out", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliGradOptions, out),
@@ -59,152 +61,31 @@ static const CliOption grad_options[] = {
 
 typedef struct
 {
-  IrValueId by, gradient; /* @gradient 0: nothing comes to it */
-  char *path;             /* (nullable) */
-  char *why;              /* (nullable) why nothing comes */
-  IrNodeId end;           /* where the path ends; 0: there is none */
-} Gradient;
-
-typedef struct
-{
   Cli *cli;
   const CliGradOptions *options;
   IrModel *model;
-  IrValueId of;
-  GArray *gradients; /* of Gradient */
-  IrCost forward, all;
-  guint n_outputs;     /* of the model itself */
-  guint64 kept;        /* bytes that the backward part reads of the forward part */
-  guint n_forward_ids; /* nodes below are those of the forward part */
-  IrRun *run;
-  IrGradientReason *reason; /* (nullable) for --explain */
+  IrGradients *gradients;
+  GPtrArray *reasons; /* (nullable) of IrGradientReason, per derivative (nullable) */
 } Answer;
-
-static void
-clear_gradient (gpointer data)
-{
-  Gradient *gradient = data;
-
-  g_free (gradient->path);
-  g_free (gradient->why);
-}
 
 static void
 answer_clear (Answer *answer)
 {
-  g_clear_pointer (&answer->gradients, g_array_unref);
-  g_clear_pointer (&answer->run, ir_run_unref);
-  g_clear_pointer (&answer->reason, ir_gradient_reason_free);
+  g_clear_pointer (&answer->gradients, ir_gradients_unref);
+  g_clear_pointer (&answer->reasons, g_ptr_array_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Answer, answer_clear)
 
-/* -- the backward graph -- */
-
-static gboolean
-set (IrPipeline *pipeline, const char *option, const char *value, GError **error)
+static const IrGradientRow *
+row_at (const Answer *answer, guint i)
 {
-  g_autofree char *assignment = g_strdup_printf ("gradient.%s=%s", option, value);
-
-  return ir_pipeline_set (pipeline, assignment, error);
+  return &g_array_index (answer->gradients->rows, IrGradientRow, i);
 }
 
-static IrPipeline *
-pipeline_of (const CliGradOptions *options, const char *wrt, GError **error)
+static const IrGradientReason *
+reason_at (const Answer *answer, guint i)
 {
-  const char *const names[] = { "gradient", NULL };
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, error);
-  g_autofree char *stop = cli_grad_names (options->stop, "");
-
-  if (pipeline == NULL || !set (pipeline, "of", options->of != NULL ? options->of : "", error) ||
-      !set (pipeline, "wrt", wrt, error) || !set (pipeline, "stop", stop, error) ||
-      !set (pipeline, "cotangent", options->cotangent != NULL ? options->cotangent : "", error) ||
-      (options->order != NULL && !set (pipeline, "order", options->order, error)))
-    return NULL;
-  return g_steal_pointer (&pipeline);
-}
-
-/* Nothing comes: there is no derivative, or zeros that were asked for. */
-static gboolean
-is_zero (const IrValue *gradient)
-{
-  const IrNode *node = gradient != NULL ? gradient->producer : NULL;
-  const IrTensor *value = node != NULL && ir_node_is (node, "ConstantOfShape")
-                              ? ir_node_attr_tensor (node, "value")
-                              : NULL;
-
-  return gradient == NULL || (value != NULL && ir_tensor_get_double (value, 0) == 0);
-}
-
-/* The outputs behind the model's own are the derivatives, in the order of what it is derived by. */
-static void
-find_gradients (Answer *answer)
-{
-  const IrGraph *graph = answer->model->main;
-  guint at = answer->n_outputs;
-
-  for (guint i = 0; i < answer->gradients->len; i++)
-    {
-      Gradient *gradient = &g_array_index (answer->gradients, Gradient, i);
-      const IrValue *by = ir_model_value (answer->model, gradient->by);
-      g_autofree char *name = g_strdup_printf ("%s.grad", by->name);
-      const IrNode *end = NULL;
-
-      if (at < ir_graph_n_outputs (graph) &&
-          g_str_has_prefix (ir_graph_output (graph, at)->name, name))
-        gradient->gradient = ir_graph_output (graph, at++)->id;
-      if (is_zero (ir_model_value (answer->model, gradient->gradient)))
-        gradient->why = ir_gradient_end (by, ir_model_value (answer->model, answer->of), &end);
-      gradient->end = end != NULL ? end->id : 0;
-    }
-}
-
-static guint64
-bytes_of (const IrValue *value)
-{
-  guint64 n;
-
-  return ir_type_n_elements (value->type, &n) ? n * ir_dtype_bits (ir_value_dtype (value)) / 8 : 0;
-}
-
-/* What the forward part computes and the backward part reads, in the sizes of the run. */
-static guint64
-kept_bytes (const Answer *answer)
-{
-  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
-  guint64 sum = 0;
-
-  for (guint i = answer->n_forward_ids; i < answer->model->nodes->len; i++)
-    {
-      const IrNode *node = ir_model_live_node (answer->model, i);
-      if (node == NULL)
-        continue;
-      ir_node_for_each_input (node, k, value)
-        if (value->producer != NULL && value->producer->id < answer->n_forward_ids &&
-            ir_value_constant (value) == NULL && g_hash_table_add (seen, value))
-          sum += bytes_of (ir_model_value (answer->run->model, value->id));
-    }
-  return sum;
-}
-
-static gboolean
-name_all (Answer *answer, const char *wrt, GError **error)
-{
-  const char *of = answer->options->of != NULL ? answer->options->of : "";
-  const IrValue *value = ir_gradient_of (answer->model, of, error);
-  g_autoptr (GPtrArray) by = value != NULL ? ir_gradient_wrt (answer->model, wrt, error) : NULL;
-
-  if (by == NULL)
-    return FALSE;
-  answer->of = value->id;
-  answer->gradients = g_array_new (FALSE, TRUE, sizeof (Gradient));
-  g_array_set_clear_func (answer->gradients, clear_gradient);
-  for (guint i = 0; i < by->len; i++)
-    {
-      Gradient gradient = { .by = ((const IrValue *) by->pdata[i])->id };
-      g_array_append_val (answer->gradients, gradient);
-    }
-  answer->n_outputs = ir_graph_n_outputs (answer->model->main);
-  return TRUE;
+  return answer->reasons != NULL ? answer->reasons->pdata[i] : NULL;
 }
 
 static gboolean
@@ -213,84 +94,66 @@ derive (Answer *answer, GError **error)
   const CliGradOptions *options = answer->options;
   g_autofree char *wrt = options->explain != NULL ? g_strdup (options->explain)
                                                   : cli_grad_names (options->wrt, "params");
-  g_autoptr (IrPipeline) pipeline = NULL;
-  gboolean partial = FALSE;
-  const IrPipelineOptions how = { .max_class = IR_CLASS_EXACT };
+  const IrGradientsSetup setup = { .of = options->of != NULL ? options->of : "",
+                                   .wrt = wrt,
+                                   .stop = options->stop,
+                                   .cotangent = options->cotangent,
+                                   .order = options->order };
 
-  if (!cli_prepare_to_derive (answer->cli, &options->model, answer->model, &wrt, error) ||
-      !name_all (answer, wrt, error) || (pipeline = pipeline_of (options, wrt, error)) == NULL)
-    return FALSE;
-  guint before = ir_history_n_steps (answer->model);
-  answer->forward = ir_cost_model (answer->model, &partial);
-  if (!ir_pipeline_run (answer->model, pipeline, &how, NULL, answer->cli->cancellable, error))
-    return FALSE;
-  if (ir_history_n_steps (answer->model) == before)
-    {
-      g_set_error (error, CLI_ERROR, 0,
-                   "the model has Gradient nodes, which name values that must stay; it is not "
-                   "derived once more");
-      return FALSE;
-    }
-  for (guint i = 1; i <= ir_history_n_steps (answer->model); i++)
-    if (strcmp (ir_history_step (answer->model, i)->rule, "seed") == 0)
-      {
-        const IrStep *step = ir_history_step (answer->model, i);
-        for (guint k = 0; k < step->n_records && answer->n_forward_ids == 0; k++)
-          {
-            const IrRecord *record = ir_history_record (answer->model, step->first_record + k);
-            if (record->kind == IR_RECORD_NODE_STATE)
-              answer->n_forward_ids = record->subject;
-          }
-      }
-  answer->all = ir_cost_model (answer->model, &partial);
-  find_gradients (answer);
-  return TRUE;
+  answer->gradients = ir_gradients_new (answer->model, &setup, answer->cli->cancellable, error);
+  return answer->gradients != NULL;
 }
 
 /* -- values -- */
 
-static gboolean
-save_all (Answer *answer, GError **error)
+static const IrTensor *
+tensor_at (const Answer *answer, guint i)
 {
-  for (guint i = 0; i < answer->gradients->len; i++)
+  return ir_run_value (answer->gradients->run, row_at (answer, i)->gradient);
+}
+
+static gboolean
+save_all (const Answer *answer, GPtrArray *paths, GError **error)
+{
+  for (guint i = 0; i < answer->gradients->rows->len; i++)
     {
-      Gradient *gradient = &g_array_index (answer->gradients, Gradient, i);
-      const IrValue *value = ir_model_value (answer->model, gradient->gradient);
-      if (value != NULL &&
-          !cli_grad_save (answer->options, value->name, ir_run_value (answer->run, value->id),
-                          &gradient->path, error))
+      const IrValue *value = ir_model_value (answer->model, row_at (answer, i)->gradient);
+      if (value != NULL && !cli_grad_save (answer->options, value->name, tensor_at (answer, i),
+                                           (char **) &paths->pdata[i], error))
         return FALSE;
     }
   return TRUE;
 }
 
 static void
-add_reason (const Answer *answer, const Gradient *gradient, cJSON *object)
+add_reason (const Answer *answer, guint i, cJSON *object)
 {
-  const IrNode *node = ir_model_node (answer->model, gradient->end);
+  const IrGradientReason *found = reason_at (answer, i);
+  const IrGradientRow *row = row_at (answer, i);
   cJSON *reason;
 
-  if (gradient->why == NULL)
+  if (row->why == NULL && found == NULL)
     {
       cJSON_AddNullToObject (object, "reason");
       return;
     }
   reason = cJSON_AddObjectToObject (object, "reason");
-  cJSON_AddStringToObject (reason, "kind", "no-path");
-  cli_grad_add_node (node, reason);
-  cJSON_AddStringToObject (reason, "text", gradient->why);
+  cJSON_AddStringToObject (
+      reason, "kind", ir_gradient_kind_name (found != NULL ? found->kind : IR_GRADIENT_NO_PATH));
+  cli_grad_add_node (ir_model_node (answer->model, found != NULL ? found->node : row->end), reason);
+  cJSON_AddStringToObject (reason, "text", found != NULL ? found->text : row->why);
 }
 
 static void
-add_gradient (const Answer *answer, const Gradient *gradient, cJSON *array)
+add_gradient (const Answer *answer, guint i, const char *path, cJSON *array)
 {
-  const IrTensor *tensor = ir_run_value (answer->run, gradient->gradient);
-  const IrValue *by = ir_model_value (answer->model, gradient->by);
+  const IrGradientRow *row = row_at (answer, i);
   cJSON *object = cJSON_CreateObject ();
 
-  cJSON_AddStringToObject (object, "name", by->name);
-  cli_grad_add_tensor (object, tensor, gradient->path);
-  add_reason (answer, gradient, object);
+  cJSON_AddStringToObject (object, "name", ir_model_value (answer->model, row->by)->name);
+  cli_grad_add_tensor (object, tensor_at (answer, i), path);
+  cli_grad_add_held (object, row->held);
+  add_reason (answer, i, object);
   cJSON_AddItemToArray (array, object);
 }
 
@@ -298,32 +161,27 @@ add_gradient (const Answer *answer, const Gradient *gradient, cJSON *array)
 static double
 value_of (const Answer *answer)
 {
-  return cli_grad_sum (ir_run_value (answer->run, answer->of));
+  return cli_grad_sum (ir_run_value (answer->gradients->run, answer->gradients->of));
 }
 
 /* -- why it is what it is -- */
 
+/* What --explain asks for, else what of the derivatives is 0 everywhere or not finite. */
 static void
 explain (Answer *answer)
 {
-  const Gradient *gradient = &g_array_index (answer->gradients, Gradient, 0);
-  const IrModel *model = answer->model;
-
-  answer->reason = ir_gradient_explain (
-      model, answer->run, ir_model_value (model, answer->of), ir_model_value (model, gradient->by),
-      gradient->why == NULL ? ir_model_value (model, gradient->gradient) : NULL,
-      answer->options->stop);
-  if (answer->reason->kind != IR_GRADIENT_NO_PATH || gradient->why == NULL)
-    return;
-  answer->reason->node = gradient->end;
-  g_free (answer->reason->text);
-  answer->reason->text = g_strdup (gradient->why);
+  answer->reasons = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_gradient_reason_free);
+  for (guint i = 0; i < answer->gradients->rows->len; i++)
+    g_ptr_array_add (answer->reasons, answer->options->explain != NULL ||
+                                              ir_gradient_is_remarkable (row_at (answer, i))
+                                          ? ir_gradients_explain (answer->gradients, i)
+                                          : NULL);
 }
 
 static void
 add_explanation (const Answer *answer, cJSON *json)
 {
-  const IrGradientReason *reason = answer->reason;
+  const IrGradientReason *reason = reason_at (answer, 0);
   cJSON *object = cJSON_AddObjectToObject (json, "explain"), *stages;
 
   cJSON_AddStringToObject (object, "name", answer->options->explain);
@@ -356,14 +214,14 @@ add_explanation (const Answer *answer, cJSON *json)
 static void
 print_explanation (const Answer *answer)
 {
-  const IrGradientReason *reason = answer->reason;
+  const IrGradientReason *reason = reason_at (answer, 0);
 
   cli_print ("\nWhy: %s\n  %s%s\n", ir_gradient_kind_name (reason->kind), reason->text,
              reason->is_finite ? "" : " What is derived is not finite itself.");
   if (reason->stages->len > 0)
     cli_print ("\nWhat came back, from %s to %s\n  %-32s %-20s %12s %12s %7s %8s\n",
-               ir_model_value (answer->model, answer->of)->name, answer->options->explain, "value",
-               "operator", "norm", "max", "zeros", "NaN");
+               ir_model_value (answer->model, answer->gradients->of)->name,
+               answer->options->explain, "value", "operator", "norm", "max", "zeros", "NaN");
   for (guint i = 0; i < reason->stages->len; i++)
     {
       const IrGradientStage *stage = &g_array_index (reason->stages, IrGradientStage, i);
@@ -375,25 +233,88 @@ print_explanation (const Answer *answer)
     }
 }
 
+/* -- what came back through nodes -- */
+
 static void
-print_json (const Answer *answer)
+add_layers (const Answer *answer, cJSON *json)
 {
+  const GArray *layers = answer->gradients->layers;
+  cJSON *array;
+
+  if (!answer->options->layers || layers == NULL)
+    return;
+  array = cJSON_AddArrayToObject (json, "layers");
+  for (guint i = 0; i < layers->len; i++)
+    {
+      const IrGradientLayer *layer = &g_array_index (layers, IrGradientLayer, i);
+      cJSON *object = cJSON_CreateObject ();
+
+      cli_grad_add_node (ir_model_node (answer->model, layer->node), object);
+      cJSON_AddStringToObject (object, "value", ir_model_value (answer->model, layer->value)->name);
+      cli_json_add_double (object, "norm", layer->stats.l2);
+      cli_json_add_double (object, "max_abs", ir_gradient_max_abs (&layer->stats));
+      cli_json_add_double (object, "zeros", (double) layer->stats.n_zero / layer->stats.n);
+      cli_json_add_uint (object, "nan", layer->stats.n_nan);
+      if (isnan (layer->growth))
+        cJSON_AddNullToObject (object, "growth");
+      else
+        cli_json_add_double (object, "growth", layer->growth);
+      cJSON_AddNumberToObject (object, "units", layer->n_units);
+      cJSON_AddNumberToObject (object, "dead_units", layer->n_dead);
+      cJSON_AddItemToArray (array, object);
+    }
+}
+
+static void
+print_layers (const Answer *answer)
+{
+  const GArray *layers = answer->gradients->layers;
+
+  if (!answer->options->layers || layers == NULL)
+    return;
+  cli_print ("\nWhat came back to each node, from %s on\n  %-32s %-20s %12s %12s %9s %7s %8s %s\n",
+             ir_model_value (answer->model, answer->gradients->of)->name, "node", "operator",
+             "norm", "max", "growth", "zeros", "NaN", "dead units");
+  for (guint i = 0; i < layers->len; i++)
+    {
+      const IrGradientLayer *layer = &g_array_index (layers, IrGradientLayer, i);
+      const IrNode *node = ir_model_node (answer->model, layer->node);
+      g_autofree char *label = *node->name != '\0' ? g_strdup (node->name)
+                                                   : g_strdup_printf ("#%u", node->id);
+      g_autofree char *growth = isnan (layer->growth) ? g_strdup ("")
+                                                      : g_strdup_printf ("%.3g", layer->growth);
+      g_autofree char *dead = layer->n_units == 0
+                                  ? g_strdup ("")
+                                  : g_strdup_printf ("%u of %u", layer->n_dead, layer->n_units);
+
+      cli_print ("  %-32s %-20s %12.5g %12.5g %9s %5.0f %% %8" G_GUINT64_FORMAT "  %s\n", label,
+                 node->op_type, layer->stats.l2, ir_gradient_max_abs (&layer->stats), growth,
+                 100.0 * layer->stats.n_zero / layer->stats.n, layer->stats.n_nan, dead);
+    }
+}
+
+static void
+print_json (const Answer *answer, const GPtrArray *paths)
+{
+  const IrGradients *gradients = answer->gradients;
   cJSON *json = cJSON_CreateObject (), *array;
   const char *cotangent = answer->options->cotangent;
 
-  cJSON_AddStringToObject (json, "of", ir_model_value (answer->model, answer->of)->name);
+  cJSON_AddStringToObject (json, "of", ir_model_value (answer->model, gradients->of)->name);
   cJSON_AddStringToObject (json, "mode", "reverse");
   cJSON_AddStringToObject (json, "cotangent", cotangent != NULL ? cotangent : "ones");
   cli_json_add_double (json, "value", value_of (answer));
   array = cJSON_AddArrayToObject (json, "gradients");
-  for (guint i = 0; i < answer->gradients->len; i++)
-    add_gradient (answer, &g_array_index (answer->gradients, Gradient, i), array);
-  cli_json_add_uint (json, "kept_bytes", answer->kept);
-  cli_json_add_uint (json, "flops_forward", answer->forward.flops);
-  cli_json_add_uint (json, "flops_backward", answer->all.flops - answer->forward.flops);
-  cJSON_AddNumberToObject (json, "nodes_forward", answer->forward.n_nodes);
-  cJSON_AddNumberToObject (json, "nodes_backward", answer->all.n_nodes - answer->forward.n_nodes);
-  if (answer->reason != NULL)
+  for (guint i = 0; i < gradients->rows->len; i++)
+    add_gradient (answer, i, paths->pdata[i], array);
+  add_layers (answer, json);
+  cli_json_add_uint (json, "kept_bytes", gradients->kept_bytes);
+  cli_json_add_uint (json, "flops_forward", gradients->forward.flops);
+  cli_json_add_uint (json, "flops_backward", gradients->all.flops - gradients->forward.flops);
+  cJSON_AddNumberToObject (json, "nodes_forward", gradients->forward.n_nodes);
+  cJSON_AddNumberToObject (json, "nodes_backward",
+                           gradients->all.n_nodes - gradients->forward.n_nodes);
+  if (answer->options->explain != NULL)
     add_explanation (answer, json);
   else
     cJSON_AddNullToObject (json, "explain");
@@ -403,59 +324,89 @@ print_json (const Answer *answer)
 static void
 print_text (const Answer *answer)
 {
-  g_autofree char *kept = cli_format_bytes (answer->kept);
-  const IrTensor *of = ir_run_value (answer->run, answer->of);
+  const IrGradients *gradients = answer->gradients;
+  g_autofree char *kept = cli_format_bytes (gradients->kept_bytes);
+  const IrTensor *of = ir_run_value (gradients->run, gradients->of);
   const guint64 n = of != NULL ? ir_tensor_n_elements (of) : 1;
   g_autofree char *sum = n != 1 ? g_strdup_printf (" (sum of %" G_GUINT64_FORMAT " elements)", n)
                                 : g_strdup ("");
 
-  cli_print ("%s = %g%s%s\n", ir_model_value (answer->model, answer->of)->name, value_of (answer),
-             sum, answer->options->cotangent != NULL ? " (before the cotangent)" : "");
-  for (guint i = 0; i < answer->gradients->len; i++)
+  cli_print ("%s = %g%s%s\n", ir_model_value (answer->model, gradients->of)->name,
+             value_of (answer), sum,
+             answer->options->cotangent != NULL ? " (before the cotangent)" : "");
+  for (guint i = 0; i < gradients->rows->len; i++)
     {
-      const Gradient *gradient = &g_array_index (answer->gradients, Gradient, i);
-      const IrTensor *tensor = ir_run_value (answer->run, gradient->gradient);
+      const IrGradientReason *reason = reason_at (answer, i);
 
-      cli_grad_print_tensor (ir_model_value (answer->model, gradient->by)->name, tensor,
-                             gradient->why);
+      cli_grad_print_tensor (
+          ir_model_value (answer->model, row_at (answer, i)->by)->name, tensor_at (answer, i),
+          reason != NULL && answer->options->explain == NULL ? reason->text
+                                                             : row_at (answer, i)->why);
     }
-  cli_print ("%u nodes forward, %u backward, which keep %s\n", answer->forward.n_nodes,
-             answer->all.n_nodes - answer->forward.n_nodes, kept);
-  if (answer->reason != NULL)
+  cli_print ("%u nodes forward, %u backward, which keep %s\n", gradients->forward.n_nodes,
+             gradients->all.n_nodes - gradients->forward.n_nodes, kept);
+  print_layers (answer);
+  if (answer->options->explain != NULL)
     print_explanation (answer);
 }
 
-/* What is derived is kept beside the outputs. */
+static gboolean
+run_once (Answer *answer, IrCaptureKind capture, GError **error)
+{
+  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  g_autoptr (IrRun) run = NULL;
+
+  g_array_append_val (chosen, answer->gradients->of);
+  run = cli_run (answer->cli, &answer->options->model, answer->model, capture, chosen, NULL, error);
+  if (run != NULL && run->missing != NULL && run->missing->len > 0)
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s",
+                   g_array_index (run->missing, IrMissing, 0).why);
+      return FALSE;
+    }
+  if (run != NULL)
+    ir_gradients_take_run (answer->gradients, g_steal_pointer (&run), capture == IR_CAPTURE_ALL);
+  return answer->gradients->run != NULL;
+}
+
+/* What is derived is kept beside the outputs, and all where something is to be told of the way. */
 static gboolean
 run_all (Answer *answer, GError **error)
 {
-  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  gboolean all = answer->options->explain != NULL || answer->options->layers;
 
-  g_array_append_val (chosen, answer->of);
-  answer->run = cli_run (answer->cli, &answer->options->model, answer->model,
-                         answer->options->explain != NULL ? IR_CAPTURE_ALL : IR_CAPTURE_CHOSEN,
-                         chosen, NULL, error);
-  if (answer->run == NULL || answer->run->missing == NULL || answer->run->missing->len == 0)
-    return answer->run != NULL;
-  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s",
-               g_array_index (answer->run->missing, IrMissing, 0).why);
-  return FALSE;
+  if (!run_once (answer, all ? IR_CAPTURE_ALL : IR_CAPTURE_CHOSEN, error))
+    return FALSE;
+  for (guint i = 0; !all && i < answer->gradients->rows->len; i++)
+    if (ir_gradient_is_remarkable (row_at (answer, i)))
+      {
+        all = TRUE;
+        if (!run_once (answer, IR_CAPTURE_ALL, error))
+          return FALSE;
+      }
+  if (all)
+    explain (answer);
+  return TRUE;
 }
 
 static gboolean
 reverse (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error)
 {
   g_auto (Answer) answer = { .cli = cli, .options = options, .model = model };
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
 
   if (!derive (&answer, error) ||
       (options->output != NULL &&
        !ir_model_save (model, options->output, NULL, cli->cancellable, error)) ||
-      !run_all (&answer, error) || !save_all (&answer, error))
+      !run_all (&answer, error))
     return FALSE;
-  if (options->explain != NULL)
-    explain (&answer);
-  answer.kept = answer.n_forward_ids > 0 ? kept_bytes (&answer) : 0;
-  (cli->json ? print_json : print_text) (&answer);
+  g_ptr_array_set_size (paths, (int) answer.gradients->rows->len);
+  if (!save_all (&answer, paths, error))
+    return FALSE;
+  if (cli->json)
+    print_json (&answer, paths);
+  else
+    print_text (&answer);
   return TRUE;
 }
 
@@ -468,7 +419,8 @@ static const struct
   const char *const *takes; /* options that only some ways have */
 } modes[] = {
   { "reverse", reverse,
-    (const char *const[]){ "cotangent", "explain", "order", "output", "out", "stop", NULL } },
+    (const char *const[]){ "cotangent", "explain", "layers", "order", "output", "out", "stop",
+                           NULL } },
   { "forward", cli_grad_forward,
     (const char *const[]){ "tangent", "hvp", "output", "out", "stop", NULL } },
   { "numeric", cli_grad_numeric,
@@ -491,6 +443,7 @@ find_mode (const CliGradOptions *options, GError **error)
     { "cotangent", options->cotangent != NULL },
     { "stop", options->stop != NULL },
     { "explain", options->explain != NULL },
+    { "layers", options->layers },
     { "order", options->order != NULL },
     { "output", options->output != NULL },
     { "out", options->out != NULL },
@@ -558,7 +511,7 @@ const CliCommand cli_command_grad = {
   .doc =
       "The backward part is that of the pass gradient ('irscope steps FILE --pass gradient'). Models\n"
       "before opset 18 are upgraded first, and constants folded where sizes are not known. Derivatives are\n"
-      "outputs called NAME.grad. What nothing comes to is listed with the reason; --explain follows one\n"
+      "outputs called NAME.grad. What nothing comes to, or what is 0 or not finite, is listed with the reason; --explain follows one\n"
       "back through the values of the run: no-path, frozen, dead, saturated, masked, times-zero,\n"
       "cancelled, underflow, non-finite, or plain. docs/GRADIENTS.md says how each operator is derived.",
   .min_args = 1,

@@ -2,9 +2,9 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
-#include "app/cli/derive.h"
 #include "app/cli/grad.h"
 #include "app/cli/output.h"
+#include "passes/pipeline/derive.h"
 #include "passes/proof/gradcheck.h"
 
 #include <math.h>
@@ -261,7 +261,7 @@ run (Cli *cli)
     return cli_fail (CLI_BAD, error);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  if (!cli_prepare_to_derive (cli, &options->model, opened.model, &wrt, &error))
+  if (!ir_prepare_to_derive (opened.model, &wrt, cli->cancellable, &error))
     return cli_fail (cli_status_of (error), error);
   how.wrt = wrt;
   if (!cli_limits (&options->model, &how.limits, &error) ||

@@ -27,7 +27,7 @@ typedef struct
 {
   CliModelOptions model;
   CliPlanOptions plan;
-  char *output, *diff, *why, *view, *tensor, *sides;
+  char *output, *diff, *why, *view, *tensor, *sides, *of, *wrt;
   gint at, rewrite;
   gboolean dark, high_contrast, constants, flat, left_to_right, wrap, cycle;
   gdouble zoom;
@@ -53,10 +53,14 @@ static const CliOption render_options[] = {
     "RULE:NODE" },
   { "view", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, view),
     "graph (default), summary, schedule (as predicted), trace (as measured), timeline (both on one axis, and what "
-    "memory holds), memory, tensor or derivation",
+    "memory holds), memory, tensor, derivation or gradients",
     "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, tensor),
     "With --view tensor: which value", "NAME" },
+  { "of", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, of),
+    "With derivatives: what is derived (default: the only floating-point output)", "V" },
+  { "wrt", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, wrt),
+    "With derivatives: by what: params, inputs, all, or names with commas between", "V" },
   { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.budget),
     "With --view memory: compute values again so that all fit, as 'irscope memory' does", "SIZE" },
   { "order", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.order),
@@ -105,7 +109,8 @@ static const CliOption render_options[] = {
     "COLOUR=QUERY" },
   { "overlay", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, overlay),
     "Colour boxes by what nodes cost or are: time, flops, bytes, memory, error, dtype, device, "
-    "sparsity, verdict or age; with a legend. Time and sparsity run FILE, error checks the run",
+    "sparsity, gradient, gradient-zeros, dead-units, verdict or age; with a legend. Time and sparsity run FILE, error checks "
+    "the run, gradients derive it",
     "NAME" },
   { "overlay-file", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, overlay_file),
     "Colour boxes by numbers per node: { \"conv1\": 0.25 }, or with \"title\", \"unit\" and \"nodes\"",
@@ -381,7 +386,17 @@ picture_clear (Picture *picture)
   g_free (picture->note);
 }
 
-/* What the overlay needs to know: a run, a check of it, the steps, a file. */
+static CliChartSource
+source_of (const Options *options)
+{
+  return (CliChartSource){ .model = &options->model,
+                           .plan = &options->plan,
+                           .tensor = options->tensor,
+                           .of = options->of,
+                           .wrt = options->wrt };
+}
+
+/* What the overlay needs to know: a run, a check of it, a derivation, the steps, a file. */
 static IrOverlayFacts *
 facts_of (Picture *picture, guint step, GError **error)
 {
@@ -422,6 +437,18 @@ facts_of (Picture *picture, guint step, GError **error)
       if (errors == NULL)
         return NULL;
       ir_overlay_facts_add_errors (facts, errors);
+    }
+  if (overlay->needs & IR_OVERLAY_NEEDS_GRADIENTS)
+    {
+      const CliChartSource source = source_of (options);
+      g_autoptr (IrGradients)
+          gradients = cli_gradients (picture->cli, &source, opened->model, error);
+      g_autoptr (GHashTable) by_node = NULL;
+
+      if (gradients == NULL)
+        return NULL;
+      by_node = ir_gradients_by_node (gradients);
+      ir_overlay_facts_add_gradients (facts, by_node);
     }
   ir_overlay_facts_add_history (facts, opened->model, step);
   return g_steal_pointer (&facts);
@@ -695,18 +722,32 @@ check_look_options (const Options *options, const char *view, GError **error)
   return option == NULL;
 }
 
+/* What is derived says nothing where nothing is. */
+static gboolean
+check_derived_options (const Options *options, const char *view, GError **error)
+{
+  const IrOverlay *overlay = ir_overlay_find (options->overlay);
+  const char *option = options->of != NULL ? "--of" : options->wrt != NULL ? "--wrt" : NULL;
+
+  if (option == NULL || strcmp (view, "derivation") == 0 || strcmp (view, "gradients") == 0 ||
+      (overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_GRADIENTS) != 0))
+    return TRUE;
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+               "%s: needs --view derivation or gradients, or an overlay of gradients", option);
+  return FALSE;
+}
+
 static IrScene *
 make_scene (Picture *picture, GError **error)
 {
   const char *view = picture->options->view != NULL ? picture->options->view : "graph";
   const IrChartOptions chart = { .measure = ir_text_measure_width,
                                  .measure_data = picture->measure };
-  const CliChartSource source = { .model = &picture->options->model,
-                                  .plan = &picture->options->plan,
-                                  .tensor = picture->options->tensor };
+  const CliChartSource source = source_of (picture->options);
 
   if (!check_plan_options (picture->options, view, error) ||
-      !check_look_options (picture->options, view, error))
+      !check_look_options (picture->options, view, error) ||
+      !check_derived_options (picture->options, view, error))
     return NULL;
   if (strcmp (view, "graph") == 0)
     return graph_scene (picture, error);

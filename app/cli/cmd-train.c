@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
-#include "app/cli/derive.h"
 #include "app/cli/output.h"
 #include "app/cli/run-control.h"
 #include "app/cli/train-log.h"
@@ -10,6 +9,7 @@
 #include "core/exec/train/samples.h"
 #include "core/grad/loss.h"
 #include "core/io/io.h"
+#include "passes/pipeline/derive.h"
 #include "passes/rewrites/gradient.h"
 #include "passes/training/training.h"
 
@@ -629,7 +629,7 @@ run (Cli *cli)
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   job.model = opened.model;
   job.times = g_array_new (FALSE, FALSE, sizeof (double));
-  if (!cli_upgrade_to_derive (cli, &options->model, job.model, &error) ||
+  if (!ir_upgrade_to_derive (job.model, cli->cancellable, &error) ||
       !make_all (&job, &error) ||
       (options->log != NULL &&
        (job.log = cli_train_log_open (options->log, options->resume != NULL, &error)) == NULL))

@@ -140,6 +140,15 @@ cli_grad_add_tensor (cJSON *object, const IrTensor *tensor, const char *path)
 }
 
 void
+cli_grad_add_held (cJSON *object, double norm)
+{
+  if (isnan (norm))
+    cJSON_AddNullToObject (object, "held_norm");
+  else
+    cli_json_add_double (object, "held_norm", norm);
+}
+
+void
 cli_grad_print_tensor (const char *name, const IrTensor *tensor, const char *why)
 {
   IrTensorStats stats = { 0 };

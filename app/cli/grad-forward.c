@@ -1,10 +1,10 @@
 /* irscope grad --mode forward: how values move, by the pass tangent. */
 #include "config.h"
 
-#include "app/cli/derive.h"
 #include "app/cli/grad.h"
 #include "app/cli/output.h"
 #include "core/io/io.h"
+#include "passes/pipeline/derive.h"
 #include "passes/rewrites/gradient.h"
 
 #include <string.h>
@@ -168,7 +168,7 @@ derive (Answer *answer, GError **error)
   gboolean partial = FALSE;
 
   if (wrt == NULL ||
-      !cli_prepare_to_derive (answer->cli, &options->model, answer->model, &wrt, error))
+      !ir_prepare_to_derive (answer->model, &wrt, answer->cli->cancellable, error))
     return FALSE;
   answer->forward = ir_cost_model (answer->model, &partial);
   if (!(answer->hessian ? derive_backwards (answer, wrt, error) : find_of (answer, error)))

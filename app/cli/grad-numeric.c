@@ -1,9 +1,9 @@
 /* irscope grad --mode numeric: differences of the function itself, and a sweep of their step. */
 #include "config.h"
 
-#include "app/cli/derive.h"
 #include "app/cli/grad.h"
 #include "app/cli/output.h"
+#include "passes/pipeline/derive.h"
 #include "passes/proof/differences.h"
 #include "passes/proof/numeric.h"
 
@@ -94,7 +94,7 @@ compute (Answer *answer, IrModel *model, GError **error)
   g_autofree char *wrt = cli_grad_wrt (options, error);
   g_autoptr (GHashTable) inputs = NULL;
 
-  if (wrt == NULL || !cli_prepare_to_derive (answer->cli, &options->model, model, &wrt, error) ||
+  if (wrt == NULL || !ir_prepare_to_derive (model, &wrt, answer->cli->cancellable, error) ||
       !cli_limits (&options->model, &answer->function.limits, error) ||
       (inputs = cli_inputs_within (answer->cli, &options->model, model,
                                    answer->function.limits.memory_limit, error)) == NULL ||
@@ -200,6 +200,7 @@ print_json (const Answer *answer)
       cJSON *object = cJSON_CreateObject ();
       cJSON_AddStringToObject (object, "name", ((IrValue *) answer->function.by->pdata[i])->name);
       cli_grad_add_tensor (object, answer->gradients->pdata[i], answer->paths->pdata[i]);
+      cli_grad_add_held (object, NAN);
       cJSON_AddNullToObject (object, "reason");
       cJSON_AddItemToArray (array, object);
     }

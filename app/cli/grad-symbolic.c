@@ -1,10 +1,10 @@
 /* irscope grad --mode symbolic: derivatives as expressions, and how they swell. */
 #include "config.h"
 
-#include "app/cli/derive.h"
 #include "app/cli/grad.h"
 #include "app/cli/output.h"
 #include "core/grad/symbolic.h"
+#include "passes/pipeline/derive.h"
 #include "passes/rewrites/gradient.h"
 
 typedef struct
@@ -50,7 +50,7 @@ derive (Answer *answer, Cli *cli, IrModel *model, GError **error)
   g_autofree char *wrt = cli_grad_names (options->wrt, "inputs");
   IrSymbolicLevel level = options->simplify ? IR_SYMBOLIC_SIMPLIFIED : IR_SYMBOLIC_RAW;
 
-  if (!cli_prepare_to_derive (cli, &options->model, model, &wrt, error) ||
+  if (!ir_prepare_to_derive (model, &wrt, cli->cancellable, error) ||
       (answer->of = ir_gradient_of (model, options->of != NULL ? options->of : "", error)) ==
           NULL ||
       (answer->by = ir_gradient_wrt (model, wrt, error)) == NULL)

@@ -1,10 +1,10 @@
 /* irscope grad --mode tape: a run that records, played forwards and back. */
 #include "config.h"
 
-#include "app/cli/derive.h"
 #include "app/cli/grad.h"
 #include "app/cli/output.h"
 #include "core/exec/tape/tape.h"
+#include "passes/pipeline/derive.h"
 #include "passes/rewrites/gradient.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ play (Answer *answer, Cli *cli, IrModel *model, GError **error)
   g_autoptr (GHashTable) inputs = NULL;
   IrTapeOptions how = { .cancellable = cli->cancellable, .seed = (guint64) options->model.seed };
 
-  if (!cli_prepare_to_derive (cli, &options->model, model, &wrt, error) ||
+  if (!ir_prepare_to_derive (model, &wrt, cli->cancellable, error) ||
       (answer->of = ir_gradient_of (model, options->of != NULL ? options->of : "", error)) ==
           NULL ||
       (answer->by = ir_gradient_wrt (model, wrt, error)) == NULL)
@@ -208,6 +208,7 @@ print_json (const Answer *answer, const GPtrArray *paths)
       cJSON_AddItemToArray (array, object);
       cJSON_AddStringToObject (object, "name", by->name);
       cli_grad_add_tensor (object, tensor, paths->pdata[i]);
+      cli_grad_add_held (object, NAN);
       cJSON_AddNullToObject (object, "reason");
     }
   cJSON_AddNumberToObject (json, "directions", tape->n_directions);

@@ -15,6 +15,7 @@ typedef struct
   char *method;    /* of differences */
   double step;     /* of them; 0: what is good */
   gboolean sweep;
+  gboolean layers;
   gboolean simplify; /* expressions */
 } CliGradOptions;
 
@@ -48,6 +49,8 @@ double cli_grad_max_abs (const IrTensorStats *stats);
 double cli_grad_sum (const IrTensor *tensor); /* (nullable): NaN */
 /* file, shape, norm, max_abs, zeros, nan; @tensor, @path: (nullable) */
 void cli_grad_add_tensor (cJSON *object, const IrTensor *tensor, const char *path);
+/* held_norm: norm of what it is derived by; NAN: not known */
+void cli_grad_add_held (cJSON *object, double norm);
 void cli_grad_print_tensor (const char *name, const IrTensor *tensor, const char *why);
 /* A node by its name, or #id, as commands take both, with its operator; (nullable): null */
 void cli_grad_add_node (const IrNode *node, cJSON *object);

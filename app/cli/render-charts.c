@@ -6,6 +6,7 @@
 #include "app/cli/render-charts.h"
 #include "core/ir/pages.h"
 #include "passes/debug/derivation.h"
+#include "passes/rewrites/gradient.h"
 
 #include <string.h>
 
@@ -158,7 +159,13 @@ summary_scene (Cli *cli,
   return summary != NULL ? ir_chart_summary (summary, IR_SUMMARY_FLOPS, NULL, chart) : NULL;
 }
 
-/* The only floating-point output by the inputs */
+static const char *
+of_source (const CliChartSource *source)
+{
+  return source->of != NULL ? source->of : "";
+}
+
+/* By the inputs, if nothing else is said */
 static IrScene *
 derivation_scene (Cli *cli,
                   const CliChartSource *source,
@@ -172,11 +179,44 @@ derivation_scene (Cli *cli,
   if (!cli_limits (source->model, &limits, error))
     return NULL;
   inputs = cli_inputs_within (cli, source->model, model, limits.memory_limit, error);
-  g_autoptr (IrDerivation) derivation = inputs != NULL
-                                            ? ir_derivation_new (model, inputs, "", "inputs",
-                                                                 &limits, cli->cancellable, error)
-                                            : NULL;
+  g_autoptr (IrDerivation)
+      derivation = inputs != NULL ? ir_derivation_new (model, inputs, of_source (source),
+                                                       source->wrt != NULL ? source->wrt : "inputs",
+                                                       &limits, cli->cancellable, error)
+                                  : NULL;
   return derivation != NULL ? ir_derivation_chart (derivation, chart) : NULL;
+}
+
+IrGradients *
+cli_gradients (Cli *cli, const CliChartSource *source, IrModel *model, GError **error)
+{
+  g_autoptr (GPtrArray) params = ir_gradient_wrt (model, "params", NULL);
+  const IrGradientsSetup setup = { .of = of_source (source),
+                                   .wrt = source->wrt != NULL ? source->wrt
+                                          : params != NULL    ? "params"
+                                                              : "inputs" };
+  g_autoptr (IrModel) copy = ir_model_clone (model);
+  g_autoptr (IrGradients) gradients = ir_gradients_new (copy, &setup, cli->cancellable, error);
+  IrRun *run = gradients != NULL
+                   ? cli_run (cli, source->model, copy, IR_CAPTURE_ALL, NULL, NULL, error)
+                   : NULL;
+
+  if (run == NULL)
+    return NULL;
+  ir_gradients_take_run (gradients, run, TRUE);
+  return g_steal_pointer (&gradients);
+}
+
+static IrScene *
+gradients_scene (Cli *cli,
+                 const CliChartSource *source,
+                 IrModel *model,
+                 const IrChartOptions *chart,
+                 GError **error)
+{
+  g_autoptr (IrGradients) gradients = cli_gradients (cli, source, model, error);
+
+  return gradients != NULL ? ir_gradients_chart (gradients, chart) : NULL;
 }
 
 static const struct
@@ -188,9 +228,9 @@ static const struct
                     const IrChartOptions *chart,
                     GError **error);
 } charts[] = {
-  { "summary", summary_scene },       { "schedule", schedule_scene }, { "trace", trace_scene },
-  { "timeline", timeline_scene },     { "memory", memory_scene },     { "tensor", tensor_scene },
-  { "derivation", derivation_scene },
+  { "summary", summary_scene },       { "schedule", schedule_scene },   { "trace", trace_scene },
+  { "timeline", timeline_scene },     { "memory", memory_scene },       { "tensor", tensor_scene },
+  { "derivation", derivation_scene }, { "gradients", gradients_scene },
 };
 
 IrScene *
@@ -206,7 +246,7 @@ cli_chart (Cli *cli,
       return charts[i].make (cli, source, model, chart, error);
   g_set_error (
       error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor or derivation",
+      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor, derivation or gradients",
       view);
   return NULL;
 }

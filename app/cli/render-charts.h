@@ -4,18 +4,23 @@
 #include "app/cli/model.h"
 #include "app/cli/plans.h"
 #include "core/layout/charts.h"
+#include "passes/debug/gradients.h"
 
 typedef struct
 {
   const CliModelOptions *model;
   const CliPlanOptions *plan;
-  const char *tensor; /* (nullable) for "tensor": of which value */
+  const char *tensor;   /* (nullable) for "tensor": of which value */
+  const char *of, *wrt; /* (nullable) of derivatives: as the options of the pass gradient */
 } CliChartSource;
 
-/* @view: summary, schedule, trace, timeline, memory, tensor or derivation. (transfer full) (nullable) */
+/* @view: summary, schedule, trace, timeline, memory, tensor, derivation or gradients. (transfer full) (nullable) */
 IrScene *cli_chart (Cli *cli,
                     const char *view,
                     const CliChartSource *source,
                     IrModel *model,
                     const IrChartOptions *chart,
                     GError **error);
+/* What the graph was derived to, in a run on a copy; by the parameters, or else inputs, if @source says nothing
+ * else. (transfer full) (nullable) */
+IrGradients *cli_gradients (Cli *cli, const CliChartSource *source, IrModel *model, GError **error);

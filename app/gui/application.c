@@ -63,6 +63,7 @@ static const struct
   { "win.show('schedule')", { "<Alt>5" } },
   { "win.show('memory')", { "<Alt>m" } },
   { "win.show('derivation')", { "<Alt>d" } },
+  { "win.show('gradients')", { "<Alt>g" } },
   { "win.show('tensor')", { "<Alt>6" } },
   { "win.show('scoreboard')", { "<Alt>7" } },
   { "win.show('breakpoints')", { "<Alt>8" } },

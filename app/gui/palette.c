@@ -113,6 +113,7 @@ static const IrCommand commands[] = {
   { "Show Schedule", "win.show('schedule')" },
   { "Show Memory", "win.show('memory')" },
   { "Show Derivation", "win.show('derivation')" },
+  { "Show Gradients", "win.show('gradients')" },
   { "Show Scoreboard", "win.show('scoreboard')" },
   { "Show Run", "win.show('run')" },
   { "Show Play", "win.show('play')" },

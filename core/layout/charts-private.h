@@ -37,3 +37,26 @@ guint chart_n_spans (const IrSchedule *schedule); /* @schedule: nullable */
 char *chart_format_ms (double ms);
 char *chart_format_bytes (double bytes);
 guint8 chart_colour_of (const IrNode *node);
+
+/* -- charts that are read from top to bottom (chart-page.c) -- */
+#define CHART_PAGE_ROW        20.0
+#define CHART_PAGE_NAME_WIDTH 220.0
+#define CHART_PAGE_NARROW     480.0 /* px: names stand above bars */
+
+typedef struct
+{
+  IrScene *scene;
+  double width, y;
+} ChartPage;
+
+ChartPage chart_page_new (double width, const IrChartOptions *options);
+void chart_page_text (ChartPage *page,
+                      const char *text,
+                      IrSceneTextStyle style,
+                      IrSceneAlign align,
+                      double x,
+                      double width);
+void chart_page_line (ChartPage *page, double x0, double y0, double x1, double y1);
+void chart_page_title (ChartPage *page, const char *title);
+void chart_page_bar (
+    ChartPage *page, const char *name, const char *number, double part, const IrSceneBox *box);

@@ -62,6 +62,28 @@ IrScene *ir_chart_derivation (const IrTape *tape, /* (nullable) */
                               const IrChartWay *ways,
                               guint n_ways,
                               const IrChartOptions *options);
+/* Something that is as long as its magnitude, on a logarithmic axis. */
+typedef struct
+{
+  char *name, *text, *tip; /* @text: beside it, such as the number */
+  double amount;           /* 0 or not finite: no bar */
+  gboolean warn;           /* marked */
+  IrNodeId node;           /* that it selects; 0: none */
+} IrChartMagnitude;
+typedef struct
+{
+  char *title;
+  GArray *bars; /* of IrChartMagnitude */
+} IrChartSection;
+void ir_chart_sections_add (GArray *sections,
+                            const char *title); /* of IrChartSection, which owns what is in it */
+GArray *ir_chart_sections_new (void);
+void ir_chart_sections_add_bar (GArray *sections,
+                                const IrChartMagnitude *bar); /* copied, to the last */
+IrScene *ir_chart_magnitudes (const GArray *sections,
+                              const char *note, /* (nullable) */
+                              const IrModel *model,
+                              const IrChartOptions *options);
 IrScene *ir_chart_histogram (const IrTensorStats *stats,
                              const char *title,
                              const IrChartOptions *options);

@@ -3,54 +3,18 @@
  * allow. */
 #include "config.h"
 
-#include "core/layout/charts.h"
+#include "core/layout/charts-private.h"
 
 #include "core/op/op.h"
 
 #include <math.h>
 
-#define WIDTH        900.0
-#define ROW          20.0
-#define LINE         16.0 /* px from a line of the title to the next */
-#define BAR          12.0
-#define NAME_WIDTH   220.0
-#define NUMBER_WIDTH 110.0
-#define SECTION_GAP  24.0
-#define MOST_ROWS    16
-#define NARROW       480.0 /* px: names stand above bars */
-#define PLOT_HEIGHT  280.0
-#define PLOT_LEFT    80.0
-#define POINT        8.0
-
-typedef struct
-{
-  IrScene *scene;
-  double width, y;
-} Page;
-
-static void
-add_text (Page *page,
-          const char *text,
-          IrSceneTextStyle style,
-          IrSceneAlign align,
-          double x,
-          double width)
-{
-  const IrSceneText item = {
-    .style = style, .align = align, .box = -1, .x = x, .y = page->y, .text = text
-  };
-
-  ir_scene_add_text (page->scene, &item, width);
-}
-
-static void
-add_line (Page *page, double x0, double y0, double x1, double y1)
-{
-  const IrSceneLine line = { .kind = IR_SCENE_LINE_PLAIN, .from = -1, .to = -1 };
-  const IrLayoutPoint points[2] = { { x0, y0 }, { x1, y1 } };
-
-  ir_scene_add_line (page->scene, &line, points, 2);
-}
+#define WIDTH       900.0
+#define LINE        16.0 /* px from a line of the title to the next */
+#define MOST_ROWS   16
+#define PLOT_HEIGHT 280.0
+#define PLOT_LEFT   80.0
+#define POINT       8.0
 
 static guint8
 colour_of (const IrSummaryRow *row)
@@ -98,42 +62,12 @@ amount_text (const IrSummaryRow *row, IrSummaryKey key)
 }
 
 static void
-add_title (Page *page, const char *title)
-{
-  page->y += SECTION_GAP;
-  add_text (page, title, IR_SCENE_TEXT_TITLE, IR_SCENE_ALIGN_START, 0, page->width);
-}
-
-/* A bar with its name and its number beside, or above it where there is no room. @box: its colour, what
- * it stands for, and its id and tip */
-static void
-add_bar (Page *page, const char *name, const char *number, double part, const IrSceneBox *box)
-{
-  const gboolean narrow = page->width < NARROW;
-  const double left = narrow ? 0 : NAME_WIDTH,
-               room = narrow ? page->width : page->width - NAME_WIDTH - NUMBER_WIDTH;
-  IrSceneBox bar = *box;
-
-  page->y += ROW;
-  add_text (page, name, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, 0,
-            narrow ? page->width - NUMBER_WIDTH : NAME_WIDTH - 8);
-  add_text (page, number, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_END, page->width, NUMBER_WIDTH - 8);
-  bar.kind = IR_SCENE_PLAIN;
-  bar.parent = -1;
-  bar.x = left;
-  bar.y = narrow ? page->y + 4 : page->y - BAR + 1;
-  bar.width = MAX (part * room, 1);
-  bar.height = bar.header = narrow ? BAR / 2 : BAR;
-  ir_scene_add_box (page->scene, &bar);
-  page->y += narrow ? BAR : 0;
-}
-
-static void
-add_bars (Page *page, const char *title, const GArray *rows, IrSummaryKey key, const char *prefix)
+add_bars (
+    ChartPage *page, const char *title, const GArray *rows, IrSummaryKey key, const char *prefix)
 {
   double most = 0;
 
-  add_title (page, title);
+  chart_page_title (page, title);
   for (guint i = 0; i < rows->len; i++)
     most = MAX (most, ir_summary_amount (&g_array_index (rows, IrSummaryRow, i), key));
   for (guint i = 0; i < MIN (rows->len, MOST_ROWS); i++)
@@ -143,19 +77,20 @@ add_bars (Page *page, const char *title, const GArray *rows, IrSummaryKey key, c
                       *tip = g_strdup_printf ("%s\n%s in %u nodes", name_of (row), text,
                                               row->n_nodes);
 
-      add_bar (page, name_of (row), text, most > 0 ? ir_summary_amount (row, key) / most : 0,
-               &(IrSceneBox){ .colour = colour_of (row),
-                              .node = row->node,
-                              .key = row->node,
-                              .id = id,
-                              .tip = tip });
+      chart_page_bar (page, name_of (row), text, most > 0 ? ir_summary_amount (row, key) / most : 0,
+                      &(IrSceneBox){ .colour = colour_of (row),
+                                     .node = row->node,
+                                     .key = row->node,
+                                     .id = id,
+                                     .tip = tip });
     }
   if (rows->len > MOST_ROWS)
     {
       g_autofree char *more = g_strdup_printf ("and %u more", rows->len - MOST_ROWS);
 
-      page->y += ROW;
-      add_text (page, more, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, NAME_WIDTH);
+      page->y += CHART_PAGE_ROW;
+      chart_page_text (page, more, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0,
+                       CHART_PAGE_NAME_WIDTH);
     }
 }
 
@@ -168,9 +103,9 @@ bytes_text (guint64 bytes)
 }
 
 static void
-add_dtypes (Page *page, const IrSummary *summary)
+add_dtypes (ChartPage *page, const IrSummary *summary)
 {
-  add_title (page, "Element types by bytes");
+  chart_page_title (page, "Element types by bytes");
   for (guint i = 0; i < summary->dtypes->len; i++)
     {
       const IrSummaryDtype *row = &g_array_index (summary->dtypes, IrSummaryDtype, i),
@@ -182,9 +117,9 @@ add_dtypes (Page *page, const IrSummary *summary)
                                               ir_dtype_name (row->dtype), row->n_constants,
                                               row->n_computed);
 
-      add_bar (page, ir_dtype_name (row->dtype), text,
-               most > 0 ? (double) bytes / (double) most : 0,
-               &(IrSceneBox){ .colour = IR_SCENE_COLOUR_CONSTANT, .id = id, .tip = tip });
+      chart_page_bar (page, ir_dtype_name (row->dtype), text,
+                      most > 0 ? (double) bytes / (double) most : 0,
+                      &(IrSceneBox){ .colour = IR_SCENE_COLOUR_CONSTANT, .id = id, .tip = tip });
     }
 }
 
@@ -198,11 +133,11 @@ node_of (const IrValue *value)
 }
 
 static void
-add_tensors (Page *page, const IrSummary *summary)
+add_tensors (ChartPage *page, const IrSummary *summary)
 {
   if (summary->tensors->len == 0)
     return;
-  add_title (page, "Largest tensors");
+  chart_page_title (page, "Largest tensors");
   for (guint i = 0; i < summary->tensors->len; i++)
     {
       const IrSummaryTensor *row = &g_array_index (summary->tensors, IrSummaryTensor, i),
@@ -214,7 +149,7 @@ add_tensors (Page *page, const IrSummary *summary)
                       *tip = g_strdup_printf ("%s\n%s%s", value->name, type,
                                               row->constant ? ", a constant" : "");
 
-      add_bar (
+      chart_page_bar (
           page, value->name, text, (double) row->bytes / (double) first->bytes,
           &(IrSceneBox){ .colour = row->constant ? IR_SCENE_COLOUR_CONSTANT : IR_SCENE_COLOUR_INPUT,
                          .node = node_of (value),
@@ -225,9 +160,9 @@ add_tensors (Page *page, const IrSummary *summary)
 }
 
 static void
-add_places (Page *page, const IrSummary *summary)
+add_places (ChartPage *page, const IrSummary *summary)
 {
-  add_title (page, "Where nodes would run");
+  chart_page_title (page, "Where nodes would run");
   for (guint i = 0; i < summary->places->len; i++)
     {
       const IrSummaryPlace *row = &g_array_index (summary->places, IrSummaryPlace, i);
@@ -236,14 +171,14 @@ add_places (Page *page, const IrSummary *summary)
                       *tip = g_strdup_printf ("%s%s%s", row->where, row->why != NULL ? "\n" : "",
                                               row->why != NULL ? row->why : "");
 
-      add_bar (page, row->where, text,
-               summary->n_nodes > 0 ? (double) row->n_nodes / summary->n_nodes : 0,
-               &(IrSceneBox){ .colour = row->why != NULL ? IR_SCENE_COLOUR_UNKNOWN
-                                                         : IR_SCENE_COLOUR_FOLD,
-                              .node = row->node,
-                              .key = row->node,
-                              .id = id,
-                              .tip = tip });
+      chart_page_bar (page, row->where, text,
+                      summary->n_nodes > 0 ? (double) row->n_nodes / summary->n_nodes : 0,
+                      &(IrSceneBox){ .colour = row->why != NULL ? IR_SCENE_COLOUR_UNKNOWN
+                                                                : IR_SCENE_COLOUR_FOLD,
+                                     .node = row->node,
+                                     .key = row->node,
+                                     .id = id,
+                                     .tip = tip });
     }
 }
 
@@ -303,7 +238,7 @@ find_decades (Plot *plot, const GArray *rows, const IrRoofline *peaks)
 }
 
 static void
-add_axes (Page *page, const Plot *plot)
+add_axes (ChartPage *page, const Plot *plot)
 {
   const double y = page->y;
 
@@ -312,24 +247,24 @@ add_axes (Page *page, const Plot *plot)
       const double at = x_of (plot, pow (10, x));
       g_autofree char *text = g_strdup_printf ("%g", pow (10, x));
 
-      add_line (page, at, plot->top, at, plot->top + plot->height);
+      chart_page_line (page, at, plot->top, at, plot->top + plot->height);
       page->y = plot->top + plot->height + 16;
-      add_text (page, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, at, 80);
+      chart_page_text (page, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, at, 80);
     }
   for (double r = plot->low_y; r <= plot->high_y; r++)
     {
       const double at = y_of (plot, pow (10, r));
       g_autofree char *text = g_strdup_printf ("%g", pow (10, r));
 
-      add_line (page, plot->left, at, plot->left + plot->width, at);
+      chart_page_line (page, plot->left, at, plot->left + plot->width, at);
       page->y = at + 4;
-      add_text (page, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, plot->left - 8, 60);
+      chart_page_text (page, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, plot->left - 8, 60);
     }
   page->y = y;
 }
 
 static void
-add_point (Page *page, const Plot *plot, const IrSummaryRow *row, guint index)
+add_point (ChartPage *page, const Plot *plot, const IrSummaryRow *row, guint index)
 {
   const double rate = rate_of (row), intensity = ir_summary_amount (row, IR_SUMMARY_INTENSITY);
   g_autofree char *id = g_strdup_printf ("r%u", index),
@@ -351,13 +286,13 @@ add_point (Page *page, const Plot *plot, const IrSummaryRow *row, guint index)
 
   ir_scene_add_box (page->scene, &box);
   page->y = box.y + POINT;
-  add_text (page, name_of (row), IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, box.x + POINT + 4,
-            120);
+  chart_page_text (page, name_of (row), IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START,
+                   box.x + POINT + 4, 120);
   page->y = y;
 }
 
 static void
-add_roofline (Page *page, const GArray *rows, const IrRoofline *peaks)
+add_roofline (ChartPage *page, const GArray *rows, const IrRoofline *peaks)
 {
   g_autofree char *title = g_strdup_printf (
       "Roofline: GFLOP/s over FLOP per byte; at most %.4g GFLOP/s and %.4g GB/s", peaks->gflops,
@@ -365,17 +300,17 @@ add_roofline (Page *page, const GArray *rows, const IrRoofline *peaks)
   Plot plot = { .left = PLOT_LEFT, .width = page->width - PLOT_LEFT - 60, .height = PLOT_HEIGHT };
   double ridge = peaks->gflops / peaks->gbps, low;
 
-  add_title (page, title);
+  chart_page_title (page, title);
   plot.top = page->y + 16;
   find_decades (&plot, rows, peaks);
   add_axes (page, &plot);
   low = MAX (pow (10, plot.low_x), pow (10, plot.low_y) / peaks->gbps);
   for (guint twice = 0; twice < 2; twice++) /* so that it stands out from the grid */
     {
-      add_line (page, x_of (&plot, low), y_of (&plot, low * peaks->gbps) + twice,
-                x_of (&plot, ridge), y_of (&plot, peaks->gflops) + twice);
-      add_line (page, x_of (&plot, ridge), y_of (&plot, peaks->gflops) + twice,
-                plot.left + plot.width, y_of (&plot, peaks->gflops) + twice);
+      chart_page_line (page, x_of (&plot, low), y_of (&plot, low * peaks->gbps) + twice,
+                       x_of (&plot, ridge), y_of (&plot, peaks->gflops) + twice);
+      chart_page_line (page, x_of (&plot, ridge), y_of (&plot, peaks->gflops) + twice,
+                       plot.left + plot.width, y_of (&plot, peaks->gflops) + twice);
     }
   for (guint i = 0; i < rows->len; i++)
     if (rate_of (&g_array_index (rows, IrSummaryRow, i)) > 0)
@@ -398,10 +333,7 @@ ir_chart_summary (const IrSummary *summary,
                   const IrRoofline *peaks,
                   const IrChartOptions *options)
 {
-  Page page = { .scene = ir_scene_new (options != NULL ? options->measure : NULL,
-                                       options != NULL ? options->measure_data : NULL),
-                .width = options != NULL && options->width > 0 ? options->width : WIDTH,
-                .y = 14 };
+  ChartPage page = chart_page_new (WIDTH, options);
   g_autofree char *bytes = g_format_size_full (summary->bytes, G_FORMAT_SIZE_IEC_UNITS),
                   *held = g_format_size_full (summary->param_bytes, G_FORMAT_SIZE_IEC_UNITS);
   g_autofree char *params = number_text ((double) summary->params),
@@ -421,12 +353,12 @@ ir_chart_summary (const IrSummary *summary,
   g_autofree char *ops = g_strdup_printf ("Operators by %s", by[key]),
                   *scopes = g_strdup_printf ("Scopes by %s", by[key]);
 
-  if (page.width >= NARROW)
-    add_text (&page, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, page.width);
+  if (page.width >= CHART_PAGE_NARROW)
+    chart_page_text (&page, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, page.width);
   else
     for (char **line = (char *[]){ size, work, moved, NULL }; *line != NULL; line++)
       {
-        add_text (&page, *line, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, page.width);
+        chart_page_text (&page, *line, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, page.width);
         page.y += line[1] != NULL ? LINE : 0;
       }
   const IrSummaryKey bars = key == IR_SUMMARY_NAME ? IR_SUMMARY_NODES : key;

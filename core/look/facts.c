@@ -48,6 +48,7 @@ ir_overlay_facts_unref (IrOverlayFacts *facts)
   g_clear_pointer (&facts->devices, g_hash_table_unref);
   g_clear_pointer (&facts->zeros, g_hash_table_unref);
   g_clear_pointer (&facts->errors, g_hash_table_unref);
+  g_clear_pointer (&facts->gradients, g_hash_table_unref);
   g_clear_pointer (&facts->touched, g_array_unref);
   g_clear_pointer (&facts->verdicts, g_array_unref);
   g_clear_pointer (&facts->numbers, ir_numbers_unref);
@@ -196,6 +197,18 @@ ir_overlay_facts_add_errors (IrOverlayFacts *facts, GHashTable *errors)
 {
   if (errors != NULL && facts->errors == NULL)
     facts->errors = g_hash_table_ref (errors);
+}
+
+/**
+ * ir_overlay_facts_add_gradients:
+ * @facts: facts that nobody else reads yet
+ * @gradients: (nullable): node id -> #IrNodeGradient: what came back to each node
+ */
+void
+ir_overlay_facts_add_gradients (IrOverlayFacts *facts, GHashTable *gradients)
+{
+  if (gradients != NULL && facts->gradients == NULL)
+    facts->gradients = g_hash_table_ref (gradients);
 }
 
 /**

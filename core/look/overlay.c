@@ -70,6 +70,38 @@ value_zeros (const IrOverlayFacts *facts, const IrNode *node)
   return look_up (facts->zeros, node);
 }
 
+static const IrNodeGradient *
+gradient_of (const IrOverlayFacts *facts, const IrNode *node)
+{
+  return facts->gradients != NULL
+             ? g_hash_table_lookup (facts->gradients, GUINT_TO_POINTER (node->id))
+             : NULL;
+}
+
+static double
+value_gradient (const IrOverlayFacts *facts, const IrNode *node)
+{
+  const IrNodeGradient *gradient = gradient_of (facts, node);
+
+  return gradient != NULL ? gradient->norm : NAN;
+}
+
+static double
+value_gradient_zeros (const IrOverlayFacts *facts, const IrNode *node)
+{
+  const IrNodeGradient *gradient = gradient_of (facts, node);
+
+  return gradient != NULL ? gradient->zeros : NAN;
+}
+
+static double
+value_dead (const IrOverlayFacts *facts, const IrNode *node)
+{
+  const IrNodeGradient *gradient = gradient_of (facts, node);
+
+  return gradient != NULL ? gradient->dead : NAN;
+}
+
 static guint
 last_step (const IrOverlayFacts *facts, const IrNode *node)
 {
@@ -144,6 +176,12 @@ static const IrOverlay overlays[] = {
     "Run the graph first", IR_OVERLAY_CLASS, 0, NULL, name_device },
   { "sparsity", "Sparsity", "%", "Part of the elements that each node made in the last run that are zero.",
     "Run the graph, keeping its values", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_RUN | IR_OVERLAY_NEEDS_VALUES, value_zeros, NULL },
+  { "gradient", "Gradient Norm", "", "Norm of what came back to each node when an output was derived.",
+    "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_gradient, NULL },
+  { "gradient-zeros", "Gradient Zeros", "%", "Part of what came back to each node that is 0.",
+    "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_gradient_zeros, NULL },
+  { "dead-units", "Dead Units", "%", "Part of the units of each activation that let nothing of what came back pass.",
+    "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_dead, NULL },
   { "verdict", "Verdict", "", "Verdict of the step that touched each node last.",
     "No step has touched it", IR_OVERLAY_CLASS, 0, NULL, name_verdict },
   { "age", "Age in Steps", "steps", "Steps since each node was touched last.",

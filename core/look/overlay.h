@@ -11,6 +11,12 @@ G_BEGIN_DECLS
 
 typedef struct _IrNumbers IrNumbers;
 
+/* What came back to a node of a derivation, in percent but for the norm; NAN: not known. */
+typedef struct
+{
+  double norm, zeros, dead;
+} IrNodeGradient;
+
 /* What is known of the nodes from elsewhere; rows say what they need. Immutable once it is shared. */
 typedef struct
 {
@@ -19,7 +25,8 @@ typedef struct
   GHashTable *devices; /* (nullable) node id -> interned name, where a run put it */
   GHashTable *zeros;   /* (nullable) node id -> double *: part of its elements, of a run */
   GHashTable *errors;  /* (nullable) node id -> double *: part of what is allowed, of a check */
-  guint step;          /* at which the graph is drawn */
+  GHashTable *gradients; /* (nullable) node id -> IrNodeGradient *, of a derivation */
+  guint step;            /* at which the graph is drawn */
   GArray *touched;     /* (nullable) of guint, by node id: the step that touched it last, 0 none */
   GArray *verdicts;    /* (nullable) of IrVerdict, by step - 1 */
   IrNumbers *numbers;  /* (nullable) of a file */
@@ -38,6 +45,7 @@ typedef enum
   IR_OVERLAY_NEEDS_VALUES = 1 << 1, /* a run that keeps them */
   IR_OVERLAY_NEEDS_CHECK = 1 << 2,  /* an execution check */
   IR_OVERLAY_NEEDS_FILE = 1 << 3,
+  IR_OVERLAY_NEEDS_GRADIENTS = 1 << 4, /* a derivation */
 } IrOverlayNeeds;
 
 typedef struct
@@ -65,6 +73,7 @@ void ir_overlay_facts_add_run (IrOverlayFacts *facts, const IrRun *run);
 void ir_overlay_facts_add_zeros (IrOverlayFacts *facts, const IrRun *run);
 GHashTable *ir_overlay_errors (const IrExecutionCheck *check);
 void ir_overlay_facts_add_errors (IrOverlayFacts *facts, GHashTable *errors);
+void ir_overlay_facts_add_gradients (IrOverlayFacts *facts, GHashTable *gradients);
 void ir_overlay_facts_add_history (IrOverlayFacts *facts, IrModel *history, guint step);
 void ir_overlay_facts_add_numbers (IrOverlayFacts *facts, IrNumbers *numbers);
 

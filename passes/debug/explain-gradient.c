@@ -29,21 +29,14 @@ static const char *const kind_names[IR_N_GRADIENT_KINDS] = { "plain",      "no-p
                                                              "times-zero", "cancelled", "underflow",
                                                              "non-finite" };
 
-/**
- * ir_gradient_kind_name:
- *
- * Returns: (transfer none): the name that --explain and JSON give
- */
+/* As --explain and JSON have it */
 const char *
 ir_gradient_kind_name (IrGradientKind kind)
 {
   return kind_names[kind];
 }
 
-/**
- * ir_gradient_reason_free:
- * @reason: (nullable) (transfer full): a reason
- */
+/* @reason: (nullable) */
 void
 ir_gradient_reason_free (IrGradientReason *reason)
 {
@@ -54,12 +47,12 @@ ir_gradient_reason_free (IrGradientReason *reason)
   g_free (reason);
 }
 
-static void
-search_clear (IrExplain *s)
+void
+ir_explain_clear (IrExplain *s)
 {
   g_array_unref (s->passages);
+  g_clear_pointer (&s->reach, g_hash_table_unref);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrExplain, search_clear)
 
 /* -- values -- */
 
@@ -136,8 +129,8 @@ ir_explain_range_of (const IrExplain *s, const IrValue *value)
 
 /* (nullable) What came to a value of the node that @step derives, or went on to one, by its place
  * among what the step notes; @value: which one */
-static const IrValue *
-part_at (const IrExplain *s, const IrStep *step, guint i, const IrValue **value)
+const IrValue *
+ir_explain_part_at (const IrExplain *s, const IrStep *step, guint i, const IrValue **value)
 {
   const IrIdPair *pair = &g_array_index (step->parts, IrIdPair, i);
 
@@ -160,13 +153,32 @@ is_input (const IrNode *node, const IrValue *value)
   return FALSE;
 }
 
+/* @part: a node or a value of the forward part */
+static gboolean
+is_reached (const IrExplain *s, gconstpointer part)
+{
+  return s->reach == NULL || g_hash_table_contains (s->reach, part);
+}
+
+/* Values within a copy of the body are all taken for reached: what of the copy is not needed is gone. */
+static gboolean
+leads_on (const IrExplain *s, const IrPassage *passage, const IrValue *input)
+{
+  const IrNode *anchor = ir_model_node (s->model, passage->step->anchor);
+
+  return is_reached (s, input) || (passage->node != anchor && !is_input (anchor, input));
+}
+
+/* Those of a step follow each other. */
 static gboolean
 has_passage (const IrExplain *s, const IrPassage *passage)
 {
-  for (guint i = 0; i < s->passages->len; i++)
+  for (guint i = s->passages->len; i-- > 0;)
     {
       const IrPassage *other = &g_array_index (s->passages, IrPassage, i);
-      if (other->step == passage->step && other->node == passage->node)
+      if (other->step != passage->step)
+        return FALSE;
+      if (other->node == passage->node)
         return TRUE;
     }
   return FALSE;
@@ -179,10 +191,12 @@ add_passages (IrExplain *s, const IrStep *step)
   const IrNode *anchor = ir_model_node (s->model, step->anchor);
   IrPassage passage = { .step = step };
 
+  if (!is_reached (s, anchor))
+    return;
   for (guint i = 0; i < step->parts->len; i++)
     {
       const IrValue *value;
-      part_at (s, step, i, &value);
+      ir_explain_part_at (s, step, i, &value);
       if (value == NULL || value->producer == NULL || is_output (anchor, value) ||
           is_input (anchor, value) || ir_node_function (value->producer) != NULL)
         continue;
@@ -194,9 +208,13 @@ add_passages (IrExplain *s, const IrStep *step)
   g_array_append_val (s->passages, passage);
 }
 
-static void
-find_passages (IrExplain *s)
+/* @by: (nullable): only passages on the way from it */
+void
+ir_explain_init (IrExplain *s, const IrModel *model, IrRun *run, const IrValue *by)
 {
+  *s = (IrExplain){ .model = model, .run = run, .by = by };
+  s->reach = by != NULL ? ir_explain_reach (by) : NULL;
+  s->passages = g_array_new (FALSE, FALSE, sizeof (IrPassage));
   for (guint i = 1; i <= ir_history_n_steps (s->model); i++)
     {
       const IrStep *step = ir_history_step (s->model, i);
@@ -205,8 +223,8 @@ find_passages (IrExplain *s)
     }
 }
 
-static gboolean
-is_made_in (const IrExplain *s, const IrStep *step, const IrNode *node)
+gboolean
+ir_explain_is_made_in (const IrExplain *s, const IrStep *step, const IrNode *node)
 {
   for (gsize i = 0; i < step->n_records; i++)
     {
@@ -224,7 +242,7 @@ ir_explain_written_node (const IrExplain *s, const IrNode *node)
   for (guint i = 0; i < s->passages->len; i++)
     {
       const IrStep *step = g_array_index (s->passages, IrPassage, i).step;
-      if (is_made_in (s, step, node))
+      if (ir_explain_is_made_in (s, step, node))
         return ir_model_node (s->model, step->anchor);
     }
   return node;
@@ -232,14 +250,14 @@ ir_explain_written_node (const IrExplain *s, const IrNode *node)
 
 /* (nullable) What came to the @i-th output: the last that is noted, for what its readers gave is
  * noted before their sum */
-static const IrValue *
-came_to (const IrExplain *s, const IrPassage *passage, guint i)
+const IrValue *
+ir_explain_came_to (const IrExplain *s, const IrPassage *passage, guint i)
 {
   const IrValue *last = NULL;
 
   for (guint k = 0; k < passage->step->parts->len; k++)
     {
-      const IrValue *value, *part = part_at (s, passage->step, k, &value);
+      const IrValue *value, *part = ir_explain_part_at (s, passage->step, k, &value);
       if (value != NULL && value == passage->node->outputs[i])
         last = part;
     }
@@ -252,7 +270,7 @@ what_came (const IrExplain *s, const IrPassage *passage)
 {
   for (guint i = 0; i < passage->node->n_outputs; i++)
     {
-      const IrValue *part = came_to (s, passage, i);
+      const IrValue *part = ir_explain_came_to (s, passage, i);
       if (!is_all_zero (s, part))
         return part;
     }
@@ -268,8 +286,8 @@ what_went_on (const IrExplain *s, const IrPassage *passage, const IrValue **inpu
 
   for (guint i = 0; i < passage->step->parts->len; i++)
     {
-      const IrValue *value, *part = part_at (s, passage->step, i, &value);
-      if (!is_input (passage->node, value) || part == NULL)
+      const IrValue *value, *part = ir_explain_part_at (s, passage->step, i, &value);
+      if (!is_input (passage->node, value) || part == NULL || !leads_on (s, passage, value))
         continue;
       if (mean_square (s, part) > most)
         {
@@ -305,7 +323,7 @@ find_stages (IrExplain *s)
       const IrPassage *passage = &g_array_index (s->passages, IrPassage, i);
       for (guint k = 0; k < passage->node->n_outputs; k++)
         {
-          const IrValue *part = came_to (s, passage, k);
+          const IrValue *part = ir_explain_came_to (s, passage, k);
           if (part != NULL)
             add_stage (s, passage->node->outputs[k], part);
         }
@@ -463,7 +481,7 @@ kind_of_step (const IrExplain *s, const IrPassage *passage)
 
   for (guint i = 0; i < passage->node->n_outputs; i++)
     {
-      const IrValue *part = came_to (s, passage, i);
+      const IrValue *part = ir_explain_came_to (s, passage, i);
       if (part != NULL)
         g_hash_table_add (came, (gpointer) part);
     }
@@ -472,7 +490,7 @@ kind_of_step (const IrExplain *s, const IrPassage *passage)
       const IrNode *node = order[i];
       gboolean reads = FALSE;
 
-      if (node->id <= passage->node->id || !is_made_in (s, passage->step, node))
+      if (node->id <= passage->node->id || !ir_explain_is_made_in (s, passage->step, node))
         continue;
       ir_node_for_each_input (node, k, input)
         reads |= g_hash_table_contains (came, input);
@@ -780,19 +798,8 @@ explain_something (IrExplain *s)
                     100.0 * stats.n_zero / stats.n);
 }
 
-/**
- * ir_gradient_explain:
- * @model: a model behind the pass gradient, with its steps
- * @run: a run of it that kept all values
- * @of: what is derived
- * @by: the value that it is derived by
- * @gradient: (nullable): the derivative; %NULL: nothing comes to @by
- * @stop: (nullable) (array zero-terminated=1): names of values that count as constant
- *
- * Why the derivative is 0, tiny or not finite, by the values of the run.
- *
- * Returns: (transfer full): the kind, the node of the model as it was written, and sentences
- */
+/* @run: of @model, which has its steps, and kept all values; @gradient: (nullable): nothing comes to @by; @stop:
+ * (nullable): names that count as constant. (transfer full) */
 IrGradientReason *
 ir_gradient_explain (const IrModel *model,
                      IrRun *run,
@@ -801,14 +808,15 @@ ir_gradient_explain (const IrModel *model,
                      const IrValue *gradient,
                      char *const *stop)
 {
-  g_auto (IrExplain) s = { .model = model, .run = run, .of = of, .by = by, .gradient = gradient };
+  g_auto (IrExplain) s = { 0 };
   IrTensorStats stats;
 
-  s.passages = g_array_new (FALSE, FALSE, sizeof (IrPassage));
+  ir_explain_init (&s, model, run, by);
+  s.of = of;
+  s.gradient = gradient;
   s.reason = g_new0 (IrGradientReason, 1);
   s.reason->stages = g_array_new (FALSE, TRUE, sizeof (IrGradientStage));
   s.reason->sample = -1;
-  find_passages (&s);
   s.reason->is_finite = !ir_explain_stats_of (&s, of, &stats) ||
                         stats.n_nan + stats.n_pos_inf + stats.n_neg_inf == 0;
   if (gradient == NULL)

@@ -17,9 +17,22 @@ typedef struct
   const IrModel *model;
   IrRun *run;
   const IrValue *of, *by, *gradient;
-  GArray *passages; /* of IrPassage: backwards, what is in a body before the call */
+  GHashTable *reach; /* (nullable) set of IrNode and IrValue that @by leads to; NULL: all */
+  GArray *passages;  /* of IrPassage: backwards, what is in a body before the call */
   IrGradientReason *reason;
 } IrExplain;
+
+void ir_explain_init (IrExplain *s, const IrModel *model, IrRun *run, const IrValue *by);
+void ir_explain_clear (IrExplain *s);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrExplain, ir_explain_clear)
+GHashTable *ir_explain_reach (const IrValue *by);
+GArray *ir_explain_layers (const IrModel *model, IrRun *run);
+const IrValue *ir_explain_came_to (const IrExplain *s, const IrPassage *passage, guint i);
+const IrValue *ir_explain_part_at (const IrExplain *s,
+                                   const IrStep *step,
+                                   guint i,
+                                   const IrValue **value);
+gboolean ir_explain_is_made_in (const IrExplain *s, const IrStep *step, const IrNode *node);
 
 const IrTensor *ir_explain_tensor_of (const IrExplain *s, const IrValue *value);
 gboolean ir_explain_stats_of (const IrExplain *s, const IrValue *value, IrTensorStats *stats);

@@ -744,7 +744,7 @@ def _():
                             'a.svg': ['--at', '3'], 's.svg': ['--view', 'schedule'], 'm.svg': ['--view', 'memory'],
                             'sp.svg': ['--view', 'schedule', '--parallel', 'on', '--threads', '2'],
                             'b.svg': ['--view', 'memory', '--budget', '90%'], 'c.svg': ['--view', 'trace'],
-                            't.svg': ['--view', 'tensor', '--tensor', 'probabilities'], 'd.svg': ['--view', 'derivation']}.items():
+                            't.svg': ['--view', 'tensor', '--tensor', 'probabilities'], 'd.svg': ['--view', 'derivation'], 'r.svg': ['--view', 'gradients']}.items():
         code, out, err = irscope('render', DIGITS, '-o', path(name), *arguments)
         assert code == 0 and out == '' and os.path.getsize(path(name)) > 200, f'{name}: {code} {err}'
     json_of('render', DIGITS, '-o', path('j.svg'))

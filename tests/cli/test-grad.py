@@ -430,6 +430,53 @@ def _():
     assert code == 2 and 'needs stop, straight-through or plain' in err, err
 
 
+# A dead layer, a cut branch, a value of several readers one of which gives 0, and the same behind a choice.
+PLANTED = model('planted', 'g (float[4,3] x) => (float[4,2] y) <float[3,5] w1 = {1, -2, 3, 4, 5, -6, 7, 8, -9, 1, 2, 3, -4, 5, 6}, float[5] b1 = {0.1, 0.2, -90, 0.4, 0.5}, '
+                          'float[5,2] w2 = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, float[2] low = {-9, -9}, float[2] cut = {1, 2}, float[2] s = {1, 1}> '
+                          '{ h = MatMul (x, w1)  i = Add (h, b1)  [half] r = Relu (i)  z = MatMul (r, w2)  [dead] d = Relu (low)  e = Mul (z, s)  '
+                          'f = Add (e, d)  [floor] c = Floor (cut)  y = Add (f, c) }')
+CHOICE = model('choice', 'g (float[4] x) => (float[4] y) <float[4] w = {1, 0, 0, 3}, bool[4] c = {1, 0, 0, 1}, float[4] u = {1, 2, 3, 4}> '
+                         '{ v = Mul (w, x)  [root] s = Sqrt (v)  t = Where (c, s, w)  y = Mul (t, u) }')
+
+
+@test('what is 0 or not finite says why among all derivatives as --explain says of it alone')
+def _():
+    found = {}
+    for path in (PLANTED, CHOICE):
+        for gradient in json_of('grad', path, '--value', 'x=1')['gradients']:
+            one = json_of('grad', path, '--value', 'x=1', '--explain', gradient['name'])
+            alone, reason = one['explain'], gradient['reason']
+            found[gradient['name']] = reason and (reason['kind'], reason['node'])
+            assert gradient['norm'] == one['gradients'][0]['norm'], (gradient, one)
+            if reason is not None:
+                assert all(reason[key] == alone[key] for key in ('kind', 'node', 'operator', 'text')), (gradient, alone)
+            else:
+                assert alone['kind'] in ('plain', 'dead', 'masked'), (gradient, alone)
+    assert found == {'w1': None, 'b1': None, 'w2': None, 's': None, 'low': ('dead', 'dead'), 'cut': ('no-path', 'floor'),
+                     'w': ('non-finite', 'root'), 'u': None}, found
+
+
+@test('--layers: what came back to each node, its growth, and units that let nothing pass')
+def _():
+    got = json_of('grad', PLANTED, '--value', 'x=1', '--layers')
+    layers = {layer['node']: layer for layer in got['layers'] if not layer['node'].startswith('#')}
+    assert (layers['half']['units'], layers['half']['dead_units']) == (5, 2), layers['half']
+    assert (layers['dead']['units'], layers['dead']['nan']) == (0, 0), layers['dead']
+    came = [[3, 7, 11, 15, 19]] * 4  # ones times w2, transposed
+    squares = sum(x * x for row in came for x in row)
+    assert abs(layers['half']['norm'] - squares ** 0.5) < 1e-4 and layers['half']['zeros'] == 0, layers['half']
+    kept = squares - 4 * (3 * 3 + 11 * 11)  # the first unit, and that of the bias -90
+    assert abs(layers['half']['growth'] - (kept / squares) ** 0.5) < 1e-6, layers['half']
+    operators = [layer['operator'] for layer in got['layers']]
+    assert operators.index('Relu') < len(operators) - 1 - operators[::-1].index('MatMul'), operators
+    norms = {g['name']: (g['norm'], g['held_norm']) for g in got['gradients']}
+    assert abs(norms['s'][1] - 2 ** 0.5) < 1e-6 and norms['low'][0] == 0, norms
+    code, out, err = irscope('grad', PLANTED, '--value', 'x=1', '--layers')
+    assert code == 0 and '2 of 5' in out and 'What came back to each node, from y on' in out, out
+    code, out, err = irscope('grad', PLANTED, '--mode', 'tape', '--layers')
+    assert code == 2 and '--layers says nothing to --mode tape' in err, err
+
+
 @test('guard-where takes the NaN of what a choice leaves out away, on both sides and once')
 def _():
     for i, body in enumerate(('v = Mul (w, x)  s = Sqrt (v)  y = Where (c, s, w)', 'l = Log (w)  d = Not (c)  y = Where (d, x, l)',

@@ -505,7 +505,7 @@ def names_all(window, where, root=None):
 
 
 def walks_through_views(window):
-    views = ['alt+2', 'alt+3', 'alt+4', 'alt+5', 'alt+m', 'alt+6', 'alt+7', 'alt+8', 'alt+n', 'alt+9', 'alt+0']
+    views = ['alt+2', 'alt+3', 'alt+4', 'alt+5', 'alt+m', 'alt+g', 'alt+6', 'alt+7', 'alt+8', 'alt+n', 'alt+9', 'alt+0']
     for name in views + views[::-1]:  # what is in front before and after matters to the toolkit
         key(name)
         time.sleep(0.15)
@@ -1242,6 +1242,15 @@ def derives_in_all_ways():
         key('Right')
         check('the keys go from value to value', bool(window.wait('what is said of x2', says('x2: moves 0, 1'))))
         shot('19-derivation')
+        key('alt+g')
+        window.click('push button', 'Derive the Graph')
+        label = window.wait('the reason of the selected value', says('x2: plain. Nothing is remarkable: norm'))
+        check('a gradient of what is selected is followed back', bool(label), label)
+        key('alt+1', 'Tab')
+        find_node(window, 'product')
+        label = window.wait('what came back to the product', says('product (Mul): norm 1 came back to v2', 'went on', 'nodes derive it'))
+        check('so is what came back to a selected node', bool(label), label)
+        shot('20-gradients')
     finally:
         end(window)
     window = Window()

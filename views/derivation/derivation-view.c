@@ -5,7 +5,7 @@
 
 #include "passes/debug/derivation.h"
 #include "views/chart-area.h"
-#include "views/name.h"
+#include "views/derive-lists.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
 #include "views/session/selection.h"
@@ -17,9 +17,6 @@
 
 #define MOST_FLOPS                                                                                 \
   50e6 /* more is derived when it is asked for: the tape runs on reference kernels */
-
-static const char *const by_names[] = { "Inputs", "Parameters", "All", NULL };
-static const char *const by_words[] = { "inputs", "params", "all" };
 
 /* What is derived, and what came of it: shared by the view and its job. */
 typedef struct
@@ -35,12 +32,11 @@ typedef struct
 struct _IrDerivationView
 {
   IrView parent;
-  GtkWidget *stack, *message, *of, *by, *said;
-  GPtrArray *outputs; /* of char *: names, as the list @of has them */
+  GtkWidget *stack, *message, *said;
+  IrDeriveLists lists;
   IrChartArea *chart;
-  Source *source;   /* (nullable) */
-  gboolean listing; /* the list is being filled */
-  gboolean wanted;  /* it was asked for, however long it takes */
+  Source *source;  /* (nullable) */
+  gboolean wanted; /* it was asked for, however long it takes */
 };
 
 #define IR_TYPE_DERIVATION_VIEW (ir_derivation_view_get_type ())
@@ -105,44 +101,6 @@ load (IrDerivationView *self)
     ir_chart_area_load (self->chart, make_scene, source_ref (self->source), source_unref);
 }
 
-/* -- which output -- */
-
-static void
-list_outputs (IrDerivationView *self, const IrModel *model)
-{
-  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
-  gboolean same;
-
-  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
-    {
-      const IrValue *output = ir_graph_output (model->main, i);
-      if (ir_dtype_is_float (ir_value_dtype (output)))
-        g_ptr_array_add (names, g_strdup (output->name));
-    }
-  same = self->outputs != NULL && self->outputs->len == names->len;
-  for (guint i = 0; same && i < names->len; i++)
-    same = strcmp (names->pdata[i], self->outputs->pdata[i]) == 0;
-  if (same)
-    return;
-  for (guint i = 0; i < names->len; i++)
-    gtk_string_list_append (list, names->pdata[i]);
-  g_clear_pointer (&self->outputs, g_ptr_array_unref);
-  self->outputs = g_steal_pointer (&names);
-  self->listing = TRUE;
-  gtk_drop_down_set_model (GTK_DROP_DOWN (self->of), G_LIST_MODEL (list));
-  self->listing = FALSE;
-  gtk_widget_set_sensitive (self->of, self->outputs->len > 1);
-}
-
-static char *
-chosen_output (IrDerivationView *self)
-{
-  guint i = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->of));
-
-  return g_strdup (i < self->outputs->len ? self->outputs->pdata[i] : "");
-}
-
 /* -- showing it -- */
 
 static void
@@ -167,7 +125,7 @@ rebuild (IrDerivationView *self)
       show_page (self, "closed", NULL);
       return;
     }
-  list_outputs (self, frame->model);
+  ir_derive_lists_update (&self->lists, frame->model);
   if (!self->wanted && (double) ir_cost_model (frame->model, &partial).flops > MOST_FLOPS)
     {
       ir_chart_area_clear (self->chart);
@@ -178,17 +136,16 @@ rebuild (IrDerivationView *self)
   g_atomic_ref_count_init (&self->source->refs);
   g_mutex_init (&self->source->lock);
   self->source->sizer = ir_session_new_sizer (session);
-  self->source->of = chosen_output (self);
-  self->source->by = by_words[MIN (gtk_drop_down_get_selected (GTK_DROP_DOWN (self->by)), 2)];
+  self->source->of = g_strdup (ir_derive_lists_of (&self->lists));
+  self->source->by = ir_derive_lists_by (&self->lists);
   show_page (self, "chart", NULL);
   load (self);
 }
 
 static void
-on_choice (IrDerivationView *self)
+on_choice (gpointer data)
 {
-  if (!self->listing)
-    rebuild (self);
+  rebuild (data);
 }
 
 static void
@@ -329,7 +286,7 @@ ir_derivation_view_dispose (GObject *object)
   IrDerivationView *self = IR_DERIVATION_VIEW (object);
 
   g_clear_pointer (&self->source, source_unref);
-  g_clear_pointer (&self->outputs, g_ptr_array_unref);
+  ir_derive_lists_clear (&self->lists);
   G_OBJECT_CLASS (ir_derivation_view_parent_class)->dispose (object);
 }
 
@@ -342,27 +299,12 @@ ir_derivation_view_class_init (IrDerivationViewClass *klass)
 }
 
 static GtkWidget *
-make_list (IrDerivationView *self, GtkWidget *box, const char *const *names, const char *label)
-{
-  GtkWidget *list = gtk_drop_down_new_from_strings (names), *text = gtk_label_new (label);
-
-  gtk_widget_add_css_class (text, "dim-label");
-  ir_name (list, label);
-  g_signal_connect_swapped (list, "notify::selected", G_CALLBACK (on_choice), self);
-  gtk_box_append (GTK_BOX (box), text);
-  gtk_box_append (GTK_BOX (box), list);
-  return list;
-}
-
-static GtkWidget *
 make_chart (IrDerivationView *self)
 {
-  static const char *const none[] = { NULL };
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
             *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
-  self->of = make_list (self, bar, none, "Derive");
-  self->by = make_list (self, bar, by_names, "by");
+  ir_derive_lists_init (&self->lists, bar, on_choice, self);
   self->said = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (self->said), 1);
   gtk_label_set_ellipsize (GTK_LABEL (self->said), PANGO_ELLIPSIZE_END);

@@ -9,12 +9,13 @@
 typedef struct
 {
   IrLook *look;
-  IrNumbers *numbers;  /* (nullable) of the file that an overlay shows */
-  GHashTable *errors;  /* (nullable) of the last check of the execution */
-  guint serial;        /* counts changes of what the picture depends on */
-  IrSceneMarks *marks; /* (nullable) a rule's pattern that is drawn */
-  guint marks_step;    /* where */
-  char *rule, *text;   /* (nullable) */
+  IrNumbers *numbers;    /* (nullable) of the file that an overlay shows */
+  GHashTable *errors;    /* (nullable) of the last check of the execution */
+  GHashTable *gradients; /* (nullable) of the last derivation */
+  guint serial;          /* counts changes of what the picture depends on */
+  IrSceneMarks *marks;   /* (nullable) a rule's pattern that is drawn */
+  guint marks_step;      /* where */
+  char *rule, *text;     /* (nullable) */
 } Display;
 
 static void
@@ -42,6 +43,7 @@ clear (gpointer state)
   ir_look_free (self->look);
   g_clear_pointer (&self->numbers, ir_numbers_unref);
   g_clear_pointer (&self->errors, g_hash_table_unref);
+  g_clear_pointer (&self->gradients, g_hash_table_unref);
 }
 
 IR_SESSION_NOUN (Display, init, clear)
@@ -68,7 +70,8 @@ ir_session_picture_settings (IrSession *self, IrRun *run, GPtrArray *problems)
   const Display *display = own (self);
   IrPictureSettings *settings = ir_picture_settings_new (display->serial, display->look, problems);
 
-  ir_picture_settings_set_facts (settings, run, display->errors, display->numbers);
+  ir_picture_settings_set_facts (settings, run, display->errors, display->gradients,
+                                 display->numbers);
   ir_picture_settings_set_marks (settings, display->marks, display->marks_step);
   ir_session_place_boxes (self, settings);
   return settings;
@@ -461,6 +464,20 @@ ir_session_place_errors (IrSession *self, GHashTable *errors)
   own (self)->errors = errors != NULL ? g_hash_table_ref (errors) : NULL;
   if (g_strcmp0 (own (self)->look->overlay, "error") == 0)
     own (self)->serial++;
+}
+
+/* @gradients: (nullable): as ir_gradients_by_node() gives them; tells nobody. Whether they are shown */
+gboolean
+ir_session_place_gradients (IrSession *self, GHashTable *gradients)
+{
+  const IrOverlay *overlay = ir_overlay_find (own (self)->look->overlay);
+
+  g_clear_pointer (&own (self)->gradients, g_hash_table_unref);
+  own (self)->gradients = gradients != NULL ? g_hash_table_ref (gradients) : NULL;
+  if (overlay == NULL || (overlay->needs & IR_OVERLAY_NEEDS_GRADIENTS) == 0)
+    return FALSE;
+  own (self)->serial++;
+  return TRUE;
 }
 
 const IrNumbers *

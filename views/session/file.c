@@ -4,6 +4,7 @@
 #include "core/act/act.h"
 #include "core/io/io.h"
 #include "core/op/verify.h"
+#include "views/session/gradients.h"
 #include "views/session/play.h"
 #include "views/session/debug-private.h"
 #include "views/session/file-private.h"
@@ -173,6 +174,7 @@ ir_session_take_opened (
   ir_session_take_last_run (self, NULL, NULL);
   ir_session_forget_records (self);
   ir_session_forget_events (self);
+  ir_session_forget_gradients (self);
   ir_session_forget_kernel_times (self);
   ir_session_forget_inputs (self);
   ir_session_forget_sizes (self);

@@ -1,10 +1,13 @@
+/* Before a derivation: the opset that its rules give nodes of, control flow in place of tokens, and
+ * sizes where constants tell them. */
 #include "config.h"
 
-#include "app/cli/derive.h"
+#include "passes/pipeline/derive.h"
 
 #include "passes/rewrites/gradient.h"
+#include "passes/rewrites/upgrade.h"
 
-#define OPSET 18
+#define DERIVED_OPSET 18
 
 /* A float value some size of which is not known, and is no symbol either. */
 static gboolean
@@ -54,7 +57,7 @@ names_of (const GPtrArray *by)
 }
 
 static gboolean
-fold_sizes (Cli *cli, IrModel *model, char **wrt, GError **error)
+fold_sizes (IrModel *model, char **wrt, GCancellable *cancellable, GError **error)
 {
   const char *const names[] = { "fold-constants", "fold-shapes", NULL };
   g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, error);
@@ -73,26 +76,40 @@ fold_sizes (Cli *cli, IrModel *model, char **wrt, GError **error)
       if (value != NULL && value->initializer != NULL && ir_dtype_is_float (ir_value_dtype (value)))
         g_hash_table_add (kept, value);
     }
-  return ir_pipeline_run (model, pipeline, &options, NULL, cli->cancellable, error);
+  return ir_pipeline_run (model, pipeline, &options, NULL, cancellable, error);
 }
 
+/**
+ * ir_upgrade_to_derive:
+ * @model: a model
+ * @cancellable: (nullable): stops it
+ * @error: return location for an error
+ *
+ * Brings @model to an opset that the rules of derivatives give nodes of, in steps.
+ */
 gboolean
-cli_upgrade_to_derive (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error)
+ir_upgrade_to_derive (IrModel *model, GCancellable *cancellable, GError **error)
 {
-  gint64 opset = ir_model_opset (model, "");
-  CliModelOptions chosen = *options;
-  IrPipelineResult result;
+  const char *const names[] = { IR_PASS_UPGRADE_OPSET, NULL };
+  const gint64 opset = ir_model_opset (model, "");
+  const IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
+                                      .backend = ir_backend_find ("cpu") };
+  g_autoptr (IrPipeline) pipeline = NULL;
 
-  chosen.pipeline = NULL;
-  chosen.set = NULL;
-  chosen.passes = (char *) IR_PASS_UPGRADE_OPSET;
-  chosen.opset = OPSET;
-  return opset == 0 || opset >= OPSET || cli_run_pipeline (cli, &chosen, model, &result, error);
+  if (opset == 0 || opset >= DERIVED_OPSET)
+    return TRUE;
+  if (!ir_opset_may_be (model, DERIVED_OPSET, error))
+    return FALSE;
+  pipeline = ir_pipeline_new_from_names (names, error);
+  return pipeline != NULL &&
+         ir_pipeline_set (pipeline, IR_PASS_UPGRADE_OPSET ".opset=" G_STRINGIFY (DERIVED_OPSET),
+                          error) &&
+         ir_pipeline_run (model, pipeline, &options, NULL, cancellable, error);
 }
 
 /* What tokens move through becomes control flow, which is derived, where it has that form. */
 static gboolean
-raise_tokens (Cli *cli, IrModel *model, GError **error)
+raise_tokens (IrModel *model, GCancellable *cancellable, GError **error)
 {
   const char *const names[] = { "raise-control-flow", NULL };
   const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT };
@@ -101,14 +118,24 @@ raise_tokens (Cli *cli, IrModel *model, GError **error)
   if (!ir_graph_has_tokens (model->main))
     return TRUE;
   pipeline = ir_pipeline_new_from_names (names, error);
-  return pipeline != NULL &&
-         ir_pipeline_run (model, pipeline, &options, NULL, cli->cancellable, error);
+  return pipeline != NULL && ir_pipeline_run (model, pipeline, &options, NULL, cancellable, error);
 }
 
+/**
+ * ir_prepare_to_derive:
+ * @model: a model whose types are known
+ * @wrt: (inout): what it is derived by, as the option of the pass gradient; names, where something
+ *   was folded
+ * @cancellable: (nullable): stops it
+ * @error: return location for an error
+ *
+ * As ir_upgrade_to_derive(); also makes control flow of tokens, and folds constants other than
+ * parameters where that may tell sizes that are not known. All in steps.
+ */
 gboolean
-cli_prepare_to_derive (
-    Cli *cli, const CliModelOptions *options, IrModel *model, char **wrt, GError **error)
+ir_prepare_to_derive (IrModel *model, char **wrt, GCancellable *cancellable, GError **error)
 {
-  return cli_upgrade_to_derive (cli, options, model, error) && raise_tokens (cli, model, error) &&
-         (!has_open_sizes (model) || fold_sizes (cli, model, wrt, error));
+  return ir_upgrade_to_derive (model, cancellable, error) &&
+         raise_tokens (model, cancellable, error) &&
+         (!has_open_sizes (model) || fold_sizes (model, wrt, cancellable, error));
 }

@@ -14,12 +14,6 @@
 #ifndef __x86_64__
 #include <ucontext.h>
 #endif
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_UNPOISON_MEMORY_REGION(data, bytes) ((void) (data), (void) (bytes))
-#endif
-
 #define MAX_THREADS       1024
 #define WARP              32
 #define STACK             (64 << 10)
@@ -55,8 +49,12 @@ typedef enum
   DONE
 } Wait;
 
-static const char *const wait_names[] = { "runs", "is at the barrier", "is at the sync of its warp",
-                                          "is at the shuffle", "is at the product", "has ended" };
+static const char *const wait_names[] = { "runs",
+                                          "is at the barrier",
+                                          "is at the sync of its warp",
+                                          "is at the shuffle",
+                                          "is at the product",
+                                          "has ended" };
 
 typedef struct
 {
@@ -169,8 +167,6 @@ fiber_begin (guint thread)
   guint8 *stack = e.stacks + (gsize) thread * STACK;
 
   fiber->wait = READY;
-  /* A fiber that was left in the middle has not cleaned up. */
-  ASAN_UNPOISON_MEMORY_REGION (stack, STACK);
 #ifdef __x86_64__
   void **top = (void **) (gpointer) (stack + STACK - 16);
   *top = (void *) (gsize) fiber_main;
@@ -289,20 +285,24 @@ access_now (int line)
 
 /* -- the vocabulary -- */
 
-/* All threads of a block have the same array for a line. */
+/* All threads of a block have the same array for a line, which begins as NaN. */
 static void *
 do_shared (unsigned long bytes, int line)
 {
+  gsize offset = e.shared_used;
+
   for (guint i = 0; i < e.n_arrays; i++)
     if (e.arrays[i].line == line)
       return e.shared + e.arrays[i].offset;
   if (e.n_arrays == MAX_SHARED_ARRAYS || e.shared_used + bytes > SHARED)
     fail ("line %d: more than %d bytes of shared memory", line, SHARED);
   e.arrays[e.n_arrays].line = line;
-  e.arrays[e.n_arrays].offset = e.shared_used;
+  e.arrays[e.n_arrays].offset = offset;
   e.arrays[e.n_arrays++].bytes = bytes;
   e.shared_used += (bytes + 15) / 16 * 16;
-  return e.shared + e.arrays[e.n_arrays - 1].offset;
+  memset (e.shared + offset, 0xff, e.shared_used - offset);
+  memset (e.shared_cells + offset / 4, 0, (e.shared_used - offset) / 4 * sizeof (Cell));
+  return e.shared + offset;
 }
 
 static void *
@@ -594,8 +594,6 @@ run_block (guint block, EmuOrder order, GRand *rand)
   e.n_arrays = 0;
   e.shared_used = 0;
   memset (e.epochs, 0, sizeof e.epochs);
-  memset (e.shared, 0xff, sizeof e.shared); /* NaN */
-  memset (e.shared_cells, 0, sizeof e.shared_cells);
   for (guint i = 0; i < e.n_threads; i++)
     {
       threads[i] = i;
@@ -735,7 +733,7 @@ run_compiler (const char *source, const char *object, GError **error)
                          "-x",
                          "c",
                          "-std=gnu17",
-                         "-O1",
+                         "-O0", /* compiling takes longer than running */
                          "-w",
                          "-shared",
                          "-fPIC",

@@ -62,16 +62,22 @@ protect (int protection)
     }
 }
 
+static gboolean are_open;
+
 void
 blocks_open (void)
 {
-  protect (PROT_READ | PROT_WRITE);
+  if (!are_open)
+    protect (PROT_READ | PROT_WRITE);
+  are_open = TRUE;
 }
 
 void
 blocks_close (void)
 {
-  protect (PROT_NONE);
+  if (are_open)
+    protect (PROT_NONE);
+  are_open = FALSE;
 }
 
 guint64
@@ -82,6 +88,7 @@ block_new (gsize bytes)
   Block *block;
   guint8 *all;
 
+  blocks_open ();
   stand_in_option ("memory", G_GUINT64_CONSTANT (4) << 30, &limit);
   for (guint i = 0; blocks != NULL && i < blocks->len; i++)
     used += ((const Block *) blocks->pdata[i])->bytes;

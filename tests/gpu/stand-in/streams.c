@@ -79,6 +79,7 @@ do_op (struct CUstream_st *stream, Op *op)
                  op->kind == LAUNCH ? function_name (op->function) : names[op->kind] };
   unsigned int result = OK;
 
+  blocks_open ();
   switch (op->kind)
     {
     case LAUNCH:

@@ -4,6 +4,7 @@
 
 #include "app/cli/devices.h"
 #include "app/cli/output.h"
+#include "core/exec/gpu/cache.h"
 #include "core/exec/gpu/devices.h"
 #include "core/exec/gpu/library.h"
 #include "core/exec/gpu/places.h"
@@ -15,6 +16,8 @@ typedef struct
   GPtrArray *devices;    /* (nullable) of IrGpuDevice */
   GArray *architectures; /* (nullable) of int */
   char *reason;          /* (nullable) why there is no GPU */
+  char *cache;           /* (nullable) where compiled programs are kept */
+  IrGpuCacheUse kept;
 } Facts;
 
 static void
@@ -24,6 +27,7 @@ facts_clear (Facts *facts)
   g_clear_pointer (&facts->devices, g_ptr_array_unref);
   g_clear_pointer (&facts->architectures, g_array_unref);
   g_free (facts->reason);
+  g_free (facts->cache);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Facts, facts_clear)
@@ -41,6 +45,9 @@ find_facts (void)
     facts.reason = g_strdup ("the driver sees no GPU");
   if (facts.gpu->libraries[IR_GPU_NVRTC].state == IR_GPU_USABLE)
     facts.architectures = ir_gpu_architectures (facts.gpu, NULL);
+  facts.cache = ir_gpu_cache_folder ();
+  if (facts.cache != NULL)
+    facts.kept = ir_gpu_cache_use (facts.cache);
   return facts;
 }
 
@@ -86,6 +93,18 @@ device_json (const IrGpuDevice *device)
   return json;
 }
 
+static cJSON *
+cache_json (const Facts *facts)
+{
+  cJSON *json = cJSON_CreateObject ();
+
+  add_text (json, "folder", facts->cache);
+  cJSON_AddNumberToObject (json, "programs", facts->kept.n_programs);
+  cli_json_add_uint (json, "bytes", facts->kept.bytes);
+  cli_json_add_uint (json, "most_bytes", IR_GPU_CACHE_BYTES);
+  return json;
+}
+
 static void
 print_json (const Facts *facts)
 {
@@ -115,6 +134,7 @@ print_json (const Facts *facts)
   list = cJSON_AddArrayToObject (json, "architectures");
   for (guint i = 0; facts->architectures != NULL && i < facts->architectures->len; i++)
     cJSON_AddItemToArray (list, cJSON_CreateNumber (g_array_index (facts->architectures, int, i)));
+  cJSON_AddItemToObject (json, "cache", cache_json (facts));
   list = cJSON_AddArrayToObject (json, "looked_in");
   for (guint i = 0; i < facts->gpu->places->len; i++)
     {
@@ -162,6 +182,20 @@ print_architectures (const GArray *architectures)
 }
 
 static void
+print_cache (const Facts *facts)
+{
+  g_autofree char *bytes = cli_format_bytes (facts->kept.bytes),
+                  *most = cli_format_bytes (IR_GPU_CACHE_BYTES);
+
+  if (facts->cache == NULL)
+    cli_print ("  %-9s no compiled program is kept, as " IR_GPU_CACHE " asks for\n", "cache");
+  else
+    cli_print ("  %-9s %u compiled programs, %s of at most %s, in %s (" IR_GPU_CACHE
+               " names another folder, or -: none)\n",
+               "cache", facts->kept.n_programs, bytes, most, facts->cache);
+}
+
+static void
 print_text (const Facts *facts)
 {
   guint n;
@@ -184,6 +218,7 @@ print_text (const Facts *facts)
       if (i == IR_GPU_NVRTC && facts->architectures != NULL)
         print_architectures (facts->architectures);
     }
+  print_cache (facts);
   cli_print ("  looked in, in this order (%s puts folders before them):\n", IR_GPU_PATH);
   for (guint i = 0; i < facts->gpu->places->len; i++)
     {

@@ -4,10 +4,13 @@
 
 #include "core/exec/exec.h"
 #include "core/exec/gpu/backend.h"
+#include "core/exec/gpu/cache.h"
 #include "core/exec/gpu/runtime.h"
 #include "core/io/io.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
+#include <utime.h>
 
 static const char graph[] =
     "<ir_version: 8, opset_import: [\"\" : 17]>\n"
@@ -25,6 +28,7 @@ typedef struct
 } Subject;
 
 static Subject subject;
+static char *cache;  /* a folder */
 static gboolean all; /* more calls of each function, and more results */
 
 static IrRun *
@@ -55,6 +59,13 @@ assert_right (const IrRun *run)
         g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (a, k), ir_tensor_get_double (b, k),
                                         1e-5);
     }
+}
+
+/* Kept programs save the compiler, whose own failures they would hide. */
+static void
+keep_programs (gboolean keep)
+{
+  g_setenv (IR_GPU_CACHE, keep ? cache : "-", TRUE);
 }
 
 static const char *const functions[] = {
@@ -100,6 +111,7 @@ test_function (gconstpointer data)
   const char *symbol = data;
   guint n_failed = 0;
 
+  keep_programs (!g_str_has_prefix (symbol, "nvrtc"));
   for (guint i = 0; i < (all ? 2 : 1); i++)
     for (guint call = 1; call <= (all ? 4 : 1); call++)
       {
@@ -159,6 +171,191 @@ test_cancelled (void)
   assert_right (run);
 }
 
+/* -- programs that were compiled before -- */
+
+static char *
+kept_file (void)
+{
+  g_autoptr (GDir) dir = g_dir_open (cache, 0, NULL);
+  const char *name = dir != NULL ? g_dir_read_name (dir) : NULL;
+
+  g_assert_nonnull (name);
+  return g_build_filename (cache, name, NULL);
+}
+
+static void
+empty (const char *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+
+  for (const char *name; dir != NULL && (name = g_dir_read_name (dir)) != NULL;)
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL);
+      g_remove (path);
+    }
+}
+
+static void
+empty_cache (void)
+{
+  empty (cache);
+  keep_programs (TRUE);
+}
+
+/* By a device that is opened anew; @compiles: whether a compiler is there. */
+static gboolean
+runs (gboolean compiles)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) run = NULL;
+
+  ir_gpu_runtime_close ();
+  g_setenv ("IRSCOPE_STAND_IN", compiles ? "seed=1" : "seed=1,fail=nvrtcCompileProgram:0:6", TRUE);
+  run = run_on ("gpu", NULL, &error);
+  g_setenv ("IRSCOPE_STAND_IN", "seed=1", TRUE);
+  if (run != NULL)
+    assert_right (run);
+  else
+    g_assert_nonnull (strstr (error->message, "nvrtcCompileProgram"));
+  return run != NULL;
+}
+
+static void
+test_kept (void)
+{
+  empty_cache ();
+  g_assert_false (runs (FALSE));
+  g_assert_true (runs (TRUE));
+  g_assert_cmpuint (ir_gpu_cache_use (cache).n_programs, ==, 1);
+  g_assert_true (runs (FALSE));
+  g_setenv (IR_GPU_CACHE, "-", TRUE);
+  g_assert_false (runs (FALSE));
+}
+
+/* Each of its bytes may be another one, and its end may be missing. */
+static void
+test_damaged (void)
+{
+  g_autofree char *path = NULL, *whole = NULL;
+  gsize n;
+
+  empty_cache ();
+  g_assert_true (runs (TRUE));
+  path = kept_file ();
+  g_assert_true (g_file_get_contents (path, &whole, &n, NULL));
+  const gsize lengths[] = { 0, 63, 64, 65, 200, n / 2, n - 1 };
+  for (guint i = 0; i < 6 + G_N_ELEMENTS (lengths); i++)
+    {
+      g_autofree char *other = g_memdup2 (whole, n);
+      if (i < 6)
+        other[i * (n - 1) / 5] ^= 1;
+      g_assert_true (
+          g_file_set_contents (path, other, (gssize) (i < 6 ? n : lengths[i - 6]), NULL));
+      g_assert_false (runs (FALSE));
+      g_assert_cmpuint (ir_gpu_cache_use (cache).n_programs, ==, 0);
+      g_assert_true (g_file_set_contents (path, whole, (gssize) n, NULL));
+      g_assert_true (runs (FALSE));
+    }
+}
+
+/* A whole one that the driver does not take is made anew. */
+static void
+test_refused (void)
+{
+  g_autofree char *path = NULL, *before = NULL, *after = NULL;
+  gsize n;
+
+  empty_cache ();
+  g_setenv ("IRSCOPE_STAND_IN", "seed=1,fast", TRUE); /* this is of another make */
+  ir_gpu_runtime_close ();
+  g_autoptr (IrRun) run = run_on ("gpu", NULL, NULL);
+  g_assert_nonnull (run);
+  path = kept_file ();
+  g_assert_true (g_file_get_contents (path, &before, &n, NULL));
+  g_assert_true (runs (TRUE));
+  g_assert_true (g_file_get_contents (path, &after, &n, NULL));
+  g_assert_cmpuint (memcmp (before, after, n), !=, 0);
+  g_assert_true (runs (FALSE));
+}
+
+static IrGpuCode *
+code_of (guint bytes)
+{
+  IrGpuCode *code = ir_gpu_code_new ();
+  IrGpuKernelFacts *facts = g_new0 (IrGpuKernelFacts, 1);
+
+  code->cubin = g_bytes_new_take (g_malloc0 (bytes), bytes);
+  code->ptx = g_strdup ("// none");
+  facts->name = g_strdup ("k");
+  facts->registers = 26;
+  facts->shared_bytes = 128;
+  g_ptr_array_add (code->kernels, facts);
+  return code;
+}
+
+static char *
+key_of (guint i)
+{
+  g_autofree char *text = g_strdup_printf ("%u", i);
+
+  return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text, -1);
+}
+
+/* What was used longest ago goes; files of others stay. */
+static void
+test_bounded (void)
+{
+  g_autofree char *folder = g_build_filename (cache, "bounded", NULL);
+  g_autofree char *mine = g_build_filename (folder, "mine.irgpu", NULL), *first = key_of (0),
+                  *last = NULL;
+  g_autoptr (IrGpuCode) code = code_of (1000), large = code_of (100000), back = NULL;
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 20; i++)
+    {
+      g_autofree char *key = key_of (i), *path = NULL;
+      path = g_strdup_printf ("%s/%s.irgpu", folder, key);
+      g_assert_true (ir_gpu_cache_store (folder, key, code, 10000, &error));
+      g_assert_no_error (error);
+      g_assert_true (i > 0 || g_file_set_contents (mine, "mine", -1, NULL));
+      g_assert_cmpuint (ir_gpu_cache_use (folder).bytes, <=, 10000);
+      struct utimbuf long_ago = { 1000 + i, 1000 + i };
+      g_assert_cmpint (g_utime (path, &long_ago), ==, 0);
+      g_clear_pointer (&back, ir_gpu_code_free);
+      back = ir_gpu_cache_load (folder, first); /* now */
+      g_assert_nonnull (back);
+      g_free (last);
+      last = g_steal_pointer (&key);
+    }
+  g_assert_cmpuint (ir_gpu_cache_use (folder).n_programs, >=, 5);
+  g_assert_cmpuint (ir_gpu_cache_use (folder).n_programs, <, 20);
+  g_assert_true (g_bytes_equal (back->cubin, code->cubin));
+  g_assert_cmpstr (back->ptx, ==, code->ptx);
+  const IrGpuKernelFacts *facts = back->kernels->pdata[0];
+  g_assert_true (g_str_equal (facts->name, "k") && facts->registers == 26 &&
+                 facts->shared_bytes == 128 && facts->spill_bytes == 0);
+  g_assert_true (
+      ir_gpu_cache_store (folder, last, large, 10000, &error)); /* too large: as before */
+  g_assert_cmpuint (ir_gpu_cache_use (folder).bytes, <=, 10000);
+  g_assert_true (g_file_test (mine, G_FILE_TEST_EXISTS));
+  empty (folder);
+}
+
+static void
+test_nowhere (void)
+{
+  g_autoptr (IrGpuCode) code = code_of (10);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *key = key_of (1);
+
+  g_assert_false (ir_gpu_cache_store ("/dev/null/x", key, code, 10000, &error));
+  g_assert_error (error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR);
+  g_assert_null (ir_gpu_cache_load ("/dev/null/x", key));
+  g_assert_cmpuint (ir_gpu_cache_use ("/dev/null/x").n_programs, ==, 0);
+  g_setenv (IR_GPU_CACHE, "/dev/null/x", TRUE);
+  g_assert_true (runs (TRUE));
+}
+
 static void
 begin (void)
 {
@@ -191,6 +388,8 @@ main (int argc, char **argv)
   all = argc > 1 && g_str_equal (argv[1], "--all");
   path = g_strdup_printf ("%s:-", g_test_get_dir (G_TEST_BUILT));
   g_setenv (IR_GPU_PATH, path, TRUE);
+  cache = g_dir_make_tmp ("irscope-gpu-XXXXXX", NULL);
+  keep_programs (TRUE);
   begin ();
   for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
     {
@@ -199,8 +398,16 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/gpu/failures/too little memory", test_memory);
   g_test_add_func ("/gpu/failures/cancelled", test_cancelled);
+  g_test_add_func ("/gpu/kept/saves the compiler", test_kept);
+  g_test_add_func ("/gpu/kept/damaged", test_damaged);
+  g_test_add_func ("/gpu/kept/refused by the driver", test_refused);
+  g_test_add_func ("/gpu/kept/bounded", test_bounded);
+  g_test_add_func ("/gpu/kept/in a folder that cannot be made", test_nowhere);
   int failed = g_test_run ();
   ir_gpu_runtime_close ();
+  empty (cache);
+  g_rmdir (cache);
+  g_free (cache);
   ir_run_unref (subject.wanted);
   g_hash_table_unref (subject.inputs);
   ir_model_unref (subject.model);

@@ -8,6 +8,7 @@
 #include "core/exec/check/check.h"
 #include "core/exec/exec.h"
 #include "core/exec/gpu/backend.h"
+#include "core/exec/gpu/cache.h"
 #include "core/exec/gpu/runtime.h"
 #include "core/exec/lower/lower.h"
 #include "core/exec/plan/plan.h"
@@ -192,6 +193,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   path = g_strdup_printf ("%s:-", g_test_get_dir (G_TEST_BUILT));
   g_setenv (IR_GPU_PATH, path, TRUE);
+  g_setenv (IR_GPU_CACHE, "-", TRUE);
   option = g_strdup_printf ("seed=%d%s", stream_seed, argc > 1 ? ",fast" : "");
   g_setenv ("IRSCOPE_STAND_IN", option, TRUE);
   if (argc <= 1)

@@ -5,6 +5,7 @@
 #include "core/exec/gpu/compile.h"
 #include "core/exec/gpu/program.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 static void
@@ -14,6 +15,20 @@ facts_free (gpointer data)
 
   g_free (facts->name);
   g_free (facts);
+}
+
+/**
+ * ir_gpu_code_new:
+ *
+ * Returns: (transfer full): code without kernels
+ */
+IrGpuCode *
+ir_gpu_code_new (void)
+{
+  IrGpuCode *code = g_new0 (IrGpuCode, 1);
+
+  code->kernels = g_ptr_array_new_with_free_func (facts_free);
+  return code;
 }
 
 /**
@@ -108,6 +123,11 @@ take_results (const IrGpu *gpu, struct _nvrtcProgram *program, IrGpuCode *code, 
   return TRUE;
 }
 
+/* Beside the architecture. */
+static const char *const strict[] = { "--std=c++17",         "--fmad=false", "--prec-div=true",
+                                      "--prec-sqrt=true",    "--ftz=false",  "--ptxas-options=-v",
+                                      "--generate-line-info" };
+
 static gboolean
 compile (const IrGpu *gpu,
          struct _nvrtcProgram *program,
@@ -116,17 +136,13 @@ compile (const IrGpu *gpu,
          GError **error)
 {
   g_autofree char *target = g_strdup_printf ("--gpu-architecture=sm_%d", architecture);
-  const char *const options[] = { target,
-                                  "--std=c++17",
-                                  "--fmad=false",
-                                  "--prec-div=true",
-                                  "--prec-sqrt=true",
-                                  "--ftz=false",
-                                  "--ptxas-options=-v",
-                                  "--generate-line-info" };
-  IrGpuResult result = gpu->functions.nvrtcCompileProgram (program, G_N_ELEMENTS (options),
-                                                           options);
-  g_autofree char *log = log_of (gpu, program);
+  const char *options[1 + G_N_ELEMENTS (strict)] = { target };
+  IrGpuResult result;
+  g_autofree char *log = NULL;
+
+  memcpy (options + 1, strict, sizeof strict);
+  result = gpu->functions.nvrtcCompileProgram (program, G_N_ELEMENTS (options), options);
+  log = log_of (gpu, program);
 
   if (!ir_gpu_check (gpu, IR_GPU_FUNCTION_nvrtcCompileProgram, result, error))
     {
@@ -159,12 +175,11 @@ IrGpuCode *
 ir_gpu_compile (const IrGpu *gpu, const char *kernels, int architecture, GError **error)
 {
   const IrGpuLibrary *nvrtc = &gpu->libraries[IR_GPU_NVRTC];
-  g_autoptr (IrGpuCode) code = g_new0 (IrGpuCode, 1);
+  g_autoptr (IrGpuCode) code = ir_gpu_code_new ();
   g_autofree char *text = g_strconcat (ir_gpu_prelude (), "#line 1 \"kernels\"\n", kernels, NULL);
   struct _nvrtcProgram *program = NULL;
   gboolean done;
 
-  code->kernels = g_ptr_array_new_with_free_func (facts_free);
   if (nvrtc->state != IR_GPU_USABLE)
     {
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE, "%s: %s", nvrtc->title,
@@ -176,4 +191,39 @@ ir_gpu_compile (const IrGpu *gpu, const char *kernels, int architecture, GError 
   done = compile (gpu, program, architecture, code, error);
   gpu->functions.nvrtcDestroyProgram (&program);
   return done ? g_steal_pointer (&code) : NULL;
+}
+
+/* Of the file of NVRTC: releases that correct it have the version of what they correct. */
+static void
+print_file (const char *path, GString *text)
+{
+  GStatBuf found;
+
+  if (path != NULL && g_stat (path, &found) == 0)
+    g_string_append_printf (text, "%s %" G_GINT64_FORMAT " %" G_GINT64_FORMAT "\n", path,
+                            (gint64) found.st_size, (gint64) found.st_mtime);
+}
+
+/**
+ * ir_gpu_compile_key:
+ * @gpu: the libraries
+ * @kernels: texts, as from ir_gpu_program_text()
+ * @architecture: 90 for sm_90
+ *
+ * Returns: (transfer full): 64 hexadecimal digits that stand for all that ir_gpu_compile() depends on
+ */
+char *
+ir_gpu_compile_key (const IrGpu *gpu, const char *kernels, int architecture)
+{
+  const IrGpuLibrary *nvrtc = &gpu->libraries[IR_GPU_NVRTC];
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  g_string_append_printf (text, "1\nsm_%d\n%s\n", architecture,
+                          nvrtc->version != NULL ? nvrtc->version : "");
+  print_file (nvrtc->path, text);
+  for (guint i = 0; i < G_N_ELEMENTS (strict); i++)
+    g_string_append_printf (text, "%s\n", strict[i]);
+  g_string_append (text, ir_gpu_prelude ());
+  g_string_append (text, kernels);
+  return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text->str, (gssize) text->len);
 }

@@ -18,5 +18,7 @@ typedef struct
 } IrGpuCode;
 
 IrGpuCode *ir_gpu_compile (const IrGpu *gpu, const char *kernels, int architecture, GError **error);
+char *ir_gpu_compile_key (const IrGpu *gpu, const char *kernels, int architecture);
+IrGpuCode *ir_gpu_code_new (void);
 void ir_gpu_code_free (IrGpuCode *code);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrGpuCode, ir_gpu_code_free)

@@ -4,7 +4,7 @@
  * they are gone. */
 #include "config.h"
 
-#include "core/exec/gpu/compile.h"
+#include "core/exec/gpu/cache.h"
 #include "core/exec/gpu/runtime.h"
 
 #include <string.h>
@@ -329,13 +329,44 @@ compare_names (gconstpointer a, gconstpointer b)
   return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
+/* One that was compiled before, unless the driver does not take it. */
+static gboolean
+load_kept (const char *folder, const char *key, GPtrArray *names)
+{
+  g_autoptr (IrGpuCode) code = ir_gpu_cache_load (folder, key);
+
+  if (code == NULL)
+    return FALSE;
+  if (load (code, names, NULL))
+    return TRUE;
+  if (!runtime.lost)
+    ir_gpu_cache_remove (folder, key);
+  return FALSE;
+}
+
+static gboolean
+load_program (const char *text, GPtrArray *names, GError **error)
+{
+  g_autofree char *folder = ir_gpu_cache_folder ();
+  g_autofree char *key = ir_gpu_compile_key (runtime.gpu, text, runtime.architecture);
+  g_autoptr (IrGpuCode) code = NULL;
+
+  if (folder != NULL && load_kept (folder, key, names))
+    return TRUE;
+  code = ir_gpu_compile (runtime.gpu, text, runtime.architecture, error);
+  if (code == NULL || !load (code, names, error))
+    return FALSE;
+  if (folder != NULL) /* where nothing can be kept, it is compiled each time */
+    ir_gpu_cache_store (folder, key, code, IR_GPU_CACHE_BYTES, NULL);
+  return TRUE;
+}
+
 /* All that wait, as one program; in the order of their names, so that the same ones make the same text. */
 static gboolean
 compile_waiting (GError **error)
 {
   g_autoptr (IrGpuProgram) program = ir_gpu_program_new ();
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  g_autoptr (IrGpuCode) code = NULL;
   GHashTableIter iter;
   gpointer name;
 
@@ -348,14 +379,9 @@ compile_waiting (GError **error)
     ir_gpu_program_add_text (program, names->pdata[i],
                              g_hash_table_lookup (runtime.waiting, names->pdata[i]));
   g_autofree char *text = ir_gpu_program_text (program);
-  code = ir_gpu_compile (runtime.gpu, text, runtime.architecture, error);
-  if (code == NULL || !load (code, names, error))
-    {
-      g_hash_table_remove_all (runtime.waiting); /* or they would fail whatever comes next */
-      return FALSE;
-    }
-  g_hash_table_remove_all (runtime.waiting);
-  return TRUE;
+  gboolean done = load_program (text, names, error);
+  g_hash_table_remove_all (runtime.waiting); /* or, if it failed, whatever comes next would, too */
+  return done;
 }
 
 /**

@@ -1,4 +1,4 @@
-/* The driver: one device, its context and its memory. A call that finds that something is wrong loses the
+/* The driver: one device, its context and its memory; of several they are the same one. A call that finds that something is wrong loses the
  * context, as with a real device; it is found again when all that retain it have released it. */
 #define _GNU_SOURCE
 #include "tests/gpu/stand-in/stand-in.h"
@@ -22,7 +22,6 @@ enter (const char *symbol, gboolean context)
   unsigned int fails;
 
   g_rec_mutex_lock (&lock);
-  blocks_open ();
   fails = stand_in_fails (symbol);
   if (fails != OK)
     return problem (fails, "%s was made to fail", symbol);
@@ -56,11 +55,20 @@ cuDriverGetVersion (int *version)
   return OK;
 }
 
+static int
+n_devices (void)
+{
+  guint64 n;
+
+  stand_in_option ("devices", 1, &n);
+  return (int) n;
+}
+
 unsigned int
 cuDeviceGetCount (int *n)
 {
   ENTER_WITH (__func__, FALSE);
-  *n = 1;
+  *n = n_devices ();
   return leave (OK);
 }
 
@@ -69,7 +77,7 @@ cuDeviceGet (int *device, int index)
 {
   ENTER_WITH (__func__, FALSE);
   *device = 100 + index; /* handles are no indices */
-  return leave (index == 0 ? OK : 101);
+  return leave (index >= 0 && index < n_devices () ? OK : 101);
 }
 
 unsigned int
@@ -105,7 +113,7 @@ cuDevicePrimaryCtxRetain (struct CUctx_st **context, int device)
   ENTER_WITH (__func__, FALSE);
   retained++;
   *context = (struct CUctx_st *) (gpointer) &retained;
-  return leave (device == 100 ? OK : 101);
+  return leave (device >= 100 && device < 100 + n_devices () ? OK : 101);
 }
 
 unsigned int

@@ -102,6 +102,8 @@ cuModuleLoadData (struct CUmod_st **out, const void *image)
   memcpy (&tail, bytes + n, sizeof tail);
   if (memcmp (tail.magic, STAND_IN_MAGIC, sizeof tail.magic) != 0 || tail.object_bytes != n)
     return leave (problem (NO_BINARY, "cuModuleLoadData: this program is for a real GPU"));
+  if (tail.make != stand_in_make ())
+    return leave (problem (NO_BINARY, "cuModuleLoadData: this program is for another stand-in"));
   struct CUmod_st *module = g_new0 (struct CUmod_st, 1);
   module->functions = g_ptr_array_new_with_free_func (function_free);
   module->text = g_strndup ((const char *) bytes + n + sizeof tail, tail.text_bytes);
@@ -259,6 +261,20 @@ make_buffers (const struct CUfunc_st *function, gpointer *args, EmuBuffer *buffe
     }
 }
 
+/* What the option "wrong" asks for. */
+static void
+spoil (const struct CUfunc_st *function, gpointer *args)
+{
+  g_autofree char *family = stand_in_text ("wrong");
+  g_autofree char *head = g_strdup_printf ("ir_%s_", family != NULL ? family : "");
+
+  if (family == NULL || !g_str_has_prefix (function->name, head))
+    return;
+  for (guint i = 0; i < function->n_parameters; i++)
+    if (function->parameters[i].writable && function->parameters[i].element_bytes == 4)
+      *(float *) args[i] += 1;
+}
+
 unsigned int
 function_run (struct CUfunc_st *function, IrGpuLaunch *launch, gpointer *args, const Toucher *by)
 {
@@ -275,6 +291,7 @@ function_run (struct CUfunc_st *function, IrGpuLaunch *launch, gpointer *args, c
   if (!emu_run (function->module->program, launch, list, seeded ? EMU_SEEDED : EMU_FORWARD,
                 (guint32) seed + by->epoch, &wrong))
     return problem (ILLEGAL_ADDRESS, "%s: %s", function->name, wrong);
+  spoil (function, args);
   for (guint i = 0; i < function->n_parameters && result == OK; i++)
     {
       gsize low = 0, high = block_left (block_find (args[i], 1), args[i]);

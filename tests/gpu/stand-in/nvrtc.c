@@ -97,7 +97,7 @@ take_object (struct _nvrtcProgram *program, const char *object, const char *kern
 {
   g_autofree char *bytes = NULL;
   gsize n = 0;
-  StandInTail tail = { .text_bytes = strlen (kernels) };
+  StandInTail tail = { .make = stand_in_make (), .text_bytes = strlen (kernels) };
 
   if (!g_file_get_contents (object, &bytes, &n, NULL))
     return;

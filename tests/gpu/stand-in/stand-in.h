@@ -6,7 +6,9 @@
  *   seed=N     of the order in which streams make progress, and threads of kernels
  *   fast       accesses of kernels are not watched (there are guard pages still): for whole networks
  *   fail=F:N:R the N-th call of function F, from 1, returns R; N 0: each
- *   memory=N   bytes of the device */
+ *   memory=N   bytes of the device
+ *   devices=N  how many there are; the first one by default
+ *   wrong=K    kernels of the family K add 1 to the first number that they write */
 #pragma once
 
 #include "core/exec/gpu/library.h"
@@ -16,15 +18,18 @@
 
 /* -- options.c, in each library -- */
 gboolean stand_in_option (const char *name, guint64 fallback, guint64 *value);
+char *stand_in_text (const char *name); /* (transfer full) (nullable) */
+/* Of programs that go together: other ones have another emulator's prelude, or do not watch accesses. */
+guint64 stand_in_make (void);
 /* What a call of @symbol is to return instead of being done; 0: nothing. */
 unsigned int stand_in_fails (const char *symbol);
 
-/* What stands behind a shared object in what NVRTC's stand-in gives as CUBIN: its size, and the text
- * that it was made from. */
+/* What stands behind a shared object in what NVRTC's stand-in gives as CUBIN: of which make it is, its size,
+ * and the text that it was made from. */
 typedef struct
 {
   char magic[16];
-  guint64 object_bytes, text_bytes;
+  guint64 make, object_bytes, text_bytes;
 } StandInTail;
 #define STAND_IN_MAGIC "irscope stand-in"
 
@@ -60,8 +65,8 @@ typedef struct
 } Toucher;
 
 typedef struct _Block Block;
-void blocks_open (void); /* while a call of the driver works on them */
-void blocks_close (void);
+void blocks_open (void);  /* before something is done to them */
+void blocks_close (void); /* at the end of a call of the driver */
 guint64 block_new (gsize bytes);
 Block *block_find (gconstpointer at, gsize bytes); /* (nullable) alive, with all these bytes */
 gsize block_left (const Block *block, gconstpointer at);

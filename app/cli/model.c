@@ -52,7 +52,7 @@
     "NAME=KIND,.." }, \
   { "random", 0, G_OPTION_ARG_INT64, AT (seed), \
     "Seed of the random contents of the inputs that are not given (default 0)", "SEED" }, \
-  { "device", 0, G_OPTION_ARG_STRING, AT (device), "Back end: cpu (default), ref, gpu", "NAME" }, \
+  { "device", 0, G_OPTION_ARG_STRING, AT (device), "Back end: cpu (default), ref, gpu; of several GPUs gpu:N", "NAME" }, \
   { "kernel", 0, G_OPTION_ARG_STRING_ARRAY, AT (kernels), \
     "Run a node, or with * all, by this kernel: ref, or a candidate that schedule names; " \
     "one in a function's body is CALL/NODE, as schedule calls it", "NODE=NAME" }, \

@@ -21,20 +21,23 @@ cli_backend (const CliModelOptions *options, GError **error)
       return NULL;
     }
   if (backend == NULL)
-    g_set_error (error, CLI_ERROR, 0, "--device %s: there is no such back end; use cpu, ref or gpu",
-                 name);
-  else if (backend->available == NULL || backend->available (error))
     {
-      static gboolean told;
-      if (backend->available != NULL && ir_gpu_runtime_is_stand_in () && !told)
-        cli_printerr ("irscope: the device is a stand-in, which imitates a GPU on the processor: "
-                      "values are checked, times say nothing\n");
-      told = TRUE;
-      return backend;
+      g_set_error (error, CLI_ERROR, 0,
+                   "--device %s: there is no such back end; use cpu, ref, gpu or gpu:N", name);
+      return NULL;
     }
-  else
-    g_prefix_error (error, "--");
-  return NULL;
+  backend = ir_backend_require (name, error);
+  if (backend == NULL)
+    {
+      g_prefix_error (error, "--");
+      return NULL;
+    }
+  static gboolean told;
+  if (backend->available != NULL && ir_gpu_runtime_is_stand_in () && !told)
+    cli_printerr ("irscope: the device is a stand-in, which imitates a GPU on the processor: "
+                  "values are checked, times say nothing\n");
+  told = TRUE;
+  return backend;
 }
 
 gboolean

@@ -28,17 +28,33 @@ ir_backends (guint *n)
   return backends;
 }
 
+/* Whether @name is that of @backend, alone or, where there are several, with a number behind it. */
+static gboolean
+is_named (const IrBackend *backend, const char *name, guint64 *index)
+{
+  gsize length = strlen (backend->name);
+
+  *index = 0;
+  if (name == NULL || strncmp (name, backend->name, length) != 0)
+    return FALSE;
+  return name[length] == '\0' ||
+         (name[length] == ':' && backend->take != NULL &&
+          g_ascii_string_to_unsigned (name + length + 1, 10, 0, G_MAXINT32, index, NULL));
+}
+
 /**
  * ir_backend_find:
- * @name: "ref", "cpu", "gpu"
+ * @name: (nullable): "ref", "cpu", "gpu", "gpu:1"
  *
  * Returns: (transfer none) (nullable): the back end, or %NULL if it is unknown or not built
  */
 const IrBackend *
 ir_backend_find (const char *name)
 {
+  guint64 index;
+
   for (guint i = 0; i < G_N_ELEMENTS (backends); i++)
-    if (g_strcmp0 (backends[i]->name, name) == 0)
+    if (is_named (backends[i], name, &index))
       return backends[i];
   return NULL;
 }
@@ -49,7 +65,8 @@ ir_backend_find (const char *name)
  * @error: return location for an error
  *
  * Like ir_backend_find(), with %IR_EXEC_ERROR_DEVICE where there is none of that name, and where it cannot be
- * used on this machine.
+ * used on this machine. Of several devices, the one that the name has is used from now on, the first without
+ * a number.
  *
  * Returns: (transfer none) (nullable): the back end
  */
@@ -58,11 +75,16 @@ ir_backend_require (const char *name, GError **error)
 {
   const IrBackend *backend = name != NULL ? ir_backend_find (name) : backends[0];
 
+  guint64 index;
+
+  if (backend != NULL && backend->take != NULL && is_named (backend, name, &index))
+    backend->take ((guint) index);
   if (backend != NULL)
     return backend->available == NULL || backend->available (error) ? backend : NULL;
   g_autoptr (GString) known = g_string_new (NULL);
   for (guint i = 0; i < G_N_ELEMENTS (backends); i++)
-    g_string_append_printf (known, "%s%s", i > 0 ? ", " : "", backends[i]->name);
+    g_string_append_printf (known, "%s%s%s", i > 0 ? ", " : "", backends[i]->name,
+                            backends[i]->take != NULL ? "[:N]" : "");
   g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
                "device %s: there is no such device; use one of: %s", name, known->str);
   return NULL;

@@ -263,6 +263,7 @@ const IrBackend ir_backend_gpu = {
   .name = "gpu",
   .title = "GPU kernels",
   .memory = &ir_gpu_memory,
+  .take = ir_gpu_runtime_take,
   .available = ir_gpu_runtime_open,
   .refuses = refuses,
   .kernel = kernel,

@@ -15,7 +15,8 @@
 static GMutex lock; /* of all below */
 static struct
 {
-  IrGpu *gpu; /* (nullable) NULL: closed */
+  guint index; /* of the device that is wanted: as in gpu:N */
+  IrGpu *gpu;  /* (nullable) NULL: closed */
   int device, architecture;
   struct CUctx_st *context;
   struct CUstream_st *stream;
@@ -90,7 +91,7 @@ add_places (GError *error)
 }
 
 static gboolean
-find_device (int *index, GError **error)
+find_device (GError **error)
 {
   g_autoptr (GError) local = NULL;
   g_autoptr (GPtrArray) devices = ir_gpu_devices (runtime.gpu, &local);
@@ -98,27 +99,29 @@ find_device (int *index, GError **error)
 
   if (devices != NULL && devices->len == 0)
     g_set_error (&local, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE, "the driver sees no GPU");
+  else if (devices != NULL && devices->len <= runtime.index)
+    g_set_error (&local, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
+                 "there is none of this number; the driver sees %u, from gpu:0 on", devices->len);
   else if (devices != NULL && nvrtc->state != IR_GPU_USABLE)
     g_set_error (&local, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE, "%s: %s", nvrtc->title,
                  nvrtc->reason);
   if (local == NULL)
     {
-      const IrGpuDevice *device = devices->pdata[0];
+      const IrGpuDevice *device = devices->pdata[runtime.index];
       runtime.architecture = device->major * 10 + device->minor;
-      *index = device->index;
       return TRUE;
     }
   add_places (local);
-  g_propagate_prefixed_error (error, g_steal_pointer (&local), "device gpu: ");
+  g_propagate_error (error, g_steal_pointer (&local));
   return FALSE;
 }
 
 static gboolean
-open_device (int index, GError **error)
+open_device (GError **error)
 {
   void *staging = NULL;
 
-  if (!CALL (cuDeviceGet, error, &runtime.device, index) ||
+  if (!CALL (cuDeviceGet, error, &runtime.device, (int) runtime.index) ||
       !CALL (cuDevicePrimaryCtxRetain, error, &runtime.context, runtime.device) ||
       !CALL (cuCtxSetCurrent, error, runtime.context) ||
       !CALL (cuStreamCreate, error, &runtime.stream, 1 /* does not wait for the default one */) ||
@@ -132,8 +135,6 @@ open_device (int index, GError **error)
 static gboolean
 enter (GError **error)
 {
-  int index;
-
   if (runtime.gpu != NULL && runtime.lost)
     close_runtime ();
   if (runtime.gpu != NULL)
@@ -142,14 +143,33 @@ enter (GError **error)
   runtime.modules = g_ptr_array_new ();
   runtime.kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   runtime.waiting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  if (find_device (&index, error))
-    {
-      if (open_device (index, error))
-        return TRUE;
-      g_prefix_error (error, "device gpu: ");
-    }
+  if (find_device (error) && open_device (error))
+    return TRUE;
+  if (runtime.index == 0)
+    g_prefix_error (error, "device gpu: ");
+  else
+    g_prefix_error (error, "device gpu:%u: ", runtime.index);
   close_runtime ();
   return FALSE;
+}
+
+/**
+ * ir_gpu_runtime_take:
+ * @index: number of a device, as in gpu:N
+ *
+ * Kernels run there from now on; of another device that is open, everything is let go of.
+ */
+void
+ir_gpu_runtime_take (guint index)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  if (runtime.gpu != NULL && runtime.index != index)
+    {
+      runtime.gpu->functions.cuCtxSetCurrent (runtime.context);
+      close_runtime ();
+    }
+  runtime.index = index;
 }
 
 /**

@@ -7,6 +7,7 @@
 
 extern const IrMemory ir_gpu_memory;
 
+void ir_gpu_runtime_take (guint index);
 gboolean ir_gpu_runtime_open (GError **error);
 void ir_gpu_runtime_close (void);
 gboolean ir_gpu_runtime_is_stand_in (void);

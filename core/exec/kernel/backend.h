@@ -38,8 +38,8 @@ typedef struct
 /* And of output 0. */
 typedef struct
 {
-  IrLayouts gives;    /* that it can give the output in */
-  gboolean tiled;     /* tiles of its float32 operands give the same tile of the output, on any
+  IrLayouts gives; /* that it can give the output in */
+  gboolean tiled;  /* tiles of its float32 operands give the same tile of the output, on any
                        * thread and without scratch memory */
 } IrOutputTerms;
 
@@ -52,6 +52,8 @@ struct _IrBackend
   /* (nullable) Where its kernels read inputs, as far as they declare it, and write outputs; NULL: in the
    * host's memory. */
   const IrMemory *memory;
+  /* (nullable) From now on it is device @index of several, as in gpu:1; NULL: there is one. */
+  void (*take) (guint index);
   /* (nullable) Whether it can be used on this machine; NULL: always. */
   gboolean (*available) (GError **error);
   /* Why the back end cannot run @node with a kernel of its own, or NULL if it can. */
@@ -89,7 +91,7 @@ IrInputTerms ir_backend_input_terms (const IrBackend *backend,
                                      gboolean blocks);
 IrOutputTerms ir_backend_output_terms (const IrBackend *backend, const IrNode *node);
 const IrBackend *ir_backend_find (
-    const char *name); /* "ref", "cpu"; NULL if unknown or not built */
+    const char *name); /* "ref", "cpu", "gpu:1"; NULL if unknown or not built */
 const IrBackend *const *ir_backends (guint *n);
 IrKernelFunc ir_ref_kernel (const IrOp *op); /* (nullable) the reference kernel of an operator */
 

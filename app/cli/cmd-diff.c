@@ -300,11 +300,67 @@ differs (const IrDiff *diff)
          0;
 }
 
+/* -- one graph on two back ends -- */
+
+static gboolean
+check_devices (const Cli *cli, const Options *options, char **names)
+{
+  if (cli->n_args == 1 && options->values && options->iterations == NULL &&
+      g_strv_length (names) == 2)
+    return TRUE;
+  cli_printerr (
+      "irscope diff --device %s: two back ends, as in cpu,gpu, compare the values of one FILE; "
+      "give it, with --values\n",
+      options->model.device);
+  return FALSE;
+}
+
+static CliStatus
+run_devices (Cli *cli, char **names)
+{
+  Options *options = cli->options;
+  CliModelOptions model = options->model;
+  g_auto (CliModel) opened = { 0 };
+  g_autoptr (IrModel) a = NULL, b = NULL;
+  g_autoptr (IrDiff) diff = NULL;
+  g_autoptr (GError) error = NULL;
+  gboolean equal = TRUE;
+  CliStatus status;
+  cJSON *json = NULL;
+
+  model.device = names[0];
+  if (!cli_value_table_check (&options->table, options->values, &error))
+    return cli_fail (CLI_BAD, error);
+  if (!cli_model_open (cli, &model, cli->args[0], FALSE, &opened, &status))
+    return status;
+  if (!cli_spares_model ("--table", options->table.path, opened.path, &error))
+    return cli_fail (CLI_BAD, error);
+  a = ir_model_snapshot (opened.model);
+  b = ir_model_snapshot (opened.model);
+  diff = ir_diff_new (a, b, TRUE);
+  if (cli->json)
+    {
+      json = diff_json (cli, diff);
+      cJSON_AddItemToObject (json, "devices",
+                             cJSON_CreateStringArray ((const char *const *) names, 2));
+    }
+  if (!cli_diff_values (cli, &model, names[1], diff, &options->table, json, &equal, &error))
+    {
+      cJSON_Delete (json);
+      return cli_fail (cli_status_of (error), error);
+    }
+  if (json != NULL)
+    cli_json_print_long (cli, json);
+  return equal ? CLI_OK : CLI_NO;
+}
+
 /* Steps of one file are matched by id: the second is taken from the history of the first. */
 static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
+  g_auto (GStrv)
+      devices = g_strsplit (options->model.device != NULL ? options->model.device : "", ",", -1);
   g_auto (CliModel) a = { 0 };
   g_auto (CliModel) b = { 0 };
   g_autoptr (IrModel) snapshot_a = NULL;
@@ -315,11 +371,15 @@ run (Cli *cli)
   CliStatus status;
   cJSON *json = NULL;
 
+  if (g_strv_length (devices) > 1)
+    return check_devices (cli, options, devices) ? run_devices (cli, devices) : CLI_BAD;
   if ((options->iterations != NULL) != (cli->n_args == 1))
     {
-      cli_printerr (options->iterations != NULL
-                        ? "irscope diff --iterations: compares within one FILE\n"
-                        : "irscope diff: needs two graphs, A and B, or --iterations I:J\n");
+      cli_printerr (
+          options->iterations != NULL
+              ? "irscope diff --iterations: compares within one FILE\n"
+              : "irscope diff: needs two graphs, A and B, or --iterations I:J, or --values "
+                "with two back ends\n");
       return CLI_BAD;
     }
   if (options->iterations != NULL && options->table.path != NULL)
@@ -356,7 +416,7 @@ run (Cli *cli)
   else
     print_text (cli, diff, options);
   if (options->values &&
-      !cli_diff_values (cli, &options->model, diff, &options->table, json, &equal, &error))
+      !cli_diff_values (cli, &options->model, NULL, diff, &options->table, json, &equal, &error))
     {
       cJSON_Delete (json);
       return cli_fail (cli_status_of (error), error);
@@ -375,6 +435,9 @@ const CliCommand cli_command_diff = {
       "What is the same change in four places or more is named once, and what differs in names alone\n"
       "is counted, unless --all is given. With --values inputs go by name, or by place, and values are\n"
       "paired by what computes them, else by what they hold; what has no partner is said in --table.\n"
+      "With --values and two back ends, as in --device cpu,gpu, one graph runs on both: each value that\n"
+      "differs is computed anew by the first from what the second run holds, so that the first one that\n"
+      "diverges is where the second goes wrong; exit status 1: one does.\n"
       "A file without @N next to one of the same name with @M is taken at step 0.\n"
       "Exit status 0: the same; 1: they differ.",
   .min_args = 1,

@@ -20,6 +20,7 @@ typedef struct
   gint64 capacity;
   gint time_limit, seed;
   char *why, *against;
+  char *of;
 } Options;
 
 static const CliOption command_options[] = {
@@ -42,6 +43,10 @@ static const CliOption command_options[] = {
     "Compare the plan with that of another model, or of step N of the pipeline (@N): what became larger, and "
     "what lives at the peak of one alone; values are the same by name",
     "FILE|@N" },
+  { "of", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, of),
+    "Of a back end with a memory of its own: whose plan is meant, that of the device or of the host; the lists "
+    "tell of the device where this is not said",
+    "device,host" },
   { "why", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, why),
     "Say why a value lies where it lies, and what it could not share bytes with", "VALUE" },
   { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.budget),
@@ -277,6 +282,8 @@ plan_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
   const IrSchedule *schedule = ir_mem_plan_schedule (plan);
   cJSON *json = cJSON_CreateObject (), *there;
 
+  if (plan->memory != NULL)
+    cJSON_AddStringToObject (json, "memory", plan->memory->name);
   add_sizes (json, plan);
   cJSON_AddNumberToObject (json, "workers", schedule->n_workers);
   add_result (json, ir_mem_plan_result (plan));
@@ -375,6 +382,8 @@ print_text (Cli *cli, const IrModel *model, const IrMemPlan *plan)
                   *bound = cli_format_bytes (plan->lower_bound_bytes);
   g_autofree char *naive = cli_format_bytes (plan->naive_bytes);
 
+  if (plan->memory != NULL)
+    cli_print ("in the memory of the %s:\n", plan->memory->name);
   cli_print ("peak %s; lower bound %s; without reuse %s\n", peak, bound, naive);
   print_result (ir_mem_plan_result (plan));
   if (plan->n_too_large > 0)
@@ -392,10 +401,8 @@ print_text (Cli *cli, const IrModel *model, const IrMemPlan *plan)
       print_relation (model, plan, item, "is part of", item->part_of);
       cli_print ("\n");
     }
-  if (plan->there == NULL)
-    return;
-  cli_print ("in the memory of the %s:\n", plan->there->memory->name);
-  print_text (cli, model, plan->there);
+  if (plan->there != NULL)
+    print_text (cli, model, plan->there);
 }
 
 static CliStatus
@@ -482,6 +489,39 @@ check_options (const Options *options, gboolean of_graph)
   return FALSE;
 }
 
+/* Replaces the plan by the one that is asked for, of those of two memories. FALSE: it was said why not */
+static gboolean
+choose_memory (const Options *options, IrMemPlan **plan)
+{
+  const gboolean lists = options->why != NULL || options->events || options->csv ||
+                         options->against != NULL || options->at_peak;
+  const gboolean device = options->of != NULL ? strcmp (options->of, "device") == 0 : lists;
+  IrMemPlan *there = (*plan)->there;
+
+  if (options->of != NULL && !device && strcmp (options->of, "host") != 0)
+    cli_printerr ("irscope memory --of %s: needs device or host\n", options->of);
+  else if (options->of != NULL && there == NULL)
+    cli_printerr (
+        "irscope memory --of %s: all values are in the memory of the host; use a --device that "
+        "has its own\n",
+        options->of);
+  else if (there != NULL && options->plan.budget != NULL)
+    cli_printerr (
+        "irscope memory --budget: tells of a plan in the memory of the host alone; leave it "
+        "out, or --device\n");
+  else
+    {
+      if (there != NULL && device)
+        {
+          ir_mem_plan_ref (there);
+          ir_mem_plan_unref (*plan);
+          *plan = there;
+        }
+      return TRUE;
+    }
+  return FALSE;
+}
+
 static IrMemOptions
 place_options (Cli *cli)
 {
@@ -534,9 +574,13 @@ make_plan (Cli *cli, const char *file, const CliPlanChoice *choice, Made *made, 
   if (made->schedule != NULL)
     made->plan = ir_mem_plan_new_full (made->model, made->schedule, choice->flags, &place);
   if (made->plan == NULL)
-    *status = made->schedule == NULL ? cli_fail (cli_status_of (error), error)
-                                     : cli_cancelled (cli);
-  return made->plan != NULL;
+    {
+      *status = made->schedule == NULL ? cli_fail (cli_status_of (error), error)
+                                       : cli_cancelled (cli);
+      return FALSE;
+    }
+  *status = CLI_BAD;
+  return choose_memory (options, &made->plan);
 }
 
 static CliStatus
@@ -592,15 +636,6 @@ run (Cli *cli)
     return cli_fail (CLI_BAD, error);
   if (!make_plan (cli, cli->args[0], &choice, &made, &status))
     return status;
-  if (made.plan->there != NULL &&
-      (options->why != NULL || options->events || options->csv || options->against != NULL ||
-       options->at_peak || options->plan.budget != NULL))
-    {
-      cli_printerr (
-          "irscope memory: --why, --at-peak, --events, --against, --csv and --budget tell of the memory of "
-          "the host alone; leave them out, or --device\n");
-      return CLI_BAD;
-    }
   if (options->why != NULL)
     return print_why (cli, made.model, made.plan, options->why);
   if (options->events || options->against != NULL)

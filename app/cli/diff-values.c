@@ -115,24 +115,45 @@ add_json (cJSON *json, const IrComparedValues *values)
     }
 }
 
+/* @second: (nullable): a name of a back end */
+static gboolean
+find_devices (const CliModelOptions *options,
+              const char *second,
+              IrCompareValuesOptions *run,
+              GError **error)
+{
+  CliModelOptions other = *options;
+
+  other.device = (char *) second;
+  run->run.backend = cli_backend (options, error);
+  if (run->run.backend == NULL || second == NULL)
+    return run->run.backend != NULL;
+  run->second = cli_backend (&other, error);
+  if (run->second != run->run.backend)
+    return run->second != NULL;
+  g_set_error (error, CLI_ERROR, 0, "--device %s,%s: these are the same back end; use two of them",
+               options->device, second);
+  return FALSE;
+}
+
 gboolean
 cli_diff_values (Cli *cli,
                  const CliModelOptions *options,
+                 const char *second,
                  const IrDiff *diff,
                  const CliValueTable *table,
                  cJSON *json,
                  gboolean *equal,
                  GError **error)
 {
-  IrCompareValuesOptions run = { .run = { .backend = cli_backend (options, error),
-                                          .n_threads = (guint) MAX (options->threads, 0) } };
+  IrCompareValuesOptions run = { .run = { .n_threads = (guint) MAX (options->threads, 0) } };
   g_autoptr (GHashTable) bindings = NULL;
   g_autoptr (GHashTable) inputs_a = NULL;
   g_autoptr (GHashTable) inputs_b = NULL;
   g_autoptr (IrComparedValues) values = NULL;
   IrRunLimits limits;
 
-  if (run.run.backend == NULL || !cli_limits (options, &limits, error) ||
+  if (!find_devices (options, second, &run, error) || !cli_limits (options, &limits, error) ||
       (bindings = cli_bindings (options, error)) == NULL)
     return FALSE;
   ir_run_options_limit (&run.run, &limits);
@@ -151,7 +172,7 @@ cli_diff_values (Cli *cli,
   for (guint i = 0; i < values->items->len; i++)
     {
       const IrComparedValue *item = &g_array_index (values->items, IrComparedValue, i);
-      *equal &= !item->is_output || !item->differs;
+      *equal &= second != NULL ? !item->diverges : !item->is_output || !item->differs;
     }
   if (json != NULL)
     add_json (json, values);

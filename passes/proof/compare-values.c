@@ -105,6 +105,8 @@ run_side (IrModel *model, GHashTable *inputs, Side side, GCancellable *cancellab
 {
   IrRunOptions options = side.options->run;
 
+  if (side.of_b && side.options->second != NULL)
+    options.backend = side.options->second;
   options.capture = IR_CAPTURE_ALL;
   options.progress = side.options->progress != NULL ? on_node : NULL;
   options.progress_data = &side;
@@ -123,25 +125,35 @@ typedef struct
   GHashTable *inputs_a, *inputs_b;
   IrScope scope_a, scope_b;
   IrValueId target_a; /* the value that is judged is not given */
+  gboolean
+      of_devices; /* one graph on two of them: both sides start from what the second run holds */
 } Judging;
 
 static guint
-leaf (const Judging *judging, IrTensor *tensor)
+leaf (const Judging *judging, const IrTensor *tensor)
 {
-  return tensor != NULL ? ir_evaluator_leaf (judging->prover.evaluator, tensor) : 0;
+  return tensor != NULL ? ir_evaluator_leaf (judging->prover.evaluator, (IrTensor *) tensor) : 0;
 }
 
-/* On both sides what is paired holds what the first run has. */
+static const IrTensor *
+held (const Judging *judging, IrValueId a, IrValueId b)
+{
+  return judging->of_devices ? ir_run_value (judging->self->run_b, b)
+                             : ir_run_value (judging->self->run_a, a);
+}
+
+/* On both sides what is paired holds what one of the runs has. */
 static guint
 known_a (const IrValue *value, gpointer data)
 {
   const Judging *judging = data;
+  const IrValueId b = ir_value_pairing_of_a (judging->pairing, value->id);
 
   if (value->producer == NULL)
     return leaf (judging, g_hash_table_lookup (judging->inputs_a, GUINT_TO_POINTER (value->id)));
-  if (value->id == judging->target_a || ir_value_pairing_of_a (judging->pairing, value->id) == 0)
+  if (value->id == judging->target_a || b == 0)
     return 0;
-  return leaf (judging, ir_run_value (judging->self->run_a, value->id));
+  return leaf (judging, held (judging, value->id, b));
 }
 
 static guint
@@ -152,7 +164,7 @@ known_b (const IrValue *value, gpointer data)
 
   if (value->producer == NULL)
     return leaf (judging, g_hash_table_lookup (judging->inputs_b, GUINT_TO_POINTER (value->id)));
-  return a != 0 ? leaf (judging, ir_run_value (judging->self->run_a, a)) : 0;
+  return a != 0 ? leaf (judging, held (judging, a, value->id)) : 0;
 }
 
 /* The nodes between a value and what is given. */
@@ -250,26 +262,30 @@ judge_by_rows (Judging *judging, IrComparedValue *item, double tolerance, const 
     say (judging, item, why);
 }
 
-/* The second graph's way from what the first has. */
+/* The second graph's way from what the first has; of two devices, the first one's from what the second has. */
 static void
 judge_alone (Judging *judging, IrComparedValue *item, const Between *between, double tolerance)
 {
-  const IrValue *b = ir_model_live_value (judging->flat_b, item->b);
-  const IrTensor *x = ir_run_value (judging->self->run_a, item->a);
+  const IrValue *a = ir_model_live_value (judging->flat_a, item->a),
+                *b = ir_model_live_value (judging->flat_b, item->b);
+  const IrTensor *there = held (judging, item->a, item->b), *x, *y;
   const IrIdPair pair = { item->a, item->b };
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrTensor) y = NULL;
+  g_autoptr (IrTensor) anew = NULL;
   IrProof proof = { 0 };
 
-  if (b != NULL && ir_model_live_value (judging->flat_a, item->a) != NULL)
-    y = ir_scope_contents (&judging->scope_b, b, &error);
-  if (y == NULL)
+  if (a != NULL && b != NULL)
+    anew = judging->of_devices ? ir_scope_contents (&judging->scope_a, a, &error)
+                               : ir_scope_contents (&judging->scope_b, b, &error);
+  if (anew == NULL)
     {
       judge_by_rows (judging, item, tolerance,
                      error != NULL ? error->message : "it lies in the body of a function");
       return;
     }
-  ir_tensor_ref (y);
+  ir_tensor_ref (anew);
+  x = judging->of_devices ? anew : there;
+  y = judging->of_devices ? there : anew;
   judging->target_a = item->a;
   ir_contents_judge (&judging->prover, &judging->scope_a, &judging->scope_b, between->tolerance,
                      &pair, x, y, &proof);
@@ -298,11 +314,13 @@ judge (Judging *judging,
   item->follows = between.follows;
   if (!ir_dtype_is_float (ir_tensor_dtype (x)) && !ir_tensor_is_container (x))
     say (judging, item, "it is not floating-point");
-  else if (between.follows)
+  else if (between.follows && !judging->of_devices)
     judge_by_rows (judging, item, tolerance, "what it is computed from diverges");
   else if (item->result.non_finite_differs)
     say (judging, item, "it is finite on one side only");
-  else if (how == IR_PAIRED_BY_COMPUTATION)
+  else if (judging->of_devices && item->result.max_abs <= tolerance)
+    judge_by_rows (judging, item, tolerance, NULL);
+  else if (how == IR_PAIRED_BY_COMPUTATION && !judging->of_devices)
     item->bound_kind = IR_BOUND_INHERITED;
   else
     judge_alone (judging, item, &between, tolerance);
@@ -387,10 +405,13 @@ compare_all (IrComparedValues *self,
              GHashTable *inputs_a,
              GHashTable *inputs_b,
              const IrRunOptions *options,
+             gboolean of_devices,
              GCancellable *cancellable,
              GError **error)
 {
-  Judging judging = { .self = self, .inputs_a = inputs_a, .inputs_b = inputs_b };
+  Judging judging = {
+    .self = self, .inputs_a = inputs_a, .inputs_b = inputs_b, .of_devices = of_devices
+  };
   g_autoptr (IrModel) flat_a = ir_model_has_calls (self->a) ? ir_exec_expand (self->a, error)
                                                             : ir_model_ref (self->a);
   g_autoptr (IrModel) flat_b = NULL;
@@ -433,6 +454,8 @@ compare_all (IrComparedValues *self,
  * @inputs_a: value id -> #IrTensor: every input of the first
  * @inputs_b: value id -> #IrTensor: every input of the second
  * @options: back end and threads that values are judged with
+ * @of_devices: of one graph, on two back ends of which @options has that of the first run: what differs by more
+ *   than the tolerance of its rows is computed anew, from what the second run holds
  * @cancellable: (nullable): asked between nodes
  * @error: return location for an error
  *
@@ -447,6 +470,7 @@ ir_compare_runs (const IrDiff *diff,
                  GHashTable *inputs_a,
                  GHashTable *inputs_b,
                  const IrRunOptions *options,
+                 gboolean of_devices,
                  GCancellable *cancellable,
                  GError **error)
 {
@@ -459,7 +483,7 @@ ir_compare_runs (const IrDiff *diff,
   self->items = g_array_new (FALSE, FALSE, sizeof (IrComparedValue));
   self->by_a = g_hash_table_new (NULL, NULL);
   self->by_b = g_hash_table_new (NULL, NULL);
-  return compare_all (self, diff, inputs_a, inputs_b, options, cancellable, error)
+  return compare_all (self, diff, inputs_a, inputs_b, options, of_devices, cancellable, error)
              ? g_steal_pointer (&self)
              : NULL;
 }
@@ -501,8 +525,8 @@ ir_compare_values (const IrDiff *diff,
       g_prefix_error (error, "The second graph: ");
       return NULL;
     }
-  return ir_compare_runs (diff, run_a, run_b, inputs_a, inputs_b, &options->run, cancellable,
-                          error);
+  return ir_compare_runs (diff, run_a, run_b, inputs_a, inputs_b, &options->run,
+                          options->second != NULL, cancellable, error);
 }
 
 /**

@@ -44,6 +44,9 @@ typedef struct
 typedef struct
 {
   IrRunOptions run; /* capture and progress are set by the comparison */
+  /* (nullable) What the second graph runs on, which is the same as the first: what differs there by more than
+   * the tolerance of its rows is computed anew, by the first back end, from what the second run holds. */
+  const IrBackend *second;
   void (*progress) (gboolean of_b, guint done, guint total, gpointer data); /* (nullable) */
   gpointer progress_data;
 } IrCompareValuesOptions;
@@ -61,13 +64,14 @@ IrComparedValues *ir_compare_values (const IrDiff *diff,
                                      const IrCompareValuesOptions *options,
                                      GCancellable *cancellable,
                                      GError **error);
-/* The same of runs that are there. */
+/* The same of runs that are there. @of_devices: of one graph, on two back ends */
 IrComparedValues *ir_compare_runs (const IrDiff *diff,
                                    IrRun *run_a,
                                    IrRun *run_b,
                                    GHashTable *inputs_a,
                                    GHashTable *inputs_b,
                                    const IrRunOptions *options,
+                                   gboolean of_devices,
                                    GCancellable *cancellable,
                                    GError **error);
 void ir_compared_values_free (IrComparedValues *values);

@@ -20,7 +20,7 @@ SCHEMA = json.load(open(os.path.join(ROOT, 'data/schema/info-devices.schema.json
 
 def info(path, *arguments):
     done = subprocess.run([PROGRAM, 'info', '--devices', *arguments], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, 'IRSCOPE_GPU_PATH': path})
+                          env={**os.environ, 'IRSCOPE_GPU_PATH': path, 'IRSCOPE_GPU_CACHE': '-'})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -87,9 +87,12 @@ def _():
     assert code == 2 and out == '' and 'FILE' in err, (code, out, err)
 
 
-def run(path, *arguments, stand_in=''):
+PROGRAMS = tempfile.mkdtemp(prefix='irscope-gpu-')  # so that few of them are compiled twice
+
+
+def run(path, *arguments, stand_in='', cache=PROGRAMS):
     done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, 'IRSCOPE_GPU_PATH': path, 'IRSCOPE_STAND_IN': stand_in})
+                          env={**os.environ, 'IRSCOPE_GPU_PATH': path, 'IRSCOPE_STAND_IN': stand_in, 'IRSCOPE_GPU_CACHE': cache})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -119,9 +122,96 @@ def _():
         assert code == 0 and ' 0 beyond tolerance' in out, (code, out, err)
         code, out, err = run(FAKES, 'schedule', path, '--device', 'gpu', '--json')
         assert code == 0 and 'more than 16 inputs' in out, (code, out, err)
-        for option in (('--at-peak',), ('--why', 'y'), ('--events',), ('--csv',), ('--budget', '100')):
-            code, out, err = run(FAKES, 'memory', path, '--device', 'gpu', *option)
-            assert code == 2 and 'of the host alone' in err, (option, code, out, err)
+        code, out, err = run(FAKES, 'memory', path, '--device', 'gpu', '--budget', '100')
+        assert code == 2 and 'of the host alone' in err, (code, out, err)
+
+
+NET = os.path.join(tempfile.mkdtemp(prefix='irscope-gpu-'), 'net.onnxtxt')
+with open(NET, 'w') as net:
+    net.write('<ir_version: 8, opset_import: ["" : 17]>\ng (float[8,16] x) => (float[8,16] z) '
+              '{ a = Exp (x)  b = Softmax (a)  c = Sin (b)  z = Add (c, x) }\n')
+
+
+@test('the lists of memory tell of that of the device, or of the host where that is asked for')
+def _():
+    peaks = {}
+    for where in ('device', 'host'):
+        code, out, err = run(FAKES, 'memory', NET, '--device', 'gpu', '--of', where, '--json')
+        answer = json.loads(out)
+        assert code == 0 and answer.get('memory') == (where if where == 'device' else None), (code, answer, err)
+        peaks[where] = answer['peak_bytes']
+    assert peaks['device'] >= 2 * 8 * 16 * 4, peaks
+    for option, words in ((('--at-peak',), 'step'), (('--why', 'a'), 'a '), (('--events',), 'allocate'), (('--csv',), 'a,'),
+                          (('--against', NET), 'peak')):
+        code, out, err = run(FAKES, 'memory', NET, '--device', 'gpu', *option)
+        assert code == 0 and words in out, (option, code, out, err)
+        assert run(FAKES, 'memory', NET, '--device', 'gpu', '--of', 'host', *option)[1] != out, option
+    code, out, err = run(FAKES, 'memory', NET, '--of', 'device')
+    assert code == 2 and '--device' in err, (code, out, err)
+    code, out, err = run(FAKES, 'memory', NET, '--device', 'gpu', '--of', 'elsewhere')
+    assert code == 2 and 'device or host' in err, (code, out, err)
+
+
+@test('a graph on two back ends: no value is beyond what its operators allow')
+def _():
+    schema = json.load(open(os.path.join(ROOT, 'data/schema/diff.schema.json')))
+    for pair in ('cpu,gpu', 'gpu,ref', 'ref,cpu'):
+        code, out, err = run(FAKES, 'diff', NET, '--values', '--device', pair, '--json')
+        answer = json.loads(out)
+        assert not list(violations(answer, schema)), list(violations(answer, schema))
+        assert code == 0 and answer['devices'] == pair.split(',') and answer['numbers']['diverge'] == 0, (pair, code, answer)
+        assert answer['numbers']['compared'] == 4 and answer.get('stand_in') == (True if 'gpu' in pair else None), answer
+    code, out, err = run(FAKES, 'diff', NET, '--values', '--device', 'cpu,gpu')
+    assert code == 0 and '4 compared' in out, (code, out, err)
+
+
+@test('of two back ends, the first value that the second one gets wrong is named')
+def _():
+    code, out, err = run(FAKES, 'diff', NET, '--values', '--device', 'cpu,gpu', stand_in='wrong=softmax')
+    first = [line for line in out.splitlines() if line.lstrip().startswith('diverges')]
+    assert code == 1 and first and ' b:' in first[0], (code, out, err)
+    code, out, err = run(FAKES, 'diff', NET, '--values', '--device', 'cpu,gpu', '--json', stand_in='wrong=softmax')
+    wrong = [value['b'] for value in json.loads(out)['numbers']['values'] if value['diverges']]
+    assert code == 1 and wrong == ['b'], wrong
+
+
+@test('two back ends are for the values of one file')
+def _():
+    for arguments, words in (((NET, NET, '--values'), 'one FILE'), ((NET,), '--values'), ((NET, '--values', '--iterations', '1:2'), 'one FILE')):
+        code, out, err = run(FAKES, 'diff', *arguments, '--device', 'cpu,gpu')
+        assert code == 2 and words in err, (arguments, code, out, err)
+    code, out, err = run(FAKES, 'diff', NET, '--values', '--device', 'cpu,cpu')
+    assert code == 2 and 'the same back end' in err, (code, out, err)
+    code, out, err = run(FAKES, 'diff', NET, '--values', '--device', 'cpu,tpu')
+    assert code == 2 and 'tpu' in err, (code, out, err)
+
+
+@test('one of several devices, by its number')
+def _():
+    for device, count, fits in (('gpu:0', 1, True), ('gpu:1', 2, True), ('gpu:1', 1, False), ('gpu:7', 2, False)):
+        code, out, err = run(FAKES, 'run', NET, '--device', device, stand_in=f'devices={count}')
+        assert (code == 0) == fits and (fits or (device in err and f'sees {count}' in err and code == 3)), (device, code, err)
+    for device in ('gpu:', 'gpu:x', 'gpu:-1', 'cpu:0', 'gpux'):
+        code, out, err = run(FAKES, 'run', NET, '--device', device)
+        assert code == 2 and 'gpu:N' in err, (device, code, err)
+
+
+@test('programs that were compiled are kept, and said to be')
+def _():
+    folder = os.path.join(tempfile.mkdtemp(prefix='irscope-gpu-'), 'kept')
+    code, out, err = run(FAKES, 'run', NET, '--device', 'gpu', cache=folder)
+    assert code == 0 and len(os.listdir(folder)) == 1, (code, err)
+    done = subprocess.run([PROGRAM, 'info', '--devices', '--json'], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, 'IRSCOPE_GPU_PATH': FAKES, 'IRSCOPE_GPU_CACHE': folder})
+    kept = json.loads(done.stdout)['cache']
+    size = os.path.getsize(os.path.join(folder, os.listdir(folder)[0]))
+    assert kept == {'folder': folder, 'programs': 1, 'bytes': size, 'most_bytes': 256 << 20}, kept
+    # What fails where something is compiled does not fail now.
+    code, out, err = run(FAKES, 'run', NET, '--device', 'gpu', stand_in='fail=nvrtcCompileProgram:0:6', cache=folder)
+    assert code == 0, (code, err)
+    code, out, err = run(FAKES, 'run', NET, '--device', 'gpu', stand_in='fail=nvrtcCompileProgram:0:6', cache='-')
+    assert code == 3 and 'nvrtcCompileProgram' in err, (code, err)
+    assert json_of('-')['cache']['folder'] is None
 
 
 DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')

@@ -16,6 +16,8 @@ typedef struct
   guint step;
   IrRunSettings settings;
   IrWorker *worker;
+  char *device;                  /* (nullable) name of the back end of @model */
+  const IrBackend *backend;      /* likewise, once it was found */
   GPtrArray *chosen;             /* (nullable) of char *: names, of IR_CAPTURE_CHOSEN */
   IrModel *expanded[IR_N_SIDES]; /* (nullable) as they run, once a name was looked for there */
   IrRunRecord *before;           /* (nullable) the run to compare with */
@@ -37,6 +39,7 @@ clear_request (gpointer data)
 
   g_clear_pointer (&request->before, ir_run_record_unref);
   g_clear_pointer (&request->chosen, g_ptr_array_unref);
+  g_free (request->device);
   g_clear_pointer (&request->worker, ir_worker_unref);
   for (guint i = 0; i < IR_N_SIDES; i++)
     g_clear_pointer (&request->expanded[i], ir_model_unref);
@@ -103,7 +106,7 @@ static const IrValue *
 find_body_value (RunRequest *request, IrModel *model, const char *name)
 {
   const IrSide side = model == request->original ? IR_SIDE_BEFORE : IR_SIDE_AFTER;
-  const IrBackend *backend = request->settings.options.backend;
+  const IrBackend *backend = side == IR_SIDE_AFTER ? request->backend : NULL;
   IrModel **expanded = &request->expanded[side];
 
   if (strchr (name, '/') == NULL)
@@ -172,11 +175,15 @@ unknown_values (RunRequest *request)
 
 /* @chosen: (nullable): has to live as long as what is returned */
 static IrExecutable *
-prepare (
-    RunRequest *request, IrModel *model, GArray *chosen, GCancellable *cancellable, GError **error)
+prepare (RunRequest *request,
+         IrModel *model,
+         const IrBackend *backend, /* (nullable) */
+         GArray *chosen,
+         GError **error)
 {
   IrRunOptions options = request->settings.options;
 
+  options.backend = backend;
   options.chosen = chosen;
   options.partial = TRUE;
   options.seed = request->base.feed.seed;
@@ -195,7 +202,7 @@ run_model (RunRequest *request,
            GError **error)
 {
   g_autoptr (GArray) chosen = chosen_values (request, model);
-  g_autoptr (IrExecutable) executable = prepare (request, model, chosen, cancellable, error);
+  g_autoptr (IrExecutable) executable = prepare (request, model, NULL, chosen, error);
 
   return executable != NULL ? ir_run_once (executable, model, inputs, cancellable, error) : NULL;
 }
@@ -220,7 +227,7 @@ run_often (RunRequest *request,
 {
   g_autoptr (GArray) chosen = chosen_values (request, request->model);
   g_autoptr (IrExecutable)
-      executable = prepare (request, request->model, chosen, cancellable, error);
+      executable = prepare (request, request->model, request->backend, chosen, error);
   const guint n_early = n_warming_up (&request->settings);
   const guint n = n_early + request->settings.n_runs;
   g_autofree char *plain = g_strdup (request->what);
@@ -302,7 +309,7 @@ find_divergence (const RunRequest *request, const IrLastRun *ran, GCancellable *
   g_autoptr (IrDiff) diff = ir_diff_new (request->original, request->model, TRUE);
   g_autoptr (IrComparedValues) values = ir_compare_runs (
       diff, ran->runs[IR_SIDE_BEFORE], ran->runs[IR_SIDE_AFTER], ran->inputs, ran->inputs,
-      &request->settings.options, cancellable, NULL);
+      &request->settings.options, request->step == 0, cancellable, NULL);
   const IrComparedValue *first = values != NULL ? ir_compared_values_first (values, TRUE) : NULL;
   const IrComparedValue *worst = NULL;
   IrDivergence *found = g_new0 (IrDivergence, 1);
@@ -330,6 +337,12 @@ find_divergence (const RunRequest *request, const IrLastRun *ran, GCancellable *
 
 /* -- running -- */
 
+static gboolean
+is_on_device (const RunRequest *request)
+{
+  return request->backend != NULL && request->backend->memory != NULL;
+}
+
 /* The original may be what cannot run, as when an edit repaired it: then there is no before. */
 static gpointer
 run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
@@ -338,24 +351,33 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   Ran *ran = g_new0 (Ran, 1);
   IrLastRun *run = &ran->run;
   IrRun **before = &run->runs[IR_SIDE_BEFORE], **after = &run->runs[IR_SIDE_AFTER];
+  gboolean twice;
 
   run->step = request->step;
   run->one_run = request->settings.one_run;
   run->n_changes = request->base.feed.n_changes;
   run->sizes = g_hash_table_ref (request->base.feed.sizes);
   run->inputs = run_inputs (request, error);
-  run->unknown = unknown_values (request);
-  if (run->inputs != NULL && request->step > 0 && !request->settings.one_run)
+  if (run->inputs != NULL && request->device != NULL)
     {
-      request->what = "Running the original graph";
+      request->backend = ir_backend_require (request->device, error);
+      if (request->backend == NULL)
+        g_clear_pointer (&run->inputs, g_hash_table_unref);
+    }
+  run->unknown = unknown_values (request);
+  twice = !request->settings.one_run && (request->step > 0 || is_on_device (request));
+  if (run->inputs != NULL && twice)
+    {
+      request->what = request->step == 0 ? "Running the graph on the CPU"
+                                         : "Running the original graph";
       *before = run_model (request, request->original, run->inputs, cancellable, NULL);
     }
   request->what = request->step == 0 ? "Running the graph" : "Running the optimized graph";
   if (run->inputs != NULL && !g_cancellable_is_cancelled (cancellable))
     *after = run_often (request, run->inputs, &ran->record, cancellable, error);
-  if (*after != NULL && request->step == 0)
+  if (*after != NULL && request->step == 0 && !twice)
     *before = ir_run_ref (*after);
-  if (request->step > 0 && *before != NULL && *after != NULL)
+  if (twice && *before != NULL && *after != NULL)
     run->divergence = find_divergence (request, run, cancellable);
   if (ran->record != NULL && request->before != NULL)
     ran->change = ir_run_record_compare (request->before, ran->record, request->model, cancellable,
@@ -463,7 +485,8 @@ say_outcome (IrSession *self, const IrRun *run)
   else if (compared != NULL)
     ir_session_message (self, "%s", compared);
   else if (divergence != NULL && divergence->first != 0)
-    ir_session_message (self, "First tensor to differ from the original: %s, by %.3g",
+    ir_session_message (self, "First tensor to differ from %s: %s, by %.3g",
+                        ir_session_get_run_step (self) > 0 ? "the original" : "that on the CPU",
                         ir_model_value (ir_session_get_history (self), divergence->first)->name,
                         divergence->first_difference.max_abs);
 }
@@ -522,6 +545,7 @@ ir_session_run_graph (IrSession *self)
   request->model = request->base.frame->model;
   request->step = request->base.frame->to;
   request->settings = *settings;
+  request->device = g_strdup (settings->device);
   request->worker = ir_worker_ref (ir_session_get_worker (self));
   if (settings->options.capture == IR_CAPTURE_CHOSEN)
     request->chosen = names_of (settings->chosen);

@@ -3,6 +3,7 @@
 #include "app/gui/run-options.h"
 
 #include "app/gui/state.h"
+#include "core/exec/gpu/runtime.h"
 #include "core/exec/kernel/size.h"
 #include "views/name.h"
 #include "views/session/frame.h"
@@ -43,6 +44,8 @@ typedef struct
   const Choice *choices; /* (nullable) ends with a NULL name */
   double most;           /* of numbers */
   const char *only_with; /* (nullable): what "capture" has to be for the row to mean something */
+  /* (nullable) What to say of a choice that takes a while to find out, in any thread. (transfer full) */
+  char *(*explain) (const char *name);
 } Row;
 
 static const Choice captures[] = {
@@ -64,6 +67,13 @@ static const struct
 } capture_kinds[] = {
   { IR_CAPTURE_ALL, FALSE },         { IR_CAPTURE_ALL, TRUE },    { IR_CAPTURE_CHOSEN, FALSE },
   { IR_CAPTURE_CHECKPOINTS, FALSE }, { IR_CAPTURE_STATS, FALSE }, { IR_CAPTURE_NONE, FALSE },
+};
+
+static const Choice devices[] = {
+  { "cpu", "CPU", "Its own kernels; reference kernels for the rest" },
+  { "ref", "Reference kernels", "Slow, and what all others are held against" },
+  { "gpu", "GPU", "Looking for one…" },
+  { NULL, NULL, NULL },
 };
 
 static const Choice parallel_modes[] = {
@@ -104,6 +114,32 @@ apply_threads (IrRunSettings *settings, const char *text)
 {
   settings->options.n_threads = number_of (text, 256);
   return TRUE;
+}
+
+/* Lent: the session copies it. Without one, a run says what is missing. */
+static gboolean
+apply_device (IrRunSettings *settings, const char *text)
+{
+  if (ir_backend_find (text) == NULL)
+    return FALSE;
+  settings->device = strcmp (text, devices[0].name) != 0 ? text : NULL;
+  return TRUE;
+}
+
+static char *
+explain_device (const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  const IrBackend *backend = ir_backend_require (name, &error);
+
+  if (backend == NULL)
+    return g_strdup_printf ("Not here. %s", error->message);
+  if (backend->memory == NULL)
+    return NULL;
+  return g_strdup (ir_gpu_runtime_is_stand_in ()
+                       ? "A stand-in, which imitates a GPU on the processor: times say nothing"
+                       : "The original graph, or without steps the same one, runs on the CPU "
+                         "beside it, and values are compared");
 }
 
 static gboolean
@@ -197,6 +233,8 @@ static const Row rows[] = {
   { "How often and on what", "runs", "Runs that count",
     "Median and spread are of these; where there are several, one before them warms up",
     KIND_NUMBER, "1", apply_runs, .most = 1000 },
+  { NULL, "device", "Device", NULL, KIND_CHOICE, "cpu", apply_device, devices,
+    .explain = explain_device },
   { NULL, "threads", "Threads", "0: one for each core", KIND_NUMBER, "0", apply_threads,
     .most = 256 },
   { NULL, "parallel", "Concurrent Nodes",
@@ -295,11 +333,51 @@ update_dependents (GtkWidget *widget, const char *chosen)
 }
 
 static void
-show_choice (GtkWidget *widget, const Choice *choice)
+set_doc (GtkWidget *widget, const char *doc)
 {
+  g_autofree char *escaped = g_markup_escape_text (doc, -1);
+
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (widget), escaped);
+}
+
+/* What is asked about a choice beside the window. */
+typedef struct
+{
+  const Row *row;
+  const Choice *choice;
+} Asked;
+
+static void
+explain (GTask *task, gpointer widget, gpointer data, GCancellable *cancellable)
+{
+  const Asked *asked = data;
+
+  g_task_return_pointer (task, asked->row->explain (asked->choice->name), g_free);
+}
+
+/* Unless another choice was made meanwhile. */
+static void
+on_explained (GObject *widget, GAsyncResult *result, gpointer data)
+{
+  const Asked *asked = g_task_get_task_data (G_TASK (result));
+  g_autofree char *text = g_task_propagate_pointer (G_TASK (result), NULL);
+
+  if (text != NULL && g_object_get_data (widget, "choice") == asked->choice)
+    set_doc (GTK_WIDGET (widget), text);
+}
+
+static void
+show_choice (GtkWidget *widget, const Row *row, const Choice *choice)
+{
+  g_object_set_data (G_OBJECT (widget), "choice", (gpointer) choice);
   if (choice->doc != NULL)
-    adw_action_row_set_subtitle (ADW_ACTION_ROW (widget), choice->doc);
+    set_doc (widget, choice->doc);
   update_dependents (widget, choice->name);
+  if (row->explain == NULL)
+    return;
+  g_autoptr (GTask) task = g_task_new (widget, NULL, on_explained, NULL);
+  g_task_set_task_data (task, g_memdup2 (&(Asked){ row, choice }, sizeof (Asked)), g_free);
+  g_task_run_in_thread (task, explain);
 }
 
 static void
@@ -309,7 +387,7 @@ on_choice (GtkDropDown *widget, GParamSpec *pspec, gpointer data)
   const Choice *choice = &self->row->choices[gtk_drop_down_get_selected (widget)];
 
   set (self, choice->name);
-  show_choice (self->widget, choice);
+  show_choice (self->widget, self->row, choice);
 }
 
 static void
@@ -534,7 +612,7 @@ ir_run_options_present (GtkWindow *parent, IrSession *session)
         g_autofree char *text = ir_state_get_string (rows[i].key, rows[i].fallback);
         const Choice *choice = &rows[i].choices[choice_index (rows[i].choices, text)];
 
-        show_choice (widgets[i], choice->name != NULL ? choice : rows[i].choices);
+        show_choice (widgets[i], &rows[i], choice->name != NULL ? choice : rows[i].choices);
       }
   adw_preferences_window_add (ADW_PREFERENCES_WINDOW (window), ADW_PREFERENCES_PAGE (page));
   adw_preferences_window_set_search_enabled (ADW_PREFERENCES_WINDOW (window), FALSE);

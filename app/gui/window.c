@@ -13,6 +13,7 @@
 #include "app/gui/state.h"
 #include "app/gui/welcome.h"
 #include "app/gui/window-private.h"
+#include "core/exec/gpu/runtime.h"
 #include "views/count.h"
 #include "views/name.h"
 #include "views/session/execution.h"
@@ -20,6 +21,7 @@
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
 #include "views/session/records.h"
+#include "views/session/runs.h"
 #include "views/session/timeline.h"
 #include "views/session/undo.h"
 
@@ -65,6 +67,7 @@ update_title (IrWindow *self)
   g_autofree char *subtitle = NULL, *before = NULL, *after = NULL;
   g_autofree char *title = NULL;
   const guint n_steps = ir_session_get_n_steps (self->session);
+  const char *stand_in;
   guint original, now;
 
   if (frame == NULL)
@@ -82,8 +85,12 @@ update_title (IrWindow *self)
                  : now;
   before = ir_count_text (original);
   after = ir_count_text (now);
-  subtitle = original == now ? g_strdup_printf ("%s nodes", after)
-                             : g_strdup_printf ("%s → %s nodes", before, after);
+  stand_in = ir_session_get_run_settings (self->session)->device != NULL &&
+                     ir_gpu_runtime_is_stand_in ()
+                 ? " · stand-in, no GPU"
+                 : "";
+  subtitle = original == now ? g_strdup_printf ("%s nodes%s", after, stand_in)
+                             : g_strdup_printf ("%s → %s nodes%s", before, after, stand_in);
   adw_window_title_set_title (self->title, title);
   adw_window_title_set_subtitle (self->title, subtitle);
   g_free (title);
@@ -264,10 +271,9 @@ static void
 on_session_changed (IrWindow *self, guint changes, IrSession *session)
 {
   if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_FILE))
-    {
-      update_page (self);
-      update_title (self);
-    }
+    update_page (self);
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_FILE | IR_CHANGED_RUNS))
+    update_title (self);
   if (changes & (IR_CHANGED_UNDO | IR_CHANGED_WHAT_IF))
     update_undo (self);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_INPUTS))

@@ -31,7 +31,8 @@ typedef struct
   gatomicrefcount ref_count;
   IrRun *run;     /* (nullable) whose graph it is, and whose plan unless one is asked for */
   IrSizer *sizer; /* (nullable) what it is made from where there is no run */
-  gboolean memory_order, separate;
+  const IrBackend *backend; /* likewise */
+  gboolean memory_order, separate, of_device;
   /* made by the job; all nullable */
   IrModel *model;
   const IrSchedule *schedule; /* the run's, or the next */
@@ -121,7 +122,7 @@ make_schedule (Plain *plain, GCancellable *cancellable, GError **error)
       plain->schedule = plain->run->schedule;
       return TRUE;
     }
-  plain->own_schedule = ir_schedule_new (plain->model, ir_backend_find ("cpu"), 1, error);
+  plain->own_schedule = ir_schedule_new (plain->model, plain->backend, 1, error);
   if (plain->own_schedule != NULL && plain->memory_order)
     ir_schedule_order_for_memory (plain->own_schedule, plain->model);
   if (plain->own_schedule != NULL && g_cancellable_set_error_if_cancelled (cancellable, error))
@@ -148,6 +149,8 @@ make_plain (Plain *plain, IrJob *job, GCancellable *cancellable, GError **error)
                                                           flags_of (plain), &place);
   if (plain->plan == NULL)
     g_cancellable_set_error_if_cancelled (cancellable, error);
+  else if (plain->of_device && plain->plan->there != NULL)
+    plain->plan = plain->plan->there;
   return plain->plan != NULL;
 }
 
@@ -202,7 +205,8 @@ make_scene (IrJob *job,
 struct _IrMemoryView
 {
   IrView parent;
-  GtkWidget *stack, *message, *planned, *budgeted, *budget, *memory_order, *separate, *summary;
+  GtkWidget *stack, *message, *planned, *budgeted, *budget, *memory_order, *separate, *of_device;
+  GtkWidget *summary;
   GtkWidget *side, *why, *dropped; /* beside the chart: a text, or a list */
   IrChartArea *chart;
   Plain *plain;   /* (nullable) of the graph on screen, as the options say */
@@ -274,8 +278,12 @@ plain_new (IrMemoryView *self, IrSession *session, const IrFrame *frame)
     plain->run = ir_run_ref (run);
   else
     plain->sizer = ir_session_new_sizer (session);
+  plain->backend = ir_session_get_backend (session);
   plain->memory_order = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->memory_order));
   plain->separate = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->separate));
+  /* Values are computed again in the memory of the host. */
+  plain->of_device = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->of_device)) &&
+                     !is_budgeted (self);
   return plain;
 }
 
@@ -293,6 +301,16 @@ rebuild (IrMemoryView *self)
     return;
   ir_chart_area_clear (self->chart);
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "closed");
+}
+
+/* Plans of a device have none. */
+static void
+on_budgeted (IrMemoryView *self)
+{
+  if (gtk_check_button_get_active (GTK_CHECK_BUTTON (self->of_device)))
+    rebuild (self);
+  else
+    rebuild_budget (self);
 }
 
 /* -- beside the chart -- */
@@ -464,7 +482,7 @@ show_dropped (IrMemoryView *self)
 }
 
 static const char *
-plan_title (const Plain *plain)
+plan_kind (const Plain *plain)
 {
   if (plain->memory_order && plain->separate)
     return "A plan in memory order, every value by itself";
@@ -474,6 +492,16 @@ plan_title (const Plain *plain)
     return "A plan with every value by itself";
   return plain->run != NULL ? "The plan that the last run followed"
                             : "The plan that a run would follow";
+}
+
+static char *
+plan_title (const Plain *plain)
+{
+  return g_strdup_printf ("%s%s", plan_kind (plain),
+                          plain->plan->memory != NULL  ? ", in the memory of the device"
+                          : plain->plan->there != NULL ? ", in the memory of the host"
+                          : plain->of_device           ? "; nothing is in the memory of a device"
+                                                       : "");
 }
 
 static void
@@ -513,7 +541,8 @@ on_loaded (IrMemoryView *self, const char *problem)
       show_again (self);
       return;
     }
-  gtk_label_set_text (GTK_LABEL (self->summary), plan_title (self->memory->plain));
+  g_autofree char *title = plan_title (self->memory->plain);
+  gtk_label_set_text (GTK_LABEL (self->summary), title);
   show_why (self);
 }
 
@@ -590,6 +619,9 @@ make_options (IrMemoryView *self)
                                    "if it is lower than that of the graph");
   self->separate = add_option (self, box, "Every value by itself",
                                "Bytes of its own for each value:\nno views, nothing in place");
+  self->of_device = add_option (self, box, "Memory of the device",
+                                "What lies in that of a GPU, where the graph runs on one;\n"
+                                "without a budget");
   gtk_widget_set_margin_start (box, 6);
   gtk_widget_set_margin_end (box, 6);
   gtk_popover_set_child (GTK_POPOVER (popover), box);
@@ -613,7 +645,7 @@ make_toolbar (IrMemoryView *self)
   gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->budgeted),
                                GTK_TOGGLE_BUTTON (self->planned));
   gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->planned), TRUE);
-  g_signal_connect_swapped (self->budgeted, "toggled", G_CALLBACK (rebuild_budget), self);
+  g_signal_connect_swapped (self->budgeted, "toggled", G_CALLBACK (on_budgeted), self);
   gtk_widget_add_css_class (kinds, "linked");
   gtk_box_append (GTK_BOX (kinds), self->planned);
   gtk_box_append (GTK_BOX (kinds), self->budgeted);

@@ -28,6 +28,7 @@ typedef struct
   gatomicrefcount ref_count;
   IrRun *run;     /* (nullable) */
   IrModel *model; /* whose schedule is to be predicted */
+  const IrBackend *backend;
   Shown shown;
   IrSchedule *schedule; /* (nullable) */
 } Request;
@@ -91,7 +92,7 @@ make_scene (IrJob *job,
 
   if (request->schedule == NULL)
     request->schedule = run != NULL ? ir_schedule_ref (run->schedule)
-                                    : ir_schedule_new (request->model, ir_backend_find ("cpu"),
+                                    : ir_schedule_new (request->model, request->backend,
                                                        g_get_num_processors (), error);
   if (request->schedule == NULL)
     return NULL;
@@ -265,6 +266,7 @@ rebuild (IrScheduleView *self)
       (request->shown != SHOWN_PREDICTED || ir_session_get_run_step (session) == frame->to))
     request->run = ir_run_ref (run);
   request->model = ir_model_ref (frame->model);
+  request->backend = ir_session_get_backend (session);
   show_note (self, request->shown != SHOWN_PREDICTED);
   self->request = request;
   load (self);

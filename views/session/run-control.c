@@ -188,6 +188,7 @@ typedef struct
   IrRunSettings settings;
   IrWorker *worker;
   Link *link;
+  char *device;      /* (nullable) name of the back end */
   gboolean compares; /* with the original graph, before it begins */
 } DriveRequest;
 
@@ -229,6 +230,7 @@ clear_request (gpointer data)
 
   g_clear_pointer (&request->worker, ir_worker_unref);
   g_clear_pointer (&request->link, link_unref);
+  g_free (request->device);
 }
 
 static void
@@ -249,6 +251,10 @@ run_driven (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
   g_autoptr (IrExecutable) executable = NULL;
 
   if (inputs == NULL)
+    return NULL;
+  if (request->device != NULL)
+    options.backend = ir_backend_require (request->device, error);
+  if (request->device != NULL && options.backend == NULL)
     return NULL;
   if (options.capture == IR_CAPTURE_CHOSEN)
     options.capture = IR_CAPTURE_ALL;
@@ -343,6 +349,7 @@ begin (IrSession *self, IrRunCommand first)
   request->model = request->base.frame->model;
   request->settings = *ir_session_get_run_settings (self);
   request->settings.chosen = NULL;
+  request->device = g_strdup (request->settings.device);
   request->worker = ir_worker_ref (ir_session_get_worker (self));
   own (self)->link = link_new (self, first);
   request->link = link_ref (own (self)->link);

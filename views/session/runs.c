@@ -9,7 +9,7 @@
 typedef struct
 {
   IrRunSettings settings;
-  char *chosen; /* (nullable) the settings' */
+  char *chosen, *device; /* (nullable) the settings' */
   IrLastRun last;
   IrWorker *worker;  /* runs graphs */
   gpointer attached; /* (nullable) */
@@ -44,6 +44,7 @@ clear (gpointer state)
   drop_last (&self->last);
   g_clear_pointer (&self->worker, ir_worker_unref);
   g_free (self->chosen);
+  g_free (self->device);
 }
 
 IR_SESSION_NOUN (Runs, init, clear)
@@ -54,6 +55,15 @@ ir_session_get_run_settings (IrSession *self)
   return &own (self)->settings;
 }
 
+const IrBackend *
+ir_session_get_backend (IrSession *self)
+{
+  const char *device = own (self)->settings.device;
+  const IrBackend *backend = device != NULL ? ir_backend_find (device) : NULL;
+
+  return backend != NULL ? backend : ir_backend_require (NULL, NULL);
+}
+
 /**
  * ir_session_set_run_settings:
  * @settings: how runs are made from now on; the last one stays as it is
@@ -61,12 +71,14 @@ ir_session_get_run_settings (IrSession *self)
 void
 ir_session_set_run_settings (IrSession *self, const IrRunSettings *settings)
 {
-  char *chosen = g_strdup (settings->chosen);
+  char *chosen = g_strdup (settings->chosen), *device = g_strdup (settings->device);
 
   own (self)->settings = *settings;
   own (self)->settings.n_runs = MAX (settings->n_runs, 1);
   g_free (own (self)->chosen);
   own (self)->settings.chosen = own (self)->chosen = chosen;
+  g_free (own (self)->device);
+  own (self)->settings.device = own (self)->device = device;
 }
 
 IrRunOptions

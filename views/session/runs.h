@@ -20,12 +20,17 @@ typedef struct
   guint n_runs;         /* that count; where there are several, those that warm up do not */
   gboolean one_run;     /* the original graph does not run: what its values were is had from the run
                          * of the graph on screen */
-  const char *chosen;   /* (nullable) of IR_CAPTURE_CHOSEN: names of values, with commas between;
+  const char
+      *device; /* (nullable) the back end of the graph on screen, as in gpu:1; NULL: the first.
+                         * The original graph runs on the first one */
+  const char *chosen; /* (nullable) of IR_CAPTURE_CHOSEN: names of values, with commas between;
                          * CALL/NAME in the body of a function; those that a
                          * graph does not have are passed over */
 } IrRunSettings;
 
 const IrRunSettings *ir_session_get_run_settings (IrSession *self);
+/* That of the settings, whether or not it can be used here: for plans. */
+const IrBackend *ir_session_get_backend (IrSession *self);
 void ir_session_set_run_settings (IrSession *self, const IrRunSettings *settings);
 
 /* Runs the original graph and the cursor's; %IR_CHANGED_RUNS says when. */

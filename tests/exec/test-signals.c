@@ -10,15 +10,13 @@
 
 static const IrCall no_call; /* that nobody stops */
 
-/* Runs the only node of the graph on the reference back end; (transfer full). */
+/* Runs the only node of a graph that is done; (transfer full). */
 static IrTensor *
-run_node (Builder *builder, IrNode *node, GHashTable *inputs)
+run_by (const char *backend, Builder *builder, IrNode *node, GHashTable *inputs)
 {
   g_autoptr (GError) error = NULL;
-  IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 2 };
+  IrRunOptions options = { .backend = ir_backend_find (backend), .n_threads = 2 };
 
-  build_output (builder, node->outputs[0]);
-  build_done (builder);
   g_autoptr (IrRun) run = ir_model_run (builder->model, inputs, &options, NULL, &error);
   g_assert_no_error (error);
   IrTensor *tensor = ir_run_value (run, node->outputs[0]->id);
@@ -27,6 +25,15 @@ run_node (Builder *builder, IrNode *node, GHashTable *inputs)
   g_assert_cmpint (said->rank, ==, (int) ir_tensor_rank (tensor));
   g_assert_true (ir_type_at_least (ir_tensor_type (tensor, run->model->context), said));
   return ir_tensor_ref (tensor);
+}
+
+/* The same by the reference back end, of a graph that is not done. */
+static IrTensor *
+run_node (Builder *builder, IrNode *node, GHashTable *inputs)
+{
+  build_output (builder, node->outputs[0]);
+  build_done (builder);
+  return run_by ("ref", builder, node, inputs);
 }
 
 /* A graph with one input and constants behind it, as type and elements. */
@@ -183,6 +190,41 @@ test_dft_round_trip (void)
   for (guint n = 2; n < 20; n++)
     check_round_trip (n);
   check_round_trip (211);
+}
+
+/* Eleven lines, more than a group of lanes, of every length that has a kernel or has none. */
+static void
+check_lanes (guint n, guint parts, gboolean inverse, gboolean onesided)
+{
+  Single single;
+  g_autofree char *type = g_strdup_printf ("float[%u,11,%u]", n, parts);
+
+  single_init (&single, 20, "DFT", tensor_random (type, n), "", "", "int64[]", "0", NULL);
+  build_int (&single.builder, single.node, "inverse", inverse);
+  build_int (&single.builder, single.node, "onesided", onesided);
+  g_autoptr (IrTensor) expected = single_run (&single);
+  g_autoptr (IrTensor) y = run_by ("cpu", &single.builder, single.node, single.inputs);
+  const float *a = ir_tensor_data (expected), *b = ir_tensor_data (y);
+  g_assert_cmpuint (ir_tensor_n_elements (y), ==, ir_tensor_n_elements (expected));
+  for (guint64 i = 0; i < ir_tensor_n_elements (y); i++)
+    g_assert_cmpfloat_with_epsilon (a[i], b[i], 1e-7 * (fabs (a[i]) + 1));
+  single_clear (&single);
+}
+
+static void
+test_dft_lanes (void)
+{
+  for (guint n = 1; n <= 40; n++)
+    for (guint parts = 1; parts <= 2; parts++)
+      for (guint way = 0; way < 2; way++)
+        {
+          check_lanes (n, parts, way == 1, FALSE);
+          if (parts == way + 1 && n > way) /* real forwards, complex backwards */
+            check_lanes (n, parts, way == 1, TRUE);
+        }
+  check_lanes (400, 1, FALSE, TRUE);
+  check_lanes (1024, 1, FALSE, TRUE);
+  check_lanes (1001, 2, TRUE, FALSE);
 }
 
 static void
@@ -627,6 +669,7 @@ main (int argc, char **argv)
   g_test_add_func ("/signals/transforms of every length up to 64 by definition", test_fft_lengths);
   g_test_add_func ("/signals/factors on the axes are exact", test_fft_exact);
   g_test_add_func ("/signals/half a spectrum leads back to the signal", test_dft_round_trip);
+  g_test_add_func ("/signals/lines in lanes are those of the reference", test_dft_lanes);
   g_test_add_func ("/signals/dft_length cuts and fills up", test_dft_length);
   g_test_add_func ("/signals/the default axis of dft depends on the opset", test_dft_default_axis);
   g_test_add_func ("/signals/stft by definition", test_stft);

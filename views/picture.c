@@ -193,6 +193,8 @@ ir_picture_facts (const IrPictureSettings *settings)
   ir_overlay_facts_add_numbers (facts, settings->numbers);
   if (overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_VALUES) != 0)
     ir_overlay_facts_add_zeros (facts, settings->run);
+  if (overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_CONTENTS) != 0)
+    ir_overlay_facts_add_thumbs (facts, settings->run, NULL);
   return facts;
 }
 

@@ -109,8 +109,8 @@ static const CliOption render_options[] = {
     "COLOUR=QUERY" },
   { "overlay", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, overlay),
     "Colour boxes by what nodes cost or are: time, flops, bytes, memory, error, dtype, device, "
-    "sparsity, gradient, gradient-zeros, dead-units, verdict or age; with a legend. Time and sparsity run FILE, error checks "
-    "the run, gradients derive it",
+    "sparsity, gradient, gradient-zeros, dead-units, verdict or age; with a legend; or values: a small picture of what "
+    "each node made. Time, sparsity and values run FILE, error checks the run, gradients derive it",
     "NAME" },
   { "overlay-file", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, overlay_file),
     "Colour boxes by numbers per node: { \"conv1\": 0.25 }, or with \"title\", \"unit\" and \"nodes\"",
@@ -407,6 +407,7 @@ facts_of (Picture *picture, guint step, GError **error)
   g_autoptr (IrOverlayFacts) facts = ir_overlay_facts_new ();
   g_autoptr (IrNumbers) numbers = NULL;
   const gboolean values = overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_VALUES) != 0;
+  const gboolean contents = overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_CONTENTS) != 0;
 
   if (overlay == NULL)
     return g_steal_pointer (&facts);
@@ -419,15 +420,19 @@ facts_of (Picture *picture, guint step, GError **error)
     }
   if (overlay->needs & IR_OVERLAY_NEEDS_RUN)
     {
-      g_autoptr (IrRun)
-          run = cli_run (picture->cli, &options->model, opened->model,
-                         values ? IR_CAPTURE_STATS : IR_CAPTURE_NONE, NULL, NULL, error);
+      g_autoptr (IrRun) run = cli_run (picture->cli, &options->model, opened->model,
+                                       contents ? IR_CAPTURE_ALL
+                                       : values ? IR_CAPTURE_STATS
+                                                : IR_CAPTURE_NONE,
+                                       NULL, NULL, error);
 
       if (run == NULL)
         return NULL;
       ir_overlay_facts_add_run (facts, run);
       if (values)
         ir_overlay_facts_add_zeros (facts, run);
+      if (contents)
+        ir_overlay_facts_add_thumbs (facts, run, picture->cli->cancellable);
     }
   if (overlay->needs & IR_OVERLAY_NEEDS_CHECK)
     {

@@ -76,6 +76,7 @@ IrScene *scene_from_draft (const SceneDraft *draft,
                            GCancellable *cancellable,
                            GError **error);
 guint scene_draft_port (const GArray *ports, guint64 port);
+char *scene_attrs_text (const IrNode *node);        /* figures.c: (nullable) */
 char *scene_type_text (const IrValue *value);       /* figures.c */
 char *scene_constant_figure (const IrValue *value); /* figures.c */
 

@@ -30,6 +30,7 @@
 #define PORT_GAP      24.0  /* px */
 #define MAX_DROP      64.0  /* px that a label may be away from its box */
 #define STACK         5.0   /* px, the sheets below a closed box */
+#define THUMB_HEIGHT  40.0  /* px, of what its value holds */
 #define MAX_ROWS      6
 #define MAX_TIP_LINES 12
 
@@ -81,6 +82,7 @@ build_clear (Build *build)
       g_free (build->looks[i].in_x);
       g_free (build->looks[i].out_x);
       g_free (build->looks[i].style.label);
+      g_clear_pointer (&build->looks[i].style.thumb, ir_scene_thumb_unref);
     }
   g_free (build->looks);
   g_free (build->box_of);
@@ -109,101 +111,6 @@ round_up (double size, double grid)
 }
 
 /* --- what is written ------------------------------------------------------ */
-
-/* Attributes that say most about a node, in this order, with short names. */
-static const struct
-{
-  const char *name, *shown;
-} telling[] = {
-  { "kernel_shape", "kernel" },
-  { "strides", "stride" },
-  { "pads", "pad" },
-  { "dilations", "dilation" },
-  { "group", "group" },
-  { "perm", "perm" },
-  { "axis", "axis" },
-  { "axes", "axes" },
-  { "keepdims", "keepdims" },
-  { "to", "to" },
-  { "alpha", "alpha" },
-  { "beta", "beta" },
-  { "transA", "transA" },
-  { "transB", "transB" },
-  { "epsilon", "eps" },
-  { "mode", "mode" },
-  { "equation", "equation" },
-  { "num_heads", "heads" },
-};
-
-/* "3×3" for sizes, "0, 2, 1" for the rest. */
-static char *
-ints_text (const IrAttr *attr)
-{
-  const char *between = strcmp (attr->name, "kernel_shape") == 0 ? "\303\227" : ", ";
-  g_autoptr (GString) text = g_string_new (NULL);
-
-  for (guint i = 0; i < attr->n && i < 8; i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? between : "", attr->ints[i]);
-  if (attr->n > 8)
-    g_string_append (text, "\342\200\246");
-  return g_string_free (g_steal_pointer (&text), FALSE);
-}
-
-static gboolean
-all_equal (const IrAttr *attr, gint64 value)
-{
-  for (guint i = 0; i < attr->n; i++)
-    if (attr->ints[i] != value)
-      return FALSE;
-  return TRUE;
-}
-
-static char *
-attr_figure (const IrAttr *attr)
-{
-  gboolean window = strcmp (attr->name, "strides") == 0 || strcmp (attr->name, "dilations") == 0;
-
-  if (attr->ref_name != NULL)
-    return g_strdup_printf ("@%s", attr->ref_name);
-  if (attr->kind == IR_ATTR_INT && strcmp (attr->name, "to") == 0)
-    return g_strdup (ir_dtype_is_valid (attr->ints[0]) ? ir_dtype_name ((IrDtype) attr->ints[0])
-                                                       : "?");
-  if (attr->kind == IR_ATTR_INT)
-    return g_strdup_printf ("%" G_GINT64_FORMAT, attr->ints[0]);
-  if (attr->kind == IR_ATTR_FLOAT)
-    return g_strdup_printf ("%g", (double) attr->floats[0]);
-  if (attr->kind == IR_ATTR_STRING)
-    return g_strndup (attr->strings[0].data, MIN (attr->strings[0].length, 24));
-  if (attr->kind != IR_ATTR_INTS || attr->n == 0)
-    return NULL;
-  if ((window && all_equal (attr, 1)) || (strcmp (attr->name, "pads") == 0 && all_equal (attr, 0)))
-    return NULL;
-  if (all_equal (attr, attr->ints[0]) &&
-      (strcmp (attr->name, "strides") == 0 || strcmp (attr->name, "pads") == 0 ||
-       strcmp (attr->name, "dilations") == 0))
-    return g_strdup_printf ("%" G_GINT64_FORMAT, attr->ints[0]);
-  return ints_text (attr);
-}
-
-/* Up to three telling attributes that differ from their default. */
-static char *
-attrs_text (const IrNode *node)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  guint n = 0;
-
-  for (guint i = 0; i < G_N_ELEMENTS (telling) && n < 3; i++)
-    {
-      const IrAttr *attr = ir_node_attr (node, telling[i].name);
-      const IrAttrSpec *spec = node->op ? ir_op_attr (node->op, telling[i].name) : NULL;
-      g_autofree char *figure = attr ? attr_figure (attr) : NULL;
-      if (figure == NULL ||
-          (spec != NULL && spec->fallback != NULL && strcmp (spec->fallback, figure) == 0))
-        continue;
-      g_string_append_printf (text, "%s%s %s", n++ > 0 ? ", " : "", telling[i].shown, figure);
-    }
-  return n > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
-}
 
 static void
 add_body (Look *look, IrSceneTextStyle style, char *left, char *right)
@@ -292,7 +199,7 @@ static void
 write_node (const Build *build, Look *look, const SceneItem *item)
 {
   const IrNode *node = item->b ? item->b : item->a;
-  char *attrs = attrs_text (node);
+  char *attrs = scene_attrs_text (node);
   char *name = build->options->hide_names || node->name == NULL ? NULL
                                                                 : short_name (build, item, node);
 
@@ -389,6 +296,13 @@ n_badges (const Look *look, const SceneItem *item)
   return (item->state != IR_SCENE_SAME) + (look->problem > 0);
 }
 
+/* px, of square cells */
+static double
+thumb_width (const IrSceneThumb *thumb)
+{
+  return THUMB_HEIGHT * thumb->width / thumb->height;
+}
+
 static void
 measure_item (const Build *build, Look *look, const SceneItem *item)
 {
@@ -406,14 +320,19 @@ measure_item (const Build *build, Look *look, const SceneItem *item)
         line += 16 + ir_scene_measure (scene, body->right, IR_SCENE_TEXT_NUMBER);
       width = MAX (width, line);
     }
+  if (look->style.thumb != NULL)
+    width = MAX (width, thumb_width (look->style.thumb));
   width += 2 * PAD + (round ? 8 : 0);
   /* Room for the ports, so that lines do not run off the corners. */
   width = MAX (width, PORT_GAP * (MAX (item->in->len, item->out->len) + 1));
   look->width = round_up (
       CLAMP (width, MIN_WIDTH, MAX (MAX_WIDTH, MIN (2048, PORT_GAP * (item->in->len + 1)))), 16);
-  look->header = look->body->len == 0 ? BARE : HEADER;
-  look->height = look->body->len == 0 ? BARE
-                                      : round_up (HEADER + 4 + LINE * look->body->len + 4, 8);
+  const gboolean bare = look->body->len == 0 && look->style.thumb == NULL;
+  look->header = bare ? BARE : HEADER;
+  look->height = bare ? BARE
+                      : round_up (HEADER + 4 + LINE * look->body->len + 4 +
+                                      (look->style.thumb != NULL ? THUMB_HEIGHT + 4 : 0),
+                                  8);
   if (round)
     look->header = look->height = look->body->len == 0 ? BARE : PILL;
 }
@@ -731,6 +650,21 @@ item_id (const SceneItem *item, guint index)
                           item->vb ? item->vb->id : index);
 }
 
+/* At the foot of its box: as wide as its cells are square, or as the box. */
+static void
+place_thumb (IrSceneBox *box, const Look *look)
+{
+  IrSceneThumb *thumb = look->style.thumb;
+  const double inner = box->width - 2 * PAD;
+
+  if (thumb == NULL)
+    return;
+  const double width = MIN (thumb_width (thumb), inner);
+  box->thumb = thumb;
+  box->thumb_rect = (IrLayoutRect){ PAD, box->height - THUMB_HEIGHT - 6, MAX (width, 4),
+                                    THUMB_HEIGHT };
+}
+
 static void
 add_items (Build *build)
 {
@@ -773,6 +707,7 @@ add_items (Build *build)
                          .fold = item->fold,
                          .id = id,
                          .tip = tip };
+      place_thumb (&box, look);
       build->box_of[i] = ir_scene_add_box (build->scene, &box);
       if (is_pill (item))
         add_pill_texts (build, build->box_of[i], &box, item, look);

@@ -109,6 +109,9 @@ append_boxes (IrScene *to, const IrScene *from, const Way *way)
       box.tip = keep (to, box.tip);
       box.fold = keep (to, box.fold);
       box.brief = keep (to, box.brief);
+      box.class_name = keep (to, box.class_name);
+      if (box.thumb != NULL)
+        g_ptr_array_add (to->thumbs, ir_scene_thumb_ref (box.thumb));
       g_array_append_val (to->boxes, box);
       for (guint k = 0; k < box.n_texts; k++)
         append_text (to, g_array_index (from->texts, IrSceneText, first_text + k), way, places[i]);

@@ -8,10 +8,11 @@ struct _IrScene
 {
   gatomicrefcount refs;
   GStringChunk *strings;
-  GArray *boxes;  /* of IrSceneBox, clusters before what lies in them */
-  GArray *texts;  /* of IrSceneText */
-  GArray *lines;  /* of IrSceneLine */
-  GArray *points; /* of IrLayoutPoint */
+  GArray *boxes;     /* of IrSceneBox, clusters before what lies in them */
+  GArray *texts;     /* of IrSceneText */
+  GArray *lines;     /* of IrSceneLine */
+  GArray *points;    /* of IrLayoutPoint */
+  GPtrArray *thumbs; /* of IrSceneThumb: references that boxes have */
   IrLayoutRect bounds;
   IrLayout *layout; /* (nullable) */
   gboolean is_diff;

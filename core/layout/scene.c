@@ -199,6 +199,7 @@ ir_scene_new (IrSceneMeasure measure, gpointer measure_data)
   scene->texts = g_array_new (FALSE, FALSE, sizeof (IrSceneText));
   scene->lines = g_array_new (FALSE, FALSE, sizeof (IrSceneLine));
   scene->points = g_array_new (FALSE, FALSE, sizeof (IrLayoutPoint));
+  scene->thumbs = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_scene_thumb_unref);
   scene->by_node = g_hash_table_new (NULL, NULL);
   scene->by_value = g_hash_table_new (NULL, NULL);
   scene->measure = measure ? measure : ir_scene_average_width;
@@ -237,6 +238,7 @@ ir_scene_unref (IrScene *scene)
   g_array_unref (scene->texts);
   g_array_unref (scene->lines);
   g_array_unref (scene->points);
+  g_ptr_array_unref (scene->thumbs);
   g_hash_table_unref (scene->by_node);
   g_hash_table_unref (scene->by_value);
   g_clear_pointer (&scene->layout, ir_layout_unref);
@@ -326,6 +328,8 @@ ir_scene_add_box (IrScene *scene, const IrSceneBox *box)
                                         : 0;
   copy.first_text = scene->texts->len;
   copy.n_texts = 0;
+  if (copy.thumb != NULL)
+    g_ptr_array_add (scene->thumbs, ir_scene_thumb_ref (copy.thumb));
   g_array_append_val (scene->boxes, copy);
   return index;
 }

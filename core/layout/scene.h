@@ -91,6 +91,18 @@ typedef enum
   IR_SCENE_ALIGN_END,
 } IrSceneAlign;
 
+#define IR_SCENE_THUMB_GAP (-2.0F) /* a cell that stands for nothing */
+
+/* What a value holds, small enough for a box. Immutable. */
+typedef struct
+{
+  gatomicrefcount refs;
+  guint width, height; /* cells */
+  gboolean
+      diverging; /* cells are -1 … 1 around zero, else 0 … 1; what is not finite stays as it is */
+  float cells[]; /* row by row */
+} IrSceneThumb;
+
 typedef struct
 {
   IrSceneBoxKind kind;
@@ -120,6 +132,8 @@ typedef struct
   const char *fold; /* (nullable): key of ir_scene_options_set_folded() that opens or closes it */
   const char *id;   /* unique, XML-safe: "n12" */
   const char *tip;  /* one or more lines: what a tooltip and a screen reader say */
+  IrSceneThumb *thumb;     /* (nullable) */
+  IrLayoutRect thumb_rect; /* px from the corner of the box */
   guint first_text, n_texts;
 } IrSceneBox;
 
@@ -156,6 +170,7 @@ typedef struct
   IrSceneState state;
   gboolean captured; /* by a branch or body, from outside: dashed */
   gboolean dimmed;   /* at a box that is */
+  guint8 accent;     /* 1 …: a curve, in a colour of the palette: its bends are sharp */
   gint32 from, to;   /* boxes, or -1 */
   guint from_slot, to_slot;
   IrValueId value;  /* in the later model, or 0 */
@@ -174,6 +189,7 @@ typedef struct
   char *label;            /* (owned) (nullable) a short figure, written in the box */
   guint8 accent;
   gboolean dimmed;
+  IrSceneThumb *thumb; /* (owned) (nullable) */
 } IrSceneStyle;
 
 /* Of one node, or of those of a closed group. @style: begins with nothing said. */
@@ -310,6 +326,12 @@ GPtrArray *ir_scene_fold_keys (const IrDiff *diff, const IrNode *node);
 char *ir_scene_graph_root (const IrGraph *graph);
 const IrGraph *ir_scene_find_root (const IrModel *model, const char *root);
 const IrGraph *ir_scene_node_body (const IrNode *node, guint index);
+
+/* -- pictures in boxes -- */
+IrSceneThumb *ir_scene_thumb_new (guint width, guint height); /* zeros, to be filled in */
+IrSceneThumb *ir_scene_thumb_ref (IrSceneThumb *thumb);
+void ir_scene_thumb_unref (IrSceneThumb *thumb);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSceneThumb, ir_scene_thumb_unref)
 
 /* -- by hand: add, then finish -- */
 IrScene *ir_scene_new (IrSceneMeasure measure, gpointer measure_data);

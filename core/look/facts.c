@@ -46,6 +46,7 @@ ir_overlay_facts_unref (IrOverlayFacts *facts)
     return;
   g_clear_pointer (&facts->time_ns, g_hash_table_unref);
   g_clear_pointer (&facts->devices, g_hash_table_unref);
+  g_clear_pointer (&facts->thumbs, g_hash_table_unref);
   g_clear_pointer (&facts->zeros, g_hash_table_unref);
   g_clear_pointer (&facts->errors, g_hash_table_unref);
   g_clear_pointer (&facts->gradients, g_hash_table_unref);

@@ -377,6 +377,14 @@ put_class (const Styler *styler, const IrNode *node, IrSceneStyle *style, gboole
     style->class_name = NULL;
 }
 
+static void
+put_thumb (const Styler *styler, const IrNode *node, IrSceneStyle *style)
+{
+  IrSceneThumb *thumb = styler->overlay->thumb (styler->facts, node);
+
+  style->thumb = thumb != NULL ? ir_scene_thumb_ref (thumb) : NULL;
+}
+
 /* One node, or those of a closed group. */
 static void
 style_nodes (const IrNode *const *nodes, guint n, IrSceneStyle *style, gpointer data)
@@ -392,9 +400,11 @@ style_nodes (const IrNode *const *nodes, guint n, IrSceneStyle *style, gpointer 
       style->accent = colour != 0 ? colour : style->accent;
       if (styler->overlay != NULL && styler->overlay->value != NULL)
         put_amount (styler, nodes[i], style);
-      else if (styler->overlay != NULL)
+      else if (styler->overlay != NULL && styler->overlay->name != NULL)
         put_class (styler, nodes[i], style, i == 0);
     }
+  if (n == 1 && styler->overlay != NULL && styler->overlay->thumb != NULL)
+    put_thumb (styler, nodes[0], style);
   if (!isnan (style->amount))
     style->label = ir_scale_text (style->amount, styler->unit);
   else if (style->class_name != NULL)
@@ -440,6 +450,19 @@ title_of (const IrOverlay *overlay, const IrOverlayFacts *facts, const char **un
     return overlay->title;
   *unit = ir_numbers_unit (facts->numbers);
   return ir_numbers_title (facts->numbers);
+}
+
+/* Which need no legend. */
+static gboolean
+shows_pictures (const IrScene *scene)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].thumb != NULL)
+      return TRUE;
+  return FALSE;
 }
 
 /**
@@ -509,7 +532,7 @@ ir_look_draw (const IrLook *look,
     return NULL;
   if (subject->moves != NULL && g_hash_table_size (subject->moves) > 0)
     ir_scene_move (scene, subject->moves);
-  if (styler.overlay != NULL)
+  if (styler.overlay != NULL && !shows_pictures (scene))
     {
       IrScale *made = styler.overlay->kind == IR_OVERLAY_CLASS
                           ? ir_scale_apply_classes (scene, title)

@@ -158,6 +158,13 @@ name_verdict (const IrOverlayFacts *facts, const IrNode *node)
   return verdict == IR_VERDICT_NONE ? "not proved" : ir_verdict_name (verdict);
 }
 
+static IrSceneThumb *
+thumb_value (const IrOverlayFacts *facts, const IrNode *node)
+{
+  return facts->thumbs != NULL ? g_hash_table_lookup (facts->thumbs, GUINT_TO_POINTER (node->id))
+                               : NULL;
+}
+
 /* clang-format off */
 static const IrOverlay overlays[] = {
   { "time", "Time", "s", "Time of each node in the last run.",
@@ -182,6 +189,8 @@ static const IrOverlay overlays[] = {
     "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_gradient_zeros, NULL },
   { "dead-units", "Dead Units", "%", "Part of the units of each activation that let nothing of what came back pass.",
     "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_dead, NULL },
+  { "values", "Pictures of Values", "", "What each node made in the last run, as a small picture in its box.",
+    "Run the graph, keeping its values", IR_OVERLAY_PICTURE, IR_OVERLAY_NEEDS_RUN | IR_OVERLAY_NEEDS_CONTENTS, NULL, NULL, thumb_value },
   { "verdict", "Verdict", "", "Verdict of the step that touched each node last.",
     "No step has touched it", IR_OVERLAY_CLASS, 0, NULL, name_verdict },
   { "age", "Age in Steps", "steps", "Steps since each node was touched last.",

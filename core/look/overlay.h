@@ -6,6 +6,7 @@
 #include "core/exec/check/check.h"
 #include "core/exec/run/run.h"
 #include "core/ir/history.h"
+#include "core/layout/scene.h"
 
 G_BEGIN_DECLS
 
@@ -23,6 +24,7 @@ typedef struct
   gatomicrefcount refs;
   GHashTable *time_ns; /* (nullable) node id -> gint64 *, of a run */
   GHashTable *devices; /* (nullable) node id -> interned name, where a run put it */
+  GHashTable *thumbs;  /* (nullable) node id -> IrSceneThumb *: what it made, of a run */
   GHashTable *zeros;   /* (nullable) node id -> double *: part of its elements, of a run */
   GHashTable *errors;  /* (nullable) node id -> double *: part of what is allowed, of a check */
   GHashTable *gradients; /* (nullable) node id -> IrNodeGradient *, of a derivation */
@@ -37,6 +39,7 @@ typedef enum
   IR_OVERLAY_AMOUNT, /* adds up over the nodes of a group */
   IR_OVERLAY_MOST,   /* of a group the largest counts */
   IR_OVERLAY_CLASS,  /* names, not sizes */
+  IR_OVERLAY_PICTURE /* no colour: a picture in each box */
 } IrOverlayKind;
 
 typedef enum
@@ -46,6 +49,7 @@ typedef enum
   IR_OVERLAY_NEEDS_CHECK = 1 << 2,  /* an execution check */
   IR_OVERLAY_NEEDS_FILE = 1 << 3,
   IR_OVERLAY_NEEDS_GRADIENTS = 1 << 4, /* a derivation */
+  IR_OVERLAY_NEEDS_CONTENTS = 1 << 5, /* a run that keeps them all, not their statistics */
 } IrOverlayNeeds;
 
 typedef struct
@@ -58,11 +62,16 @@ typedef struct
   IrOverlayNeeds needs;
   double (*value) (const IrOverlayFacts *facts, const IrNode *node);     /* NAN: nothing to say */
   const char *(*name) (const IrOverlayFacts *facts, const IrNode *node); /* of a class */
+  IrSceneThumb *(*thumb) (const IrOverlayFacts *facts,
+                          const IrNode *node); /* (nullable) it gives */
 } IrOverlay;
 
 const IrOverlay *ir_overlays (guint *n);
 const IrOverlay *ir_overlay_find (const char *id);
 char *ir_overlay_ids (void);
+
+/* -- small pictures (thumbs.c) -- */
+IrSceneThumb *ir_thumb_of_tensor (const IrTensor *tensor);
 
 /* -- what is known from elsewhere (facts.c) -- */
 IrOverlayFacts *ir_overlay_facts_new (void);
@@ -71,6 +80,9 @@ void ir_overlay_facts_unref (IrOverlayFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrOverlayFacts, ir_overlay_facts_unref)
 void ir_overlay_facts_add_run (IrOverlayFacts *facts, const IrRun *run);
 void ir_overlay_facts_add_zeros (IrOverlayFacts *facts, const IrRun *run);
+void ir_overlay_facts_add_thumbs (IrOverlayFacts *facts,
+                                  const IrRun *run,
+                                  GCancellable *cancellable);
 GHashTable *ir_overlay_errors (const IrExecutionCheck *check);
 void ir_overlay_facts_add_errors (IrOverlayFacts *facts, GHashTable *errors);
 void ir_overlay_facts_add_gradients (IrOverlayFacts *facts, GHashTable *gradients);

@@ -190,6 +190,22 @@ draw_rect (IrPainter *painter, IrLayoutRect r, double radius, const IrPen *pen)
   use_pen (cr, pen);
 }
 
+static void
+draw_thumb (IrPainter *painter, IrLayoutRect r, const IrSceneThumb *thumb, const IrPalette *palette)
+{
+  cairo_t *cr = ((CairoPainter *) painter)->cr;
+  cairo_surface_t *surface = ir_thumb_surface (thumb, palette);
+
+  cairo_save (cr);
+  cairo_translate (cr, r.x, r.y);
+  cairo_scale (cr, r.width / thumb->width, r.height / thumb->height);
+  cairo_set_source_surface (cr, surface, 0, 0);
+  cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
+  cairo_paint (cr);
+  cairo_restore (cr);
+  cairo_surface_destroy (surface);
+}
+
 /* A quadratic curve as the cubic that is equal to it. */
 static void
 quadratic_to (cairo_t *cr, const IrPathOp *op)
@@ -279,7 +295,7 @@ ir_render_cairo (const IrScene *scene,
                  cairo_t *cr)
 {
   CairoPainter painter = {
-    .base = { .rect = draw_rect, .path = draw_path, .text = draw_text },
+    .base = { .rect = draw_rect, .thumb = draw_thumb, .path = draw_path, .text = draw_text },
     .cr = cr,
     .context = new_context (),
   };
@@ -300,6 +316,35 @@ append_data (void *closure, const unsigned char *data, unsigned int length)
 {
   g_byte_array_append (closure, data, length);
   return CAIRO_STATUS_SUCCESS;
+}
+
+static gboolean
+check_status (cairo_status_t status, GError **error)
+{
+  if (status == CAIRO_STATUS_SUCCESS)
+    return TRUE;
+  g_set_error (error, IR_RENDER_ERROR, IR_RENDER_ERROR_CAIRO, "The picture could not be drawn: %s",
+               cairo_status_to_string (status));
+  return FALSE;
+}
+
+/**
+ * ir_surface_png:
+ * @surface: (transfer full): an image
+ * @error: return location for an error, or %NULL
+ *
+ * Returns: (transfer full) (nullable): it as a file
+ */
+GBytes *
+ir_surface_png (cairo_surface_t *surface, GError **error)
+{
+  g_autoptr (GByteArray) data = g_byte_array_new ();
+  cairo_status_t status = cairo_surface_status (surface);
+
+  if (status == CAIRO_STATUS_SUCCESS)
+    status = cairo_surface_write_to_png_stream (surface, append_data, data);
+  cairo_surface_destroy (surface);
+  return check_status (status, error) ? g_byte_array_free_to_bytes (g_steal_pointer (&data)) : NULL;
 }
 
 static double
@@ -346,16 +391,6 @@ draw_page (const IrScene *scene,
     }
   cairo_show_page (cr);
   cairo_destroy (cr);
-}
-
-static gboolean
-check_status (cairo_status_t status, GError **error)
-{
-  if (status == CAIRO_STATUS_SUCCESS)
-    return TRUE;
-  g_set_error (error, IR_RENDER_ERROR, IR_RENDER_ERROR_CAIRO, "The picture could not be drawn: %s",
-               cairo_status_to_string (status));
-  return FALSE;
 }
 
 static void
@@ -417,7 +452,6 @@ ir_render_png (const IrScene *scene, IrRenderOptions *options, GError **error)
   double asked = (options && options->scale > 0 ? options->scale : 1) * zoom_of (options);
   double scale = asked;
   double width = MAX (1, r.width), height = MAX (1, r.height);
-  g_autoptr (GByteArray) data = g_byte_array_new ();
 
   scale = MIN (scale, IR_RENDER_MAX_SIDE / MAX (width, height));
   scale = MIN (scale, sqrt (IR_RENDER_MAX_PIXELS / (width * height)));
@@ -425,14 +459,11 @@ ir_render_png (const IrScene *scene, IrRenderOptions *options, GError **error)
                                                          MAX (1, (int) ceil (width * scale)),
                                                          MAX (1, (int) ceil (height * scale)));
   draw_page (scene, options, scale, surface);
-  cairo_status_t status = cairo_surface_status (surface);
-  if (status == CAIRO_STATUS_SUCCESS)
-    status = cairo_surface_write_to_png_stream (surface, append_data, data);
-  cairo_surface_destroy (surface);
-  if (!check_status (status, error))
+  g_autoptr (GBytes) bytes = ir_surface_png (surface, error);
+  if (bytes == NULL)
     return NULL;
   take_note (options, asked, scale, "PNG pictures end at 32,000 px a side and 100 million px");
-  return g_byte_array_free_to_bytes (g_steal_pointer (&data));
+  return g_steal_pointer (&bytes);
 }
 
 /**

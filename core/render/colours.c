@@ -126,7 +126,9 @@ ir_box_ink (const IrPalette *palette, const IrSceneBox *box, guint32 colour)
 guint32
 ir_line_ink (const IrPalette *palette, const IrScene *scene, const IrSceneLine *line)
 {
-  guint32 colour = line->state != IR_SCENE_SAME          ? palette->state[line->state]
+  guint32 colour = line->state != IR_SCENE_SAME ? palette->state[line->state]
+                   : line->accent > 0
+                       ? palette->accent[(line->accent - 1) % G_N_ELEMENTS (palette->accent)]
                    : line->kind == IR_SCENE_LINE_DATA    ? palette->line
                    : line->kind == IR_SCENE_LINE_CONTROL ? palette->control
                                                          : palette->border;

@@ -92,6 +92,13 @@ trace_line (Paint *p, const IrLayoutPoint *points, guint n, gboolean arrow)
 }
 
 static void
+trace_curve (Paint *p, const IrLayoutPoint *points, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    op (p, i == 0 ? 'M' : 'L', points[i].x, points[i].y, 0, 0);
+}
+
+static void
 paint_arrow (Paint *p, const IrLayoutPoint *points, guint n, guint32 colour)
 {
   IrLayoutPoint tip = points[n - 1], base = toward (&tip, &points[n - 2], ARROW_LENGTH);
@@ -117,7 +124,7 @@ paint_line (Paint *p, gint32 index)
   const IrSceneLine *line = &ir_scene_lines (p->scene, &n)[index];
   const IrLayoutPoint *points = ir_scene_line_points (p->scene, line);
   static const double dots[] = { 2, 4 };
-  gboolean arrow = line->kind != IR_SCENE_LINE_PLAIN && line->kind != IR_SCENE_LINE_BRACKET;
+  const gboolean arrow = line->kind != IR_SCENE_LINE_PLAIN && line->kind != IR_SCENE_LINE_BRACKET;
   const guint32 colour = ir_line_ink (p->palette, p->scene, line);
   IrPen pen = { .fill = IR_NO_COLOUR, .stroke = colour, .width = 1.5 * p->hair };
 
@@ -132,7 +139,10 @@ paint_line (Paint *p, gint32 index)
       pen.n_dash = G_N_ELEMENTS (dots);
     }
   begin (p, "line", (IrSceneHit){ -1, index });
-  trace_line (p, points, line->n_points, arrow);
+  if (line->accent > 0)
+    trace_curve (p, points, line->n_points);
+  else
+    trace_line (p, points, line->n_points, arrow);
   flush_path (p, &pen);
   if (arrow)
     paint_arrow (p, points, line->n_points, colour);
@@ -306,6 +316,16 @@ paint_stack (Paint *p, const IrSceneBox *b)
 }
 
 static void
+paint_thumb (Paint *p, const IrSceneBox *b)
+{
+  const IrLayoutRect *r = &b->thumb_rect;
+
+  if (b->thumb != NULL && p->detail == IR_SCENE_DETAIL_ALL)
+    p->painter->thumb (p->painter, (IrLayoutRect){ b->x + r->x, b->y + r->y, r->width, r->height },
+                       b->thumb, p->palette);
+}
+
+static void
 paint_card (Paint *p, const IrSceneBox *b)
 {
   guint32 on_header;
@@ -347,6 +367,7 @@ paint_box (Paint *p, gint32 index)
         paint_stack (p, b);
       paint_card (p, b);
     }
+  paint_thumb (p, b);
   if (p->detail == IR_SCENE_DETAIL_ALL || b->kind == IR_SCENE_PLAIN)
     paint_texts (p, b);
   else

@@ -34,6 +34,10 @@ struct _IrPainter
   void (*begin) (IrPainter *painter, const char *kind, const IrScene *scene, IrSceneHit item);
   void (*end) (IrPainter *painter);
   void (*rect) (IrPainter *painter, IrLayoutRect rect, double radius, const IrPen *pen);
+  void (*thumb) (IrPainter *painter,
+                 IrLayoutRect rect,
+                 const IrSceneThumb *thumb,
+                 const IrPalette *palette);
   void (*path) (IrPainter *painter, const IrPathOp *ops, guint n, const IrPen *pen);
   /* @halo: colour of an outline that keeps lines off the letters */
   void (*text) (IrPainter *painter, const IrSceneText *text, guint32 colour, guint32 halo);

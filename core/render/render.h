@@ -50,6 +50,8 @@ gboolean ir_render_file (const IrScene *scene,
                          const char *path,
                          IrRenderOptions *options,
                          GError **error);
+GBytes *ir_surface_png (cairo_surface_t *surface, GError **error);
+cairo_surface_t *ir_thumb_surface (const IrSceneThumb *thumb, const IrPalette *palette);
 void ir_render_cairo (const IrScene *scene,
                       const IrPalette *palette,
                       const IrLayoutRect *clip,

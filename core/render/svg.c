@@ -162,6 +162,29 @@ svg_rect (IrPainter *painter, IrLayoutRect r, double radius, const IrPen *pen)
   g_string_append (out, "/>");
 }
 
+/* As a picture within the file: cells as rectangles would be most of it. */
+static void
+svg_thumb (IrPainter *painter, IrLayoutRect r, const IrSceneThumb *thumb, const IrPalette *palette)
+{
+  GString *out = output (painter);
+  g_autoptr (GBytes) png = ir_surface_png (ir_thumb_surface (thumb, palette), NULL);
+  g_autofree char *data = png != NULL ? g_base64_encode (g_bytes_get_data (png, NULL),
+                                                         g_bytes_get_size (png))
+                                      : NULL;
+
+  if (data == NULL)
+    return;
+  g_string_append (out, "<image");
+  append_attribute (out, "x", r.x);
+  append_attribute (out, "y", r.y);
+  append_attribute (out, "width", r.width);
+  append_attribute (out, "height", r.height);
+  g_string_append_printf (out,
+                          " preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
+                          "href=\"data:image/png;base64,%s\"/>",
+                          data);
+}
+
 static void
 svg_path (IrPainter *painter, const IrPathOp *ops, guint n, const IrPen *pen)
 {
@@ -249,7 +272,7 @@ ir_render_svg (const IrScene *scene, IrRenderOptions *options, GError **error)
   IrLayoutPoint at;
   const IrLayoutRect r = ir_render_page (scene, options, &at);
   SvgPainter painter = {
-    .base = { 0, svg_begin, svg_end, svg_rect, svg_path, svg_text },
+    .base = { 0, svg_begin, svg_end, svg_rect, svg_thumb, svg_path, svg_text },
     .out = g_string_new ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"),
   };
   IrPen background = { .fill = palette->background, .stroke = IR_NO_COLOUR };

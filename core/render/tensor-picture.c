@@ -79,7 +79,7 @@ find_image (IrTensorLayout *layout, const IrTensor *tensor, GError **error)
  * @layout: (out caller-allocates): the layout
  * @tensor: what is to be shown
  * @as: "heat": one plane; "tiles": all planes along the axis before it; "image": of colours, NCHW or
- *   NHWC
+ *   NHWC; "line": the last axis longer than 1; "auto": a line of vectors, else a plane
  * @error: return location for an error
  *
  * Returns: %FALSE if @tensor has no numbers, or not those axes
@@ -97,12 +97,16 @@ ir_tensor_layout_init (IrTensorLayout *layout,
       kind == IR_DTYPE_KIND_COMPLEX || ir_tensor_n_elements (tensor) == 0)
     return refuse (error, "there are no real numbers to be drawn");
   find_plane (layout, tensor);
-  if (strcmp (as, "heat") == 0)
+  layout->line = strcmp (as, "line") == 0 ||
+                 (strcmp (as, "auto") == 0 && layout->row_axis < 0 && layout->column_axis >= 0);
+  if (layout->line)
+    layout->row_axis = -1;
+  if (layout->line || strcmp (as, "heat") == 0 || strcmp (as, "auto") == 0)
     return TRUE;
   if (strcmp (as, "image") == 0)
     return find_image (layout, tensor, error);
   if (strcmp (as, "tiles") != 0)
-    return refuse (error, "“%s”: needs heat, tiles or image", as);
+    return refuse (error, "“%s”: needs auto, heat, tiles, image or line", as);
   for (int i = layout->row_axis - 1; i >= 0 && layout->tile_axis < 0; i--)
     layout->tile_axis = size_of (tensor, i) > 1 ? i : -1;
   return layout->tile_axis >= 0 ||
@@ -148,6 +152,9 @@ ir_tensor_layout_set_axes (IrTensorLayout *layout,
         return refuse (error, "“%s”: needs r, c, t or an index from 0 to %" G_GINT64_FORMAT, part,
                        size_of (tensor, (int) i) - 1);
     }
+  if (layout->line && (layout->row_axis >= 0 || layout->tile_axis >= 0 || layout->column_axis < 0))
+    return refuse (error, "“%s”: a line needs one axis that is c, and an index for each other",
+                   text);
   return TRUE;
 }
 
@@ -284,13 +291,30 @@ find_element (const Reader *reader,
 static double
 read_value (const Reader *reader, guint64 index)
 {
-  const double a = ir_tensor_get_double (reader->tensor, index);
-  double b;
+  return ir_tensor_minus (reader->tensor, reader->minus, index);
+}
 
-  if (reader->minus == NULL)
-    return a;
-  b = ir_tensor_get_double (reader->minus, index);
-  return a == b || (isnan (a) && isnan (b)) ? 0 : a - b;
+/**
+ * ir_tensor_layout_curve:
+ * @layout: a layout that is a line
+ * @tensor: what is shown
+ * @minus: (nullable): of the same shape: then it is @tensor - @minus
+ * @cancellable: (nullable): polled
+ *
+ * Returns: (transfer full) (nullable): the line, free with g_free(); %NULL if it was cancelled
+ */
+IrTensorCurve *
+ir_tensor_layout_curve (const IrTensorLayout *layout,
+                        const IrTensor *tensor,
+                        const IrTensor *minus,
+                        GCancellable *cancellable)
+{
+  Reader reader;
+
+  reader_init (&reader, tensor, minus, layout);
+  return ir_tensor_curve_new (tensor, minus, reader.origin, step (&reader, layout->column_axis),
+                              (guint64) size_of (tensor, layout->column_axis),
+                              layout->samples * layout->samples * 16, cancellable);
 }
 
 /* -- colours -- */
@@ -340,11 +364,14 @@ strongest (const Reader *reader,
            const guint64 columns[2],
            double *best)
 {
+  const guint samples = picture->layout.samples;
+  const guint64 down = samples > 0 ? MAX ((rows[1] - rows[0]) / samples, 1) : 1,
+                right = samples > 0 ? MAX ((columns[1] - columns[0]) / samples, 1) : 1;
   gboolean some = FALSE;
   guint64 index;
 
-  for (guint64 r = rows[0]; r < rows[1]; r++)
-    for (guint64 c = columns[0]; c < columns[1]; c++)
+  for (guint64 r = rows[0]; r < rows[1]; r += down)
+    for (guint64 c = columns[0]; c < columns[1]; c += right)
       {
         if (!find_element (reader, picture, tile, r, c, &index))
           continue;
@@ -678,13 +705,6 @@ ir_tensor_picture_svg (const IrTensorPicture *picture, IrPaletteKind colours)
   return g_string_free_to_bytes (svg);
 }
 
-static cairo_status_t
-append_data (gpointer bytes, const unsigned char *data, unsigned int length)
-{
-  g_byte_array_append (bytes, data, length);
-  return CAIRO_STATUS_SUCCESS;
-}
-
 static void
 paint_pixel (guint32 *pixels, int stride, guint x, guint y, guint scale, guint32 colour)
 {
@@ -744,11 +764,9 @@ ir_tensor_picture_png (const IrTensorPicture *picture, IrPaletteKind colours, GE
   const guint scale = scale_of (picture);
   const guint width = MAX (picture->width * scale, LEGEND_WIDTH + 96),
               height = picture->height * scale + LEGEND;
-  g_autoptr (GByteArray) bytes = g_byte_array_new ();
   cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, (int) width,
                                                          (int) height);
   cairo_t *cr = cairo_create (surface);
-  cairo_status_t status;
 
   cairo_set_source_rgb (cr, (palette->background >> 16 & 255) / 255.0,
                         (palette->background >> 8 & 255) / 255.0,
@@ -764,11 +782,5 @@ ir_tensor_picture_png (const IrTensorPicture *picture, IrPaletteKind colours, GE
                      cairo_image_surface_get_stride (surface) / 4, x, y, scale,
                      picture->pixels[(gsize) y * picture->width + x]);
   cairo_surface_mark_dirty (surface);
-  status = cairo_surface_write_to_png_stream (surface, append_data, bytes);
-  cairo_surface_destroy (surface);
-  if (status == CAIRO_STATUS_SUCCESS)
-    return g_byte_array_free_to_bytes (g_steal_pointer (&bytes));
-  g_set_error (error, IR_RENDER_ERROR, IR_RENDER_ERROR_CAIRO, "the picture could not be made: %s",
-               cairo_status_to_string (status));
-  return NULL;
+  return ir_surface_png (surface, error);
 }

@@ -2,6 +2,7 @@
  * other (channels, heads of attention), or an image. What the window paints and what files get. */
 #pragma once
 
+#include "core/exec/check/curve.h"
 #include "core/exec/kernel/stats.h"
 #include "core/render/palette.h"
 
@@ -20,10 +21,12 @@ typedef struct
 {
   int row_axis, column_axis; /* -1: there is none, one row or column */
   int tile_axis;             /* -1: one plane; else all along this axis, beside each other */
+  gboolean line;             /* elements along @column_axis are a line, and no pixels */
   int channel_axis;          /* -1: a number is a colour; else of 1, 3 or 4 elements: an image */
   gint64 at[IR_MAX_RANK];    /* index along the other axes */
   IrTensorColours colours;
-  guint most; /* px of a side; larger planes are sampled; 0: 1024 */
+  guint most;    /* px of a side; larger planes are sampled; 0: 1024 */
+  guint samples; /* elements that are looked at for a pixel, from left to right and down; 0: all */
 } IrTensorLayout;
 
 typedef struct
@@ -39,7 +42,7 @@ typedef struct
   gboolean diverging, sampled, has_nan, has_inf;
 } IrTensorPicture;
 
-/* @as: "heat", "tiles" or "image"; FALSE: @tensor cannot be shown so */
+/* @as: "auto", "heat", "tiles", "image" or "line"; FALSE: @tensor cannot be shown so */
 gboolean ir_tensor_layout_init (IrTensorLayout *layout,
                                 const IrTensor *tensor,
                                 const char *as,
@@ -53,6 +56,11 @@ char *ir_tensor_layout_text (const IrTensorLayout *layout,
 guint64 ir_tensor_layout_n_planes (const IrTensorLayout *layout, const IrTensor *tensor);
 /* The @plane-th of those that the layout could show, which the other axes count */
 void ir_tensor_layout_set_plane (IrTensorLayout *layout, const IrTensor *tensor, guint64 plane);
+/* Of layouts that are a line. @minus: (nullable); (transfer full): g_free() */
+IrTensorCurve *ir_tensor_layout_curve (const IrTensorLayout *layout,
+                                       const IrTensor *tensor,
+                                       const IrTensor *minus,
+                                       GCancellable *cancellable);
 IrTensorPicture *ir_tensor_picture_new (const IrTensor *tensor,
                                         const IrTensor *minus, /* (nullable): of their difference */
                                         const IrTensorStats *stats, /* of what is shown */

@@ -26,7 +26,7 @@ def render(*args):
 def overlay_of(out, *args):
     code, answer, error = render(DIGITS, '-o', out, *args, '--json')
     assert code == 0, error
-    return json.loads(answer)['overlay']
+    return json.loads(answer).get('overlay')
 
 
 def place(name):
@@ -55,6 +55,9 @@ def _():
 def _():
     overlay = lambda *arguments: overlay_of(place('o.svg'), *arguments)
     flops = overlay('--overlay', 'flops')
+    assert overlay('--overlay', 'values') is None
+    drawn = open(place('o.svg'), encoding='utf-8').read()
+    assert drawn.count('data:image/png;base64,') > 20, drawn.count('data:image/png')
     assert flops['title'] == 'Arithmetic' and flops['logarithmic'] and flops['high'] > 1000, flops
     assert not overlay('--overlay', 'flops', '--overlay-scale', 'linear')['logarithmic']
     assert overlay('--overlay', 'time')['boxes'] > 10 and overlay('--overlay', 'time')['unit'] == 's'

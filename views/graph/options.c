@@ -92,12 +92,16 @@ change_overlay (GSimpleAction *action, GVariant *value, gpointer user_data)
 {
   gpointer view = user_data;
   const char *id = g_variant_get_string (value, NULL);
+  const IrOverlay *wanted = ir_overlay_find (id);
+  g_autoptr (GVariant) now = g_action_get_state (G_ACTION (action));
 
-  if (ir_overlay_find (id) != NULL && (ir_overlay_find (id)->needs & IR_OVERLAY_NEEDS_FILE) != 0)
+  if (wanted != NULL && (wanted->needs & IR_OVERLAY_NEEDS_FILE) != 0)
     {
       choose_numbers (view);
       return;
     }
+  if (wanted != NULL && wanted->kind == IR_OVERLAY_PICTURE && g_variant_equal (now, value))
+    value = g_variant_new_string (id = ""); /* they are shown or not */
   g_simple_action_set_state (action, value);
   ir_session_set_overlay (ir_view_get_session (view), id[0] != '\0' ? id : NULL);
 }
@@ -148,11 +152,15 @@ options_menu (void)
   g_menu_append (tints, "By Kind of Operator", "graph.overlay::");
   for (guint i = 0; i < n; i++)
     {
-      g_autofree char *title = g_strdup_printf (
-          overlays[i].needs & IR_OVERLAY_NEEDS_FILE ? "By %s…" : "By %s", overlays[i].title);
+      const gboolean picture = overlays[i].kind == IR_OVERLAY_PICTURE;
+      g_autofree char *title = g_strdup_printf (picture ? "%s"
+                                                : overlays[i].needs & IR_OVERLAY_NEEDS_FILE
+                                                    ? "By %s…"
+                                                    : "By %s",
+                                                overlays[i].title);
       g_autofree char *action = g_strdup_printf ("graph.overlay::%s", overlays[i].id);
 
-      g_menu_append (tints, title, action);
+      g_menu_append (picture ? shown : tints, title, action);
     }
   g_menu_append_section (menu, "Show", G_MENU_MODEL (shown));
   g_menu_append (scales, "Scale That Suits", "graph.scale::auto");

@@ -6,6 +6,7 @@
 #include "views/graph/flat.h"
 #include "views/graph/letters.h"
 #include "views/graph/strokes.h"
+#include "views/graph/thumbs.h"
 #include "views/graph/tiles.h"
 #include "views/graph/tween.h"
 
@@ -41,6 +42,7 @@ struct _IrPainter
   GHashTable *texts;  /* text index + 1 -> GskRenderNode */
   GHashTable *arrows; /* direction and colour -> GskRenderNode */
   GHashTable *badges; /* glyph -> GskRenderNode */
+  GHashTable *thumbs; /* IrSceneThumb -> GdkTexture */
 };
 
 IrLayoutRect
@@ -110,6 +112,7 @@ ir_node_painter_new (void (*changed) (gpointer data), gpointer data)
   self->letters = ir_letters_new ();
   self->arrows = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
   self->badges = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
+  self->thumbs = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
   return self;
 }
 
@@ -119,6 +122,7 @@ forget_nodes (IrNodePainter *self)
   g_hash_table_remove_all (self->texts);
   g_hash_table_remove_all (self->arrows);
   g_hash_table_remove_all (self->badges);
+  g_hash_table_remove_all (self->thumbs);
 }
 
 void
@@ -130,6 +134,7 @@ ir_node_painter_free (IrNodePainter *self)
   g_clear_pointer (&self->texts, g_hash_table_unref);
   g_clear_pointer (&self->arrows, g_hash_table_unref);
   g_clear_pointer (&self->badges, g_hash_table_unref);
+  g_clear_pointer (&self->thumbs, g_hash_table_unref);
   g_clear_pointer (&self->scene, ir_scene_unref);
   g_free (self);
 }
@@ -153,6 +158,7 @@ ir_node_painter_set_scene (IrNodePainter *self, IrScene *scene)
   self->scene = scene != NULL ? ir_scene_ref (scene) : NULL;
   find_groups (self);
   g_hash_table_remove_all (self->texts);
+  g_hash_table_remove_all (self->thumbs);
   ir_tiles_forget (self->tiles);
 }
 
@@ -680,6 +686,18 @@ paint_name (IrNodePainter *self,
 }
 
 static void
+paint_thumb (IrNodePainter *self,
+             GtkSnapshot *snapshot,
+             const IrCamera *camera,
+             const IrSceneBox *box)
+{
+  const IrLayoutRect r = { box->x + box->thumb_rect.x, box->y + box->thumb_rect.y,
+                           box->thumb_rect.width, box->thumb_rect.height };
+
+  ir_thumb_paint (self->thumbs, snapshot, box->thumb, palette (self), patch_rect (camera, &r));
+}
+
+static void
 paint_box_texts (IrNodePainter *self,
                  GtkSnapshot *snapshot,
                  PangoContext *pango,
@@ -689,8 +707,12 @@ paint_box_texts (IrNodePainter *self,
   if (ir_scene_detail (camera->zoom) != IR_SCENE_DETAIL_ALL)
     paint_name (self, snapshot, pango, camera, box);
   else
-    for (guint t = 0; t < box->n_texts; t++)
-      paint_text (self, snapshot, pango, camera, box->first_text + t);
+    {
+      for (guint t = 0; t < box->n_texts; t++)
+        paint_text (self, snapshot, pango, camera, box->first_text + t);
+      if (box->thumb != NULL)
+        paint_thumb (self, snapshot, camera, box);
+    }
   if (camera->zoom >= 0.25)
     draw_badges (self, snapshot, pango, camera, box);
 }

@@ -45,10 +45,12 @@ static const CliOption tensor_options[] = {
     "How the range is cut: linear (default), log (powers of ten of magnitudes), symmetric (around zero)",
     "KIND" },
   { "picture", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, picture.path),
-    "Draw it, or with --against the difference, as .svg or .png", "FILE" },
+    "Draw it, or with --against the difference, as .svg or .png; lines and scatter plots as .pdf, too",
+    "FILE" },
   { "as", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, picture.as),
-    "With --picture: heat (default; a plane of two axes), tiles (all planes along a third axis: channels, heads), "
-    "image (of 1, 3 or 4 channels, before or behind rows and columns)",
+    "With --picture: heat (a plane of two axes), tiles (all planes along a third axis: channels, heads), "
+    "image (of 1, 3 or 4 channels, before or behind rows and columns), line (along one axis; with --against both), "
+    "scatter (over what --against names), or auto (default: a line of vectors, else heat)",
     "KIND" },
   { "axes", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, picture.axes),
     "With --picture: an entry per axis: r (rows), c (columns), t (tiles) or an index, such as 0,t,r,c",

@@ -7,6 +7,8 @@
 #include "core/exec/kernel/element-test.h"
 #include "core/io/io.h"
 #include "core/ir/tensor-text.h"
+#include "core/layout/charts.h"
+#include "core/render/render.h"
 #include "core/render/tensor-picture.h"
 
 #include <math.h>
@@ -178,6 +180,49 @@ read_colours (const char *text, IrTensorColours *colours, GError **error)
   return FALSE;
 }
 
+/* As a chart: lines, or one against the other. (transfer full) (nullable) */
+static IrScene *
+make_chart (const IrTensorLayout *layout,
+            const IrTensor *tensor,
+            const IrTensor *other,
+            IrTextMeasure *measure)
+{
+  const IrChartOptions chart = { .measure = ir_text_measure_width,
+                                 .measure_data = measure,
+                                 .height = layout->line ? 0 : 480 };
+  static const char *const names[] = { "value", "against" };
+  const IrTensor *tensors[] = { tensor, other };
+  IrTensorCurve *curves[2];
+  IrScene *scene;
+
+  if (!layout->line)
+    {
+      g_autofree IrTensorScatter *scatter = ir_tensor_scatter_new (other, tensor, NULL);
+      return ir_chart_scatter (scatter, names[1], names[0], &chart, NULL);
+    }
+  const guint n = other != NULL ? 2 : 1;
+  g_autofree char *title = ir_tensor_layout_text (layout, tensor);
+  for (guint i = 0; i < n; i++)
+    curves[i] = ir_tensor_layout_curve (layout, tensors[i], NULL, NULL);
+  scene = ir_chart_curves ((const IrTensorCurve *const *) curves, names, n, title, &chart, NULL);
+  for (guint i = 0; i < n; i++)
+    g_free (curves[i]);
+  return scene;
+}
+
+static gboolean
+write_chart (const CliTensorPicture *wanted,
+             const IrTensorLayout *layout,
+             const IrTensor *tensor,
+             const IrTensor *other,
+             GError **error)
+{
+  g_autoptr (IrTextMeasure) measure = ir_text_measure_new ();
+  g_autoptr (IrScene) scene = make_chart (layout, tensor, other, measure);
+
+  return ir_render_file (scene, wanted->path, NULL, error);
+}
+
 gboolean
 cli_tensor_picture (const CliTensorPicture *wanted,
                     const IrTensor *tensor,
@@ -187,16 +232,28 @@ cli_tensor_picture (const CliTensorPicture *wanted,
 {
   g_autoptr (IrTensorPicture) picture = NULL;
   g_autoptr (GBytes) bytes = NULL;
+  const gboolean scatter = g_strcmp0 (wanted->as, "scatter") == 0;
+  const char *as = scatter || (wanted->as == NULL && wanted->axes != NULL) ? "heat"
+                   : wanted->as != NULL                                    ? wanted->as
+                                                                           : "auto";
   IrTensorLayout layout;
   IrTensorColours colours;
 
+  if (scatter && minus == NULL)
+    {
+      g_set_error_literal (error, CLI_ERROR, 0,
+                           "--as scatter: needs --against, what the value is drawn over");
+      return FALSE;
+    }
   if (!read_colours (wanted->colours, &colours, error) ||
-      !ir_tensor_layout_init (&layout, tensor, wanted->as != NULL ? wanted->as : "heat", error) ||
+      !ir_tensor_layout_init (&layout, tensor, as, error) ||
       (wanted->axes != NULL && !ir_tensor_layout_set_axes (&layout, tensor, wanted->axes, error)))
     {
       g_prefix_error (error, "--picture: ");
       return FALSE;
     }
+  if (scatter || layout.line)
+    return write_chart (wanted, &layout, tensor, minus, error);
   layout.colours = colours;
   picture = ir_tensor_picture_new (tensor, minus, stats, &layout, IR_PALETTE_LIGHT, NULL);
   if (g_str_has_suffix (wanted->path, ".svg"))

@@ -34,6 +34,7 @@ void chart_add_bar (Chart *chart, IrSceneBox *box, const char *text);
 void chart_add_span (
     Chart *chart, guint index, const IrScheduleSpan *span, double low, double high, double height);
 guint chart_n_spans (const IrSchedule *schedule); /* @schedule: nullable */
+double chart_round_step (double range, double n);
 char *chart_format_ms (double ms);
 char *chart_format_bytes (double bytes);
 guint8 chart_colour_of (const IrNode *node);

@@ -47,8 +47,8 @@ chart_add_grid_line (Chart *chart, double x0, double y0, double x1, double y1)
 }
 
 /* A round number near @range / @n: 1, 2 or 5 times a power of ten. */
-static double
-round_step (double range, double n)
+double
+chart_round_step (double range, double n)
 {
   double raw = range / MAX (n, 1), power = pow (10, floor (log10 (raw)));
   double factor = raw / power;
@@ -84,7 +84,7 @@ chart_add_x_axis (Chart *chart, double low, double high, double height, ChartFor
 
   if (!(high > low))
     return;
-  step = round_step (high - low, chart->width / CHART_TICK_DISTANCE);
+  step = chart_round_step (high - low, chart->width / CHART_TICK_DISTANCE);
   for (double tick = ceil (low / step) * step; tick <= high * (1 + 1e-9); tick += step)
     {
       double x = CHART_LABEL_WIDTH + (tick - low) / (high - low) * chart->width;
@@ -179,7 +179,7 @@ static void
 add_memory_axis (Chart *chart, guint64 top, double per_byte)
 {
   const double bytes = (double) MAX (top, 1), unit = pow (1024, floor (log (bytes) / log (1024)));
-  const double step = unit * round_step (bytes / unit, CLAMP (chart->height / 32, 1, 6));
+  const double step = unit * chart_round_step (bytes / unit, CLAMP (chart->height / 32, 1, 6));
 
   for (double tick = 0; tick <= (double) top; tick += step)
     {
@@ -199,7 +199,7 @@ add_order_axis (
     Chart *chart, guint n, const char *what, const IrSchedule *schedule, const IrModel *model)
 {
   const double most = MAX (n, 1),
-               step = MAX (round_step (most, chart->width / CHART_TICK_DISTANCE), 1);
+               step = MAX (chart_round_step (most, chart->width / CHART_TICK_DISTANCE), 1);
   const double bottom = chart->top + chart->height;
 
   for (double tick = 0; tick < most; tick += step)

@@ -4,6 +4,7 @@
  * over program order and address, the histogram of a tensor. What `irscope render --view` writes
  * and what the views paint. */
 
+#include "core/exec/check/curve.h"
 #include "core/exec/exec.h"
 #include "core/exec/measure/summary.h"
 #include "core/exec/schedule/tasks.h"
@@ -84,6 +85,18 @@ IrScene *ir_chart_magnitudes (const GArray *sections,
                               const char *note, /* (nullable) */
                               const IrModel *model,
                               const IrChartOptions *options);
+/* Elements of tensors (tensor-chart.c): options are of all of the picture, and not of its drawing area. */
+IrScene *ir_chart_curves (const IrTensorCurve *const *curves,
+                          const char *const *names,
+                          guint n,
+                          const char *title,
+                          const IrChartOptions *options,
+                          IrLayoutRect *area);
+IrScene *ir_chart_scatter (const IrTensorScatter *scatter,
+                           const char *x_name,
+                           const char *y_name,
+                           const IrChartOptions *options,
+                           IrLayoutRect *area);
 IrScene *ir_chart_histogram (const IrTensorStats *stats,
                              const char *title,
                              const IrChartOptions *options);

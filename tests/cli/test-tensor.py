@@ -155,6 +155,22 @@ def _():
     assert open(path('p.png'), 'rb').read(8) == b'\x89PNG\r\n\x1a\n'
 
 
+@test('vectors are lines; two values are two lines, or one over the other')
+def _():
+    def chart(*args, status=0):
+        tensor(GRAPH, 'y', *X, '--picture', path('c.svg'), *args, status=status)
+        return open(path('c.svg'), encoding='utf-8').read()
+    line = chart('--as', 'line', '--axes', '0,c')
+    assert line == chart('--as', 'line', '--axes', '0,c') and line.count('<g id="e') > 5 and '>[0, :]<' in line, line
+    both = chart('--as', 'line', '--against', path('b.npy'), status=1)
+    assert '>value<' in both and '>against<' in both, both
+    scatter = chart('--as', 'scatter', '--against', path('b.npy'), status=1)
+    assert scatter.count('where x is') == 6 and 'value over against' in scatter, scatter
+    tensor(DIGITS, 'probabilities', '--picture', path('v.svg'))
+    vector = open(path('v.svg'), encoding='utf-8').read()
+    assert vector.count('9: ') == 1 and 'NaN' not in vector, vector
+
+
 @test('what cannot be drawn, searched or compared says what it needs')
 def _():
     for args, words in ((('y', *X, '--histogram', 'round'), 'linear, log'), (('y', *X, '--find', 'six'), '>6'),
@@ -164,6 +180,8 @@ def _():
                         (('y', *X, '--picture', path('q.svg'), '--axes', 'r,9'), 'from 0 to 2'),
                         (('y', *X, '--picture', path('q.svg'), '--axes', 'r,r'), 'two axes'),
                         (('y', *X, '--picture', path('q.svg'), '--colours', 'pink'), 'diverging'),
+                        (('y', *X, '--picture', path('q.svg'), '--as', 'scatter'), '--against'),
+                        (('y', *X, '--picture', path('q.svg'), '--as', 'line', '--axes', 'r,c'), 'one axis'),
                         (('u', '--find', '3'), 'no numbers'), (('y', *X, '--against', 'nobody'), 'nobody'),
                         (('y', *X, '--against', 'j'), 'another shape')):
         done = subprocess.run([PROGRAM, 'tensor', GRAPH, *args], capture_output=True, text=True)

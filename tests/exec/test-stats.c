@@ -174,6 +174,67 @@ test_threads (void)
     }
 }
 
+/* -- watched, and of a part -- */
+
+typedef struct
+{
+  guint n;
+  double last;
+  GCancellable *cancellable; /* (nullable) cancelled when half is done */
+} Watched;
+
+static void
+on_progress (double fraction, gpointer data)
+{
+  Watched *watched = data;
+
+  g_assert_cmpfloat (fraction, >, watched->last);
+  watched->last = fraction;
+  watched->n++;
+  if (fraction >= 0.5 && watched->cancellable != NULL)
+    g_cancellable_cancel (watched->cancellable);
+}
+
+static void
+test_watched (void)
+{
+  g_autoptr (IrTensor) tensor = tensor_of_bits (IR_DTYPE_FLOAT, 1700001, 3);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  Watched all = { 0 }, half = { .cancellable = cancellable };
+  IrTensorStats wanted, stats;
+
+  ir_tensor_stats (tensor, N_BINS, &wanted);
+  g_assert_true (ir_tensor_stats_watched (tensor, N_BINS, (IrThreads){ 0 },
+                                          &(IrStatsWatch){ NULL, on_progress, &all }, &stats));
+  g_assert_cmpmem (&stats, sizeof stats, &wanted, sizeof wanted);
+  g_assert_cmpuint (all.n, >, 4);
+  g_assert_cmpfloat (all.last, ==, 1);
+  g_assert_false (ir_tensor_stats_watched (tensor, N_BINS, (IrThreads){ 0 },
+                                           &(IrStatsWatch){ cancellable, on_progress, &half },
+                                           &stats));
+  g_assert_cmpfloat (half.last, <, 1);
+}
+
+static void
+test_sample (void)
+{
+  const gint64 dims[] = { 100, 1000 };
+  g_autoptr (IrTensor) tensor = ir_tensor_new_alloc (IR_DTYPE_INT32, 2, dims, NULL);
+  gint32 *data = ir_tensor_data_writable (tensor);
+
+  for (gint32 i = 0; i < 100000; i++)
+    data[i] = i;
+  g_autoptr (IrTensor) sample = ir_tensor_sample (tensor, 1000);
+  const gint32 *part = ir_tensor_data (sample);
+  g_assert_cmpuint (ir_tensor_n_elements (sample), ==, 960);
+  g_assert_cmpint (part[0], ==, 0);
+  g_assert_cmpint (part[63], ==, 63);
+  g_assert_cmpint (part[959], >, 99000);
+  for (guint i = 1; i < 960; i++)
+    g_assert_cmpint (part[i], >, part[i - 1]);
+  g_assert_null (ir_tensor_sample (tensor, 100000));
+}
+
 /* -- checksum -- */
 
 /* At the ends of blocks and chunks, and where chunks change places. */
@@ -211,5 +272,8 @@ main (int argc, char **argv)
   g_test_add_func ("/stats/large means do not cancel and extremes do not overflow", test_accuracy);
   g_test_add_func ("/stats/they are the same bits at any number of threads", test_threads);
   g_test_add_func ("/stats/any changed bit and any exchange changes the checksum", test_checksum);
+  g_test_add_func ("/stats/watched they are the same, and end when they are cancelled",
+                   test_watched);
+  g_test_add_func ("/stats/a sample is spread over all of it", test_sample);
   return g_test_run ();
 }

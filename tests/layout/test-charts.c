@@ -7,6 +7,7 @@
 #include "core/layout/charts.h"
 #include "core/op/infer.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -455,6 +456,147 @@ test_histogram (void)
   check_ticks (scene, stats.bin_low, stats.bin_high, 3);
 }
 
+/* -- lines and pairs -- */
+
+static const IrLayoutPoint *
+find_curve (const IrScene *scene, guint8 accent, guint nth, guint *n_points)
+{
+  guint n;
+  const IrSceneLine *lines = ir_scene_lines (scene, &n);
+
+  *n_points = 0;
+  for (guint i = 0; i < n; i++)
+    if (lines[i].accent == accent && nth-- == 0)
+      {
+        *n_points = lines[i].n_points;
+        return ir_scene_line_points (scene, &lines[i]);
+      }
+  return NULL;
+}
+
+static guint
+count_accent (const IrScene *scene, guint8 accent)
+{
+  guint n, found = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    found += boxes[i].accent == accent;
+  return found;
+}
+
+static void
+test_curve (void)
+{
+  const float numbers[] = { 1, 2, -2, NAN, 4, 0, INFINITY };
+  g_autoptr (IrTensor) tensor = ir_tensor_new_copy (
+      IR_DTYPE_FLOAT, 1, (const gint64[]){ G_N_ELEMENTS (numbers) }, numbers);
+  g_autofree IrTensorCurve *curve = ir_tensor_curve_new (tensor, NULL, 0, 1, 7, 0, NULL);
+  IrLayoutRect area;
+  guint n;
+  g_autoptr (IrScene) scene = ir_chart_curves ((const IrTensorCurve *const[]){ curve }, NULL, 1,
+                                               "x", &options, &area);
+  const IrLayoutPoint *points = find_curve (scene, 1, 0, &n);
+
+  g_assert_cmpuint (curve->n_not_finite, ==, 2);
+  g_assert_cmpuint (n, ==, 3); /* up to the NaN */
+  for (guint i = 0; i < n; i++)
+    {
+      assert_near (points[i].x, area.x + i / 6.0 * area.width);
+      assert_near (points[i].y, area.y + (4 - (double) numbers[i]) / 6 * area.height);
+    }
+  points = find_curve (scene, 1, 1, &n);
+  g_assert_cmpuint (n, ==, 2);
+  assert_near (points[0].x, area.x + 4 / 6.0 * area.width);
+  assert_near (points[0].y, area.y);
+  g_assert_cmpuint (count_accent (scene, 1), ==, 5);
+  g_assert_cmpuint (count_accent (scene, 6), ==, 2); /* what is not finite */
+}
+
+/* Of more elements than pieces none is lost: the one that sticks out is there. */
+static void
+test_long_curve (void)
+{
+  const gint64 dims[] = { 2, 5000 };
+  g_autoptr (IrTensor) tensor = ir_tensor_new_alloc (IR_DTYPE_DOUBLE, 2, dims, NULL);
+  double *data = ir_tensor_data_writable (tensor);
+
+  memset (data, 0, 10000 * sizeof *data);
+  data[2 * 3333 + 1] = 7;
+  data[2 * 10 + 1] = -3;
+  g_autofree IrTensorCurve *odd = ir_tensor_curve_new (tensor, NULL, 1, 2, 5000, 0, NULL);
+  g_autofree IrTensorCurve *even = ir_tensor_curve_new (tensor, NULL, 0, 2, 5000, 0, NULL);
+  guint at = 0;
+
+  while (odd->largest[at] != 7)
+    at++;
+  g_assert_cmpuint (odd->n_pieces, ==, IR_CURVE_PIECES);
+  g_assert_cmpuint (ir_tensor_curve_begin (odd, at), <=, 3333);
+  g_assert_cmpuint (ir_tensor_curve_begin (odd, at + 1), >, 3333);
+  g_assert_cmpuint (ir_tensor_curve_begin (odd, IR_CURVE_PIECES), ==, 5000);
+  g_assert_cmpfloat (odd->least[2], ==, -3);
+  for (guint i = 0; i < even->n_pieces; i++)
+    g_assert_true (even->least[i] == 0 && even->largest[i] == 0);
+}
+
+static void
+test_scatter (void)
+{
+  const float before[] = { 0, 1, 2, 4, 4, NAN }, after[] = { 0, 1, 2, 4, 0, 1 };
+  g_autoptr (IrTensor) x = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, (const gint64[]){ 6 }, before),
+                       y = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, (const gint64[]){ 6 }, after);
+  g_autofree IrTensorScatter *scatter = ir_tensor_scatter_new (x, y, NULL);
+  IrLayoutRect area;
+  g_autoptr (IrScene) scene = ir_chart_scatter (scatter, "before", "after", &options, &area);
+  guint n, n_off = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+  g_assert_cmpuint (scatter->n_left_out, ==, 1);
+  g_assert_cmpuint (n, ==, 5);
+  assert_near (area.width, area.height);
+  for (guint i = 0; i < n; i++)
+    {
+      const double right = (boxes[i].x - area.x) / boxes[i].width,
+                   up = (area.y + area.height - boxes[i].y) / boxes[i].height - 1;
+
+      g_assert_cmpuint (boxes[i].key, >, 0);
+      if (fabs (right - up) > 0.5)
+        {
+          g_assert_cmpuint (boxes[i].key - 1, ==, 4);
+          n_off++;
+        }
+    }
+  g_assert_cmpuint (n_off, ==, 1);
+}
+
+/* Neither the range of doubles nor one number alone is too much. */
+static void
+test_extremes (void)
+{
+  static const double ranges[][2] = {
+    { -DBL_MAX, DBL_MAX }, { 1e17, 1e17 + 16 }, { 0, 0 }, { 5e-324, 1e-323 }
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (ranges); i++)
+    {
+      g_autoptr (IrTensor)
+          tensor = ir_tensor_new_copy (IR_DTYPE_DOUBLE, 1, (const gint64[]){ 2 }, ranges[i]);
+      g_autofree IrTensorCurve *curve = ir_tensor_curve_new (tensor, NULL, 0, 1, 2, 0, NULL);
+      g_autofree IrTensorScatter *pairs = ir_tensor_scatter_new (tensor, tensor, NULL);
+      g_autoptr (IrScene) line = ir_chart_curves ((const IrTensorCurve *const[]){ curve }, NULL, 1,
+                                                  NULL, &options, NULL),
+                          scatter = ir_chart_scatter (pairs, "x", "y", &options, NULL);
+      guint n;
+      const IrLayoutPoint *points = find_curve (line, 1, 0, &n);
+
+      g_assert_cmpuint (n, ==, 2);
+      g_assert_true (isfinite (points[0].y) && isfinite (points[1].y));
+      g_assert_true (points[0].y >= points[1].y);
+      ir_scene_boxes (scatter, &n);
+      g_assert_cmpuint (n, ==, ranges[i][0] == ranges[i][1] ? 1 : 2);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -465,5 +607,9 @@ main (int argc, char **argv)
   g_test_add_func ("/charts/a memory plan is rectangles of steps and bytes", test_memory);
   g_test_add_func ("/charts/what is computed again has a colour of its own", test_recompute);
   g_test_add_func ("/charts/a histogram is as high as its counts", test_histogram);
+  g_test_add_func ("/charts/a row of elements is a line with gaps", test_curve);
+  g_test_add_func ("/charts/a line of many elements loses none of the extremes", test_long_curve);
+  g_test_add_func ("/charts/pairs that are equal lie on the diagonal", test_scatter);
+  g_test_add_func ("/charts/lines and pairs of any range", test_extremes);
   return g_test_run ();
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #define N_BINS              44
+#define MOST_AT_ONCE        1000000 /* elements; of more there is a first view by a sample of so many */
 #define CANCEL_STRIDE       (1 << 20) /* elements between looks at the cancellable */
 #define VALUES_IN_TEXT      4         /* a tensor this small is written out */
 #define ITEM_VALUES_IN_TEXT 64        /* of all items of a sequence together */
@@ -133,16 +134,48 @@ dense (IrTensor *tensor)
 }
 
 IrTensorFacts *
-ir_tensor_facts_new (IrTensor *before, IrTensor *after, GCancellable *cancellable)
+ir_tensor_facts_new_sampled (IrTensor *before, IrTensor *after)
+{
+  IrTensor *given[IR_N_SIDES] = { before, after };
+  IrTensorFacts *facts = g_new0 (IrTensorFacts, 1);
+
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    if (given[side] != NULL)
+      {
+        g_autoptr (IrTensor) sample = ir_tensor_sample (given[side], MOST_AT_ONCE);
+
+        facts->tensors[side] = ir_tensor_ref (given[side]);
+        facts->n_sampled = sample != NULL ? ir_tensor_n_elements (sample) : facts->n_sampled;
+        if (sample != NULL || ir_tensor_n_elements (given[side]) <= MOST_AT_ONCE)
+          ir_tensor_stats (sample != NULL ? sample : given[side], N_BINS, &facts->stats[side]);
+        facts->stats[side].n = ir_tensor_n_elements (given[side]);
+        facts->places[side] = (IrTensorPlaces){ facts->stats[side].n, facts->stats[side].n,
+                                                facts->stats[side].n, facts->stats[side].n };
+      }
+  if (facts->n_sampled == 0)
+    g_clear_pointer (&facts, ir_tensor_facts_free);
+  return facts;
+}
+
+IrTensorFacts *
+ir_tensor_facts_new (IrTensor *before, IrTensor *after, const IrStatsWatch *watch)
 {
   IrTensorFacts *facts = g_new0 (IrTensorFacts, 1);
   IrTensor *given[IR_N_SIDES] = { before, after };
+  GCancellable *cancellable = watch != NULL ? watch->cancellable : NULL;
 
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     if (given[side] != NULL && !g_cancellable_is_cancelled (cancellable))
       {
         facts->tensors[side] = dense (given[side]);
-        ir_tensor_stats (facts->tensors[side], N_BINS, &facts->stats[side]);
+        if (side == IR_SIDE_AFTER && before == after)
+          {
+            facts->stats[side] = facts->stats[IR_SIDE_BEFORE];
+            facts->places[side] = facts->places[IR_SIDE_BEFORE];
+            continue;
+          }
+        ir_tensor_stats_watched (facts->tensors[side], N_BINS, (IrThreads){ 0 }, watch,
+                                 &facts->stats[side]);
         if (has_numbers (facts->tensors[side]))
           ir_tensor_places (facts->tensors[side], &facts->stats[side], &facts->places[side]);
       }
@@ -203,6 +236,13 @@ ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side)
       return g_strdup_printf ("%s\n%s", type, values);
     }
   n = ir_count_text (stats->n);
+  if (facts->n_sampled > 0 && stats->n > facts->n_sampled)
+    {
+      other = ir_count_text (facts->n_sampled);
+      return g_strdup_printf ("%s\n%s elements; of a sample of %s:\nmin %.6g   max %.6g\n"
+                              "mean %.6g   std %.6g",
+                              type, n, other, stats->min, stats->max, stats->mean, stats->std);
+    }
   zero = ir_count_text (stats->n_zero);
   if (!has_numbers (tensor))
     return g_strdup_printf ("%s\n%s strings", type, n);

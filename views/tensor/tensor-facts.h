@@ -26,9 +26,12 @@ typedef struct
   IrTensorMetrics metrics;    /* of after against before, where they are compared */
   guint64 n_different, worst; /* elements that differ; where most */
   double worst_difference;
+  guint64 n_sampled; /* elements that it is of, of each large side; 0: all */
 } IrTensorFacts;
 
-IrTensorFacts *ir_tensor_facts_new (IrTensor *before, IrTensor *after, GCancellable *cancellable);
+IrTensorFacts *ir_tensor_facts_new (IrTensor *before, IrTensor *after, const IrStatsWatch *watch);
+/* Of a part of the elements, in a few milliseconds; (nullable): there are not so many */
+IrTensorFacts *ir_tensor_facts_new_sampled (IrTensor *before, IrTensor *after);
 void ir_tensor_facts_free (IrTensorFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensorFacts, ir_tensor_facts_free)
 void ir_tensor_facts_set_recomputed (IrTensorFacts *facts);

@@ -1,6 +1,9 @@
 #include "config.h"
 
+#include "core/io/io.h"
 #include "core/ir/problem.h"
+#include "core/layout/charts.h"
+#include "core/render/render.h"
 #include "views/colours.h"
 #include "core/render/tensor-picture.h"
 #include "views/jobs.h"
@@ -11,7 +14,7 @@
 #include <string.h>
 
 #define HISTOGRAM_WIDTH 180
-#define HISTOGRAM_LEAST 90  /* pixels: the heat map needs the room */
+#define HISTOGRAM_LEAST 90 /* pixels: the heat map needs the room */
 #define HEIGHT          160
 #define CAPTION_HEIGHT  20 /* below both pictures */
 #define GAP             20
@@ -19,6 +22,7 @@
 #define LEGEND_LEAST    24
 #define SWATCHES_HEIGHT 16 /* what NaN and Inf look like, below the legend */
 #define LEGEND_HEIGHT   8
+#define SAMPLES         2 /* of a pixel, from left to right and down */
 #define MARK            8 /* pixels: a frame is at least so large */
 
 struct _IrTensorPlot
@@ -28,8 +32,16 @@ struct _IrTensorPlot
   IrTensorStats stats;
   IrTensorLayout layout;
   IrHistogramKind kind;
-  IrHistogram histogram;     /* of what was asked for last, or before */
-  IrTensorPicture *picture;  /* (nullable) likewise */
+  IrHistogram histogram;    /* of what was asked for last, or before */
+  gboolean sampled;         /* until the rest is read */
+  gboolean scatter;         /* both sides against each other are wanted */
+  IrTensorPicture *picture; /* (nullable) likewise; one of these three */
+  IrTensorCurve *curve;     /* (nullable) */
+  IrTensorScatter *pairs;   /* (nullable) */
+  IrScene *chart;           /* (nullable) of curve or pairs, as large as it was drawn last */
+  IrLayoutRect area;        /* px: where in the chart its line or its pairs are */
+  int chart_width, chart_height;
+  IrTextMeasure *measure;
   cairo_surface_t *heat_map; /* (nullable) the same for cairo */
   guint64 marked;            /* element that is pointed out; G_MAXUINT64: none */
   gboolean working, stale;   /* a job runs; its result will be out of date */
@@ -53,11 +65,14 @@ typedef struct
   IrTensorLayout layout;
   IrHistogramKind kind;
   IrPaletteKind colours;
+  gboolean scatter;
 } Request;
 
 typedef struct
 {
   IrTensorPicture *picture;
+  IrTensorCurve *curve;
+  IrTensorScatter *pairs;
   IrHistogram histogram;
 } Answer;
 
@@ -74,19 +89,12 @@ request_free (gpointer data)
 static void
 answer_free (gpointer data)
 {
-  ir_tensor_picture_free (((Answer *) data)->picture);
-  g_free (data);
-}
+  Answer *answer = data;
 
-static double
-value_at (const IrTensor *tensor, const IrTensor *minus, guint64 index)
-{
-  double a = ir_tensor_get_double (tensor, index), b;
-
-  if (minus == NULL)
-    return a;
-  b = ir_tensor_get_double (minus, index);
-  return a == b || (isnan (a) && isnan (b)) ? 0 : a - b;
+  ir_tensor_picture_free (answer->picture);
+  g_free (answer->curve);
+  g_free (answer->pairs);
+  g_free (answer);
 }
 
 /* The linear one is made with the statistics, also of differences. */
@@ -105,12 +113,18 @@ make_picture (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   const Request *request = data;
   Answer *answer = g_new0 (Answer, 1);
 
-  if (request->kind == IR_HISTOGRAM_LINEAR || request->minus != NULL)
+  if (request->kind == IR_HISTOGRAM_LINEAR || request->minus != NULL || request->layout.samples > 0)
     take_bins (&request->stats, &answer->histogram);
   else
     ir_tensor_histogram (request->tensor, &request->stats, request->kind, &answer->histogram);
-  answer->picture = ir_tensor_picture_new (request->tensor, request->minus, &request->stats,
-                                           &request->layout, request->colours, cancellable);
+  if (request->scatter)
+    answer->pairs = ir_tensor_scatter_new (request->minus, request->tensor, cancellable);
+  else if (request->layout.line)
+    answer->curve = ir_tensor_layout_curve (&request->layout, request->tensor, request->minus,
+                                            cancellable);
+  else
+    answer->picture = ir_tensor_picture_new (request->tensor, request->minus, &request->stats,
+                                             &request->layout, request->colours, cancellable);
   return answer;
 }
 
@@ -132,24 +146,36 @@ surface_of (const IrTensorPicture *picture)
 }
 
 static void
+forget_picture (IrTensorPlot *self)
+{
+  g_clear_pointer (&self->heat_map, cairo_surface_destroy);
+  g_clear_pointer (&self->picture, ir_tensor_picture_free);
+  g_clear_pointer (&self->curve, g_free);
+  g_clear_pointer (&self->pairs, g_free);
+  g_clear_pointer (&self->chart, ir_scene_unref);
+}
+
+static void
 on_picture (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
   IrTensorPlot *self = IR_TENSOR_PLOT (owner);
   Answer *answer = result;
 
   self->working = FALSE;
-  if (self->stale || answer == NULL || answer->picture == NULL)
+  if (self->stale || answer == NULL ||
+      (answer->picture == NULL && answer->curve == NULL && answer->pairs == NULL))
     {
       g_clear_pointer (&answer, answer_free);
       if (self->stale)
         start_picture (self);
       return;
     }
-  g_clear_pointer (&self->heat_map, cairo_surface_destroy);
-  g_clear_pointer (&self->picture, ir_tensor_picture_free);
+  forget_picture (self);
   self->picture = g_steal_pointer (&answer->picture);
+  self->curve = g_steal_pointer (&answer->curve);
+  self->pairs = g_steal_pointer (&answer->pairs);
   self->histogram = answer->histogram;
-  self->heat_map = surface_of (self->picture);
+  self->heat_map = self->picture != NULL ? surface_of (self->picture) : NULL;
   answer_free (answer);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
@@ -174,8 +200,10 @@ start_picture (IrTensorPlot *self)
   request->minus = self->minus != NULL ? ir_tensor_ref (self->minus) : NULL;
   request->stats = self->stats;
   request->layout = self->layout;
+  request->layout.samples = self->sampled ? SAMPLES : 0;
   request->kind = self->kind;
   request->colours = ir_colours_wanted ();
+  request->scatter = self->scatter && self->minus != NULL;
   self->working = TRUE;
   ir_job_unref (ir_job_start (self, &(IrJobSpec){ .run = make_picture,
                                                   .data = request,
@@ -320,6 +348,112 @@ heat_map_scale (IrTensorPlot *self, double width, double height)
   return scale >= 1 ? floor (scale) : scale;
 }
 
+/* -- charts: lines, and both sides against each other -- */
+
+static gboolean
+has_chart (const IrTensorPlot *self)
+{
+  return self->curve != NULL || self->pairs != NULL;
+}
+
+/* (transfer full) */
+static IrScene *
+make_chart (IrTensorPlot *self, double width, double height, IrLayoutRect *area)
+{
+  const IrChartOptions options = { .measure = ir_text_measure_width,
+                                   .measure_data = self->measure,
+                                   .width = width,
+                                   .height = height };
+
+  return self->curve != NULL ? ir_chart_curves ((const IrTensorCurve *const[]){ self->curve }, NULL,
+                                                1, NULL, &options, area)
+                             : ir_chart_scatter (self->pairs, "before", "after", &options, area);
+}
+
+static void
+update_chart (IrTensorPlot *self, int width, int height)
+{
+  if (self->chart != NULL && self->chart_width == width && self->chart_height == height)
+    return;
+  g_clear_pointer (&self->chart, ir_scene_unref);
+  self->chart = make_chart (self, width, height, &self->area);
+  self->chart_width = width;
+  self->chart_height = height;
+}
+
+/* px in the chart of an element. FALSE: it is not in it */
+static gboolean
+find_in_chart (IrTensorPlot *self, guint64 index, double *x, double *y)
+{
+  const IrLayoutRect *area = &self->area;
+  const IrTensorCurve *curve = self->curve;
+
+  if (index >= ir_tensor_n_elements (self->tensor))
+    return FALSE;
+  *y = area->y + area->height / 2;
+  if (curve != NULL)
+    {
+      const guint64 along = index >= curve->first && curve->step > 0
+                                ? (index - curve->first) / curve->step
+                                : 0;
+
+      *x = area->x + (double) along / (double) MAX (curve->n - 1, 1) * area->width;
+      return index >= curve->first && along < curve->n &&
+             (curve->step == 0 || (index - curve->first) % curve->step == 0);
+    }
+  const double range = self->pairs->high - self->pairs->low,
+               a = ir_tensor_get_double (self->minus, index),
+               b = ir_tensor_get_double (self->tensor, index);
+  *x = area->x + (a - self->pairs->low) / range * area->width;
+  *y = area->y + (self->pairs->high - b) / range * area->height;
+  return isfinite (*x) && isfinite (*y);
+}
+
+/* The first element that a place in the chart stands for. */
+static gboolean
+element_in_chart (IrTensorPlot *self, double x, double y, guint64 *index)
+{
+  const IrLayoutRect *area = &self->area;
+  guint n;
+
+  if (self->chart == NULL)
+    return FALSE;
+  if (self->curve != NULL)
+    {
+      const double part = (x - area->x) / area->width;
+      const guint64 along = (guint64) round (CLAMP (part, 0, 1) * (double) (self->curve->n - 1));
+
+      *index = self->curve->first + along * self->curve->step;
+      return part > -0.02 && part < 1.02 && y >= area->y && y <= area->y + area->height;
+    }
+  const IrSceneHit hit = ir_scene_pick (self->chart, x, y, 2);
+  const guint64 key = hit.box >= 0 ? ir_scene_boxes (self->chart, &n)[hit.box].key : 0;
+  *index = key - 1;
+  return key > 0;
+}
+
+static void
+draw_chart (IrTensorPlot *self, cairo_t *cr, double left, int width, int height)
+{
+  double x, y;
+
+  update_chart (self, width, height);
+  cairo_save (cr);
+  cairo_translate (cr, left, 0);
+  ir_render_cairo (self->chart, palette_now (), NULL, 1, cr);
+  if (find_in_chart (self, self->marked, &x, &y))
+    {
+      set_source (cr, palette_now ()->selection);
+      cairo_set_line_width (cr, 2);
+      if (self->curve != NULL)
+        cairo_rectangle (cr, x - 1, self->area.y, 2, self->area.height);
+      else
+        cairo_rectangle (cr, x - MARK / 2.0, y - MARK / 2.0, MARK, MARK);
+      cairo_stroke (cr);
+    }
+  cairo_restore (cr);
+}
+
 /* A frame around the element that is pointed out. */
 static void
 draw_mark (IrTensorPlot *self, cairo_t *cr, double x, double scale)
@@ -422,7 +556,9 @@ ir_tensor_plot_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cr = gtk_snapshot_append_cairo (
       snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height + caption_height (self)));
   draw_histogram (self, cr, height);
-  if (self->heat_map != NULL && width > x + GAP)
+  if (has_chart (self) && width > x + GAP)
+    draw_chart (self, cr, x, (int) (width - x), height + caption_height (self));
+  else if (self->heat_map != NULL && width > x + GAP)
     {
       draw_heat_map (self, cr, x, width - x, height);
       draw_legend (self, cr, x, height + 3);
@@ -457,7 +593,11 @@ element_at (IrTensorPlot *self, double x, double y, guint64 *index)
          width = gtk_widget_get_width (GTK_WIDGET (self)) - heat_map_x (self), scale;
 
   x -= heat_map_x (self);
-  if (self->heat_map == NULL || self->working || self->tensor == NULL || x < 0 || y < 0)
+  if (self->working || self->tensor == NULL || x < 0 || y < 0)
+    return FALSE;
+  if (has_chart (self))
+    return element_in_chart (self, x, y, index);
+  if (self->heat_map == NULL)
     return FALSE;
   scale = heat_map_scale (self, width, height);
   return ir_tensor_picture_at (self->picture, self->tensor, (guint) (x / scale),
@@ -476,7 +616,7 @@ ir_tensor_plot_query_tooltip (
     return FALSE;
   where = ir_tensor_index_text (self->tensor, index);
   value = self->minus != NULL
-              ? g_strdup_printf ("%.6g", value_at (self->tensor, self->minus, index))
+              ? g_strdup_printf ("%.6g", ir_tensor_minus (self->tensor, self->minus, index))
               : ir_tensor_element_text (self->tensor, index);
   text = g_strdup_printf ("%s = %s", where, value);
   gtk_tooltip_set_text (tooltip, text);
@@ -499,8 +639,8 @@ ir_tensor_plot_finalize (GObject *object)
 {
   IrTensorPlot *self = IR_TENSOR_PLOT (object);
 
-  g_clear_pointer (&self->heat_map, cairo_surface_destroy);
-  g_clear_pointer (&self->picture, ir_tensor_picture_free);
+  forget_picture (self);
+  g_clear_pointer (&self->measure, ir_text_measure_free);
   g_clear_pointer (&self->tensor, ir_tensor_unref);
   g_clear_pointer (&self->minus, ir_tensor_unref);
   G_OBJECT_CLASS (ir_tensor_plot_parent_class)->finalize (object);
@@ -527,6 +667,7 @@ ir_tensor_plot_init (IrTensorPlot *self)
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
   self->marked = G_MAXUINT64;
+  self->measure = ir_text_measure_new ();
   ir_colours_watch (self, G_CALLBACK (start_picture));
 }
 
@@ -543,19 +684,22 @@ void
 ir_tensor_plot_load (IrTensorPlot *self,
                      IrTensor *tensor,
                      IrTensor *minus,
-                     const IrTensorStats *stats)
+                     const IrTensorStats *stats,
+                     gboolean sampled)
 {
   IrTensor *old = self->tensor, *old_minus = self->minus;
+  const gboolean same = tensor != NULL && tensor == old && minus == old_minus;
 
+  self->sampled = sampled;
   self->tensor = tensor != NULL ? ir_tensor_ref (tensor) : NULL;
   self->minus = minus != NULL ? ir_tensor_ref (minus) : NULL;
   g_clear_pointer (&old, ir_tensor_unref);
   g_clear_pointer (&old_minus, ir_tensor_unref);
   if (stats != NULL)
     self->stats = *stats;
-  self->marked = G_MAXUINT64;
-  if (has_numbers (tensor))
-    ir_tensor_layout_init (&self->layout, tensor, "heat", NULL);
+  self->marked = same ? self->marked : G_MAXUINT64;
+  if (has_numbers (tensor) && !same)
+    ir_tensor_layout_init (&self->layout, tensor, "auto", NULL);
   gtk_widget_set_visible (GTK_WIDGET (self), has_numbers (tensor));
   gtk_widget_queue_resize (GTK_WIDGET (self)); /* the caption may have other lines */
   start_picture (self);
@@ -589,8 +733,39 @@ ir_tensor_plot_mark (IrTensorPlot *self, guint64 index)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-const IrTensorPicture *
-ir_tensor_plot_get_picture (IrTensorPlot *self)
+/* Both sides against each other in place of their difference */
+void
+ir_tensor_plot_set_scatter (IrTensorPlot *self, gboolean scatter)
 {
-  return self->picture;
+  if (scatter == self->scatter)
+    return;
+  self->scatter = scatter;
+  start_picture (self);
+}
+
+static gboolean
+save_chart (IrTensorPlot *self, const char *path, GError **error)
+{
+  IrRenderOptions options = { .colours = ir_colours_wanted () };
+  g_autoptr (IrScene) scene = make_chart (self, 0, self->pairs != NULL ? 480 : 0, NULL);
+
+  return ir_render_file (scene, path, &options, error);
+}
+
+gboolean
+ir_tensor_plot_save (IrTensorPlot *self, const char *path, GError **error)
+{
+  g_autoptr (GBytes) bytes = NULL;
+
+  if (has_chart (self))
+    return save_chart (self, path, error);
+  if (self->picture == NULL)
+    {
+      g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, "There is no picture");
+      return FALSE;
+    }
+  bytes = g_str_has_suffix (path, ".svg")
+              ? ir_tensor_picture_svg (self->picture, ir_colours_wanted ())
+              : ir_tensor_picture_png (self->picture, ir_colours_wanted (), error);
+  return bytes != NULL && ir_file_write_atomic (path, bytes, error);
 }

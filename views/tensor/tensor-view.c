@@ -9,12 +9,11 @@
 #include "views/colours.h"
 #include "views/count.h"
 #include "views/jobs.h"
-#include "views/label.h"
-#include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/values.h"
+#include "views/tensor/controls.h"
 #include "views/tensor/element-table.h"
 #include "views/tensor/tensor-facts.h"
 #include "views/tensor/tensor-plot.h"
@@ -47,7 +46,7 @@ struct _IrTensorView
   IrView parent;
   GtkWidget *stack, *title, *relation, *plane, *plane_box, *plane_text, *go_to, *table;
   GtkWidget *difference_box, *difference, *metrics, *more;
-  GtkWidget *as, *histogram, *axes, *find, *links[N_LINKS];
+  GtkWidget *as, *histogram, *compared, *axes, *find, *links[N_LINKS];
   GtkColumnViewColumn *columns[IR_N_ELEMENT_COLUMNS];
   Side sides[IR_N_SIDES];
   IrElementList *elements;
@@ -55,6 +54,7 @@ struct _IrTensorView
   IrTensorFacts *facts; /* (nullable) of what is on screen */
   IrJob *job;           /* (nullable) makes the facts of what was asked for last, or before */
   gboolean stale;       /* its result will be out of date */
+  gboolean refining;    /* what is on screen is of a sample, and all of it comes now */
 };
 
 #define IR_TYPE_TENSOR_VIEW (ir_tensor_view_get_type ())
@@ -106,7 +106,8 @@ show_side (IrTensorView *self, IrSide which)
   set_label (side->message, side->reason != NULL ? side->reason
                             : tensor == NULL     ? "There are no contents."
                                                  : NULL);
-  ir_tensor_plot_load (IR_TENSOR_PLOT (side->plot), tensor, NULL, &facts->stats[which]);
+  ir_tensor_plot_load (IR_TENSOR_PLOT (side->plot), tensor, NULL, &facts->stats[which],
+                       facts->n_sampled > 0);
 }
 
 static void
@@ -136,11 +137,12 @@ show_relation (IrTensorView *self)
   g_autofree char *metrics = ir_tensor_facts_metrics_text (facts);
   set_label (self->metrics, metrics);
   gtk_widget_set_visible (self->difference_box, differs);
+  gtk_widget_set_visible (self->compared, differs);
   if (differs)
     ir_tensor_plot_load (IR_TENSOR_PLOT (self->difference), facts->tensors[IR_SIDE_AFTER],
-                         facts->tensors[IR_SIDE_BEFORE], &facts->difference);
+                         facts->tensors[IR_SIDE_BEFORE], &facts->difference, FALSE);
   else
-    ir_tensor_plot_load (IR_TENSOR_PLOT (self->difference), NULL, NULL, NULL);
+    ir_tensor_plot_load (IR_TENSOR_PLOT (self->difference), NULL, NULL, NULL, FALSE);
 }
 
 /* The tensor whose elements are counted: there is one unless both are missing. */
@@ -158,7 +160,11 @@ main_tensor (IrTensorView *self)
 static const struct
 {
   const char *title, *as;
-} modes[] = { { "Heat Map", "heat" }, { "All Planes", "tiles" }, { "Image", "image" } };
+} modes[] = { { "Automatic", "auto" },
+              { "Line", "line" },
+              { "Heat Map", "heat" },
+              { "All Planes", "tiles" },
+              { "Image", "image" } };
 
 /* What the controls ask for, of @tensor. FALSE: it cannot be shown so */
 static gboolean
@@ -167,7 +173,9 @@ wanted_layout (IrTensorView *self, const IrTensor *tensor, IrTensorLayout *layou
   const char *axes = gtk_editable_get_text (GTK_EDITABLE (self->axes));
   const guint mode = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->as));
 
-  if (!ir_tensor_layout_init (layout, tensor, modes[mode].as, error))
+  const char *as = mode == 0 && axes[0] != '\0' ? "heat" : modes[mode].as;
+
+  if (!ir_tensor_layout_init (layout, tensor, as, error))
     return FALSE;
   if (axes[0] != '\0')
     return ir_tensor_layout_set_axes (layout, tensor, axes, error);
@@ -220,7 +228,8 @@ show_planes (IrTensorView *self)
   if (n > 1)
     gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->plane), 0,
                                (double) MIN (n - 1, (guint64) G_MAXINT));
-  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->plane), 0);
+  if (!self->refining)
+    gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->plane), 0);
   apply_layout (self);
 }
 
@@ -231,6 +240,13 @@ on_histogram (IrTensorView *self)
 
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     ir_tensor_plot_set_histogram (IR_TENSOR_PLOT (self->sides[side].plot), kind);
+}
+
+static void
+on_compared (IrTensorView *self)
+{
+  ir_tensor_plot_set_scatter (IR_TENSOR_PLOT (self->difference),
+                              gtk_drop_down_get_selected (GTK_DROP_DOWN (self->compared)) == 1);
 }
 
 /* -- links to elements -- */
@@ -291,7 +307,8 @@ show_table (IrTensorView *self)
     }
   set_label (self->more, more);
   gtk_widget_set_sensitive (self->go_to, n > 0);
-  ir_element_list_load (self->elements, before, after);
+  if (!self->refining) /* it keeps its place */
+    ir_element_list_load (self->elements, before, after);
 }
 
 static void
@@ -330,11 +347,14 @@ typedef struct
   IrRun *runs[IR_N_SIDES];                /* (nullable) that compute what they have not kept */
   IrValueId ids[IR_N_SIDES];              /* of the runs */
   IrOriginalValue *originals[IR_N_SIDES]; /* (nullable) what no run has, by themselves */
+  gboolean exact;                         /* all elements; else a sample of large ones */
+  gboolean computed;                      /* what is after was, by nodes of the graph before */
 } Request;
 
 typedef struct
 {
   IrTensorFacts *facts;
+  gboolean computed;
   char *reasons[IR_N_SIDES]; /* (nullable) of values that no run has kept */
 } Answer;
 
@@ -400,6 +420,12 @@ request_free (gpointer data)
   g_free (request);
 }
 
+static void
+report (double fraction, gpointer job)
+{
+  ir_job_report (job, fraction, NULL);
+}
+
 static gpointer
 make_facts (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
@@ -413,14 +439,21 @@ make_facts (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
                                             cancellable);
     else if (request->originals[side] != NULL)
       answer->reasons[side] = compute_original (request, side, &computed[side], cancellable);
-  answer->facts = ir_tensor_facts_new (request->tensors[IR_SIDE_BEFORE],
-                                       request->tensors[IR_SIDE_AFTER], cancellable);
-  if (answer->facts != NULL && computed[IR_SIDE_AFTER])
+  answer->computed = request->computed || computed[IR_SIDE_AFTER];
+  if (!request->exact)
+    answer->facts = ir_tensor_facts_new_sampled (request->tensors[IR_SIDE_BEFORE],
+                                                 request->tensors[IR_SIDE_AFTER]);
+  if (answer->facts == NULL)
+    answer->facts = ir_tensor_facts_new (request->tensors[IR_SIDE_BEFORE],
+                                         request->tensors[IR_SIDE_AFTER],
+                                         &(IrStatsWatch){ cancellable, report, job });
+  if (answer->computed && answer->facts->n_sampled == 0)
     ir_tensor_facts_set_recomputed (answer->facts);
   return answer;
 }
 
 static void reload (IrTensorView *self);
+static void refine (IrTensorView *self, gboolean computed);
 
 static void
 on_facts (gpointer owner, gpointer result, const GError *error, gpointer data)
@@ -444,9 +477,49 @@ on_facts (gpointer owner, gpointer result, const GError *error, gpointer data)
         g_free (self->sides[side].reason);
         self->sides[side].reason = g_steal_pointer (&answer->reasons[side]);
       }
+  const gboolean computed = answer->computed;
   answer_free (answer);
   show_facts (self);
+  self->refining = self->facts->n_sampled > 0;
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "tensor");
+  if (self->refining)
+    refine (self, computed);
+}
+
+static void
+on_progress (gpointer owner, double fraction, const char *text)
+{
+  IrTensorView *self = IR_TENSOR_VIEW (owner);
+  g_autofree char *shown = g_strdup_printf ("A sample: all is being read, %.0f %%", 100 * fraction);
+
+  if (self->refining && fraction >= 0)
+    gtk_label_set_text (GTK_LABEL (self->relation), shown);
+}
+
+static void
+start (IrTensorView *self, Request *request)
+{
+  self->job = ir_job_start (self, &(IrJobSpec){ .run = make_facts,
+                                                .data = request,
+                                                .data_free = request_free,
+                                                .result_free = answer_free,
+                                                .progress = on_progress,
+                                                .done = on_facts });
+}
+
+/* The same of all elements. */
+static void
+refine (IrTensorView *self, gboolean computed)
+{
+  Request *request = g_new0 (Request, 1);
+
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    if (self->facts->tensors[side] != NULL)
+      request->tensors[side] = ir_tensor_ref (self->facts->tensors[side]);
+  request->exact = TRUE;
+  request->computed = computed;
+  on_progress (self, 0, NULL);
+  start (self, request);
 }
 
 /* What is on screen stays until the facts of the new value are there. One job at a time. */
@@ -486,11 +559,8 @@ reload (IrTensorView *self)
           !ir_session_get_values (session))
         request->originals[side] = ir_session_new_original_value (session, self->shown, side);
     }
-  self->job = ir_job_start (self, &(IrJobSpec){ .run = make_facts,
-                                                .data = request,
-                                                .data_free = request_free,
-                                                .result_free = answer_free,
-                                                .done = on_facts });
+  self->refining = FALSE;
+  start (self, request);
 }
 
 static void
@@ -579,21 +649,11 @@ on_copy (IrTensorView *self)
 static gboolean
 save (IrTensorView *self, const char *path, GError **error)
 {
-  const IrTensorPicture *picture = ir_tensor_plot_get_picture (
-      IR_TENSOR_PLOT (self->sides[IR_SIDE_AFTER].plot));
-  const gboolean svg = g_str_has_suffix (path, ".svg");
-  g_autoptr (GBytes) bytes = NULL;
+  const gboolean picture = g_str_has_suffix (path, ".svg") || g_str_has_suffix (path, ".png");
 
-  if (!svg && !g_str_has_suffix (path, ".png"))
-    return ir_tensor_save (main_tensor (self), path, error);
-  if (picture == NULL)
-    {
-      g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, "There is no picture");
-      return FALSE;
-    }
-  bytes = svg ? ir_tensor_picture_svg (picture, ir_colours_wanted ())
-              : ir_tensor_picture_png (picture, ir_colours_wanted (), error);
-  return bytes != NULL && ir_file_write_atomic (path, bytes, error);
+  return picture
+             ? ir_tensor_plot_save (IR_TENSOR_PLOT (self->sides[IR_SIDE_AFTER].plot), path, error)
+             : ir_tensor_save (main_tensor (self), path, error);
 }
 
 static void
@@ -643,20 +703,6 @@ on_go_to (GtkEntry *entry, IrTensorView *self)
 }
 
 static GtkWidget *
-text_label (const char *text, const char *css)
-{
-  GtkWidget *label = gtk_label_new (text);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  ir_label_wrap_names (GTK_LABEL (label)); /* strings may be one word */
-  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
-  gtk_widget_set_can_focus (label, FALSE); /* by pointer only: no stop for the keyboard */
-  if (css != NULL)
-    gtk_widget_add_css_class (label, css);
-  return label;
-}
-
-static GtkWidget *
 make_table (IrTensorView *self)
 {
   GtkWidget *scroller = gtk_scrolled_window_new (), *box;
@@ -666,22 +712,11 @@ make_table (IrTensorView *self)
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->table);
   gtk_widget_set_vexpand (scroller, TRUE);
   gtk_widget_set_size_request (scroller, 260, -1);
-  self->more = text_label ("", "dim-label");
+  self->more = tensor_text_label ("", "dim-label");
   box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   gtk_box_append (GTK_BOX (box), scroller);
   gtk_box_append (GTK_BOX (box), self->more);
   return box;
-}
-
-static GtkWidget *
-line_label (const char *text, const char *css, PangoEllipsizeMode ellipsize)
-{
-  GtkWidget *label = text_label (text, css);
-
-  gtk_label_set_wrap (GTK_LABEL (label), FALSE);
-  gtk_label_set_ellipsize (GTK_LABEL (label), ellipsize);
-  gtk_widget_set_valign (label, GTK_ALIGN_CENTER);
-  return label;
 }
 
 /* -- object -- */
@@ -722,16 +757,16 @@ static GtkWidget *
 make_side (IrTensorView *self, Side *side, const char *title, const char *plot_label)
 {
   side->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  side->facts = text_label ("", "numeric");
-  side->warning = text_label ("", "warning");
-  side->message = text_label ("", "dim-label");
+  side->facts = tensor_text_label ("", "numeric");
+  side->warning = tensor_text_label ("", "warning");
+  side->message = tensor_text_label ("", "dim-label");
   gtk_widget_set_size_request (side->message, LEAST_TEXT, -1); /* not a word on each line */
   side->plot = ir_tensor_plot_new (plot_label);
   g_signal_connect (side->plot, "picked", G_CALLBACK (on_picked), self);
   gtk_widget_set_hexpand (side->box, TRUE);
   gtk_widget_set_hexpand (side->plot, TRUE);
   gtk_widget_set_vexpand (side->plot, TRUE);
-  side->heading = line_label (title, "heading", PANGO_ELLIPSIZE_END);
+  side->heading = tensor_line_label (title, "heading", PANGO_ELLIPSIZE_END);
   gtk_box_append (GTK_BOX (side->box), side->heading);
   gtk_box_append (GTK_BOX (side->box), side->warning);
   gtk_box_append (GTK_BOX (side->box), side->message);
@@ -746,9 +781,10 @@ make_difference (IrTensorView *self)
   self->difference_box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   self->difference = ir_tensor_plot_new ("Histogram and heat map of the difference");
   g_signal_connect (self->difference, "picked", G_CALLBACK (on_picked), self);
-  gtk_box_append (GTK_BOX (self->difference_box),
-                  line_label ("Difference: after minus before", "heading", PANGO_ELLIPSIZE_END));
-  self->metrics = text_label ("", "numeric");
+  gtk_box_append (
+      GTK_BOX (self->difference_box),
+      tensor_line_label ("Difference: after minus before", "heading", PANGO_ELLIPSIZE_END));
+  self->metrics = tensor_text_label ("", "numeric");
   gtk_widget_set_hexpand (self->difference, TRUE);
   gtk_widget_set_vexpand (self->difference, TRUE);
   gtk_box_append (GTK_BOX (self->difference_box), self->difference);
@@ -761,60 +797,25 @@ make_plane_box (IrTensorView *self)
 {
   self->plane_box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   self->plane = gtk_spin_button_new_with_range (0, 1, 1);
-  self->plane_text = line_label ("", "numeric", PANGO_ELLIPSIZE_NONE);
+  self->plane_text = tensor_line_label ("", "numeric", PANGO_ELLIPSIZE_NONE);
   gtk_widget_set_tooltip_text (self->plane, "Which plane the heat maps show");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->plane), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Plane of the heat map", -1);
   g_signal_connect_swapped (self->plane, "value-changed", G_CALLBACK (apply_layout), self);
   gtk_box_append (GTK_BOX (self->plane_box),
-                  line_label ("Plane", "dim-label", PANGO_ELLIPSIZE_NONE));
+                  tensor_line_label ("Plane", "dim-label", PANGO_ELLIPSIZE_NONE));
   gtk_box_append (GTK_BOX (self->plane_box), self->plane);
   gtk_box_append (GTK_BOX (self->plane_box), self->plane_text);
   return self->plane_box;
-}
-
-static GtkWidget *
-named_choice (const char *name, const char *const *titles, GCallback changed, gpointer self)
-{
-  GtkWidget *choice = gtk_drop_down_new_from_strings (titles);
-
-  ir_name (choice, name);
-  gtk_widget_set_tooltip_text (choice, name);
-  gtk_widget_add_css_class (choice, "compact");
-  g_signal_connect_swapped (choice, "notify::selected", changed, self);
-  return choice;
-}
-
-static GtkWidget *
-small_entry (const char *name, const char *placeholder, const char *tip)
-{
-  GtkWidget *entry = gtk_entry_new ();
-
-  gtk_entry_set_placeholder_text (GTK_ENTRY (entry), placeholder);
-  gtk_editable_set_width_chars (GTK_EDITABLE (entry), 9);
-  gtk_editable_set_max_width_chars (GTK_EDITABLE (entry), 9);
-  gtk_widget_set_tooltip_text (entry, tip);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
-  return entry;
-}
-
-static GtkWidget *
-flat_button (const char *title, const char *tip, GCallback clicked, gpointer self)
-{
-  GtkWidget *button = gtk_button_new_with_label (title);
-
-  gtk_widget_set_tooltip_text (button, tip);
-  gtk_widget_add_css_class (button, "flat");
-  g_signal_connect_swapped (button, "clicked", clicked, self);
-  return button;
 }
 
 /* How contents are drawn, what is looked for in them, and where they go. */
 static GtkWidget *
 make_tools (IrTensorView *self)
 {
-  static const char *const titles[] = { "Heat Map", "All Planes", "Image", NULL },
-                           *const kinds[] = { "Linear", "Logarithmic", "Symmetric", NULL };
+  static const char *const kinds[] = { "Linear", "Logarithmic", "Symmetric", NULL },
+                           *const differences[] = { "Difference", "Scatter Plot", NULL };
+  const char *titles[G_N_ELEMENTS (modes) + 1] = { NULL };
   static const char *const links[N_LINKS][2] = {
     [LINK_LEAST] = { "Least", "Go to the least element" },
     [LINK_LARGEST] = { "Largest", "Go to the largest element" },
@@ -824,19 +825,24 @@ make_tools (IrTensorView *self)
   };
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 4);
 
+  for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
+    titles[i] = modes[i].title;
   gtk_widget_add_css_class (box, "tensor-tools");
-  self->as = named_choice ("What is drawn", titles, G_CALLBACK (show_planes), self);
-  self->histogram = named_choice ("How the histogram is cut", kinds, G_CALLBACK (on_histogram),
-                                  self);
-  self->axes = small_entry ("Axes", "Axes", AXES_TIP);
+  self->as = tensor_named_choice ("What is drawn", titles, G_CALLBACK (show_planes), self);
+  self->histogram = tensor_named_choice ("How the histogram is cut", kinds,
+                                         G_CALLBACK (on_histogram), self);
+  self->axes = tensor_small_entry ("Axes", "Axes", AXES_TIP);
   g_signal_connect_swapped (self->axes, "activate", G_CALLBACK (show_planes), self);
-  self->find = small_entry ("Find elements", "Find",
-                            "Go to the next element that is so: 3, >6, abs>1e3, nan, inf");
+  self->find = tensor_small_entry ("Find elements", "Find",
+                                   "Go to the next element that is so: 3, >6, abs>1e3, nan, inf");
   g_signal_connect (self->find, "activate", G_CALLBACK (on_find), self);
   gtk_box_append (GTK_BOX (box), self->as);
   gtk_box_append (GTK_BOX (box), make_plane_box (self));
   gtk_box_append (GTK_BOX (box), self->axes);
   gtk_box_append (GTK_BOX (box), self->histogram);
+  self->compared = tensor_named_choice ("How both sides are compared", differences,
+                                        G_CALLBACK (on_compared), self);
+  gtk_box_append (GTK_BOX (box), self->compared);
   for (guint i = 0; i < N_LINKS; i++)
     {
       self->links[i] = gtk_button_new_with_label (links[i][0]);
@@ -847,26 +853,14 @@ make_tools (IrTensorView *self)
       gtk_box_append (GTK_BOX (box), self->links[i]);
     }
   gtk_box_append (GTK_BOX (box), self->find);
-  gtk_box_append (GTK_BOX (box), flat_button ("Copy", "Copy the values, a line for each row",
-                                              G_CALLBACK (on_copy), self));
+  gtk_box_append (GTK_BOX (box), tensor_flat_button ("Copy", "Copy the values, a line for each row",
+                                                     G_CALLBACK (on_copy), self));
   gtk_box_append (GTK_BOX (box),
-                  flat_button ("Save…",
-                               "Save the values as .npy, .csv or .pb, or the picture as "
-                               ".png or .svg",
-                               G_CALLBACK (on_save), self));
+                  tensor_flat_button ("Save…",
+                                      "Save the values as .npy, .csv or .pb, or the picture as "
+                                      ".png or .svg",
+                                      G_CALLBACK (on_save), self));
   return box;
-}
-
-/* @child, which may be wider than the pane. */
-static GtkWidget *
-scrolled_sideways (GtkWidget *child)
-{
-  GtkWidget *scroller = gtk_scrolled_window_new ();
-
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC,
-                                  GTK_POLICY_NEVER);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), child);
-  return scroller;
 }
 
 static GtkWidget *
@@ -874,10 +868,10 @@ make_header (IrTensorView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
 
-  self->title = line_label ("", "heading", PANGO_ELLIPSIZE_MIDDLE);
-  self->relation = line_label ("", "dim-label", PANGO_ELLIPSIZE_END);
+  self->title = tensor_line_label ("", "heading", PANGO_ELLIPSIZE_MIDDLE);
+  self->relation = tensor_line_label ("", "dim-label", PANGO_ELLIPSIZE_END);
   gtk_widget_set_hexpand (self->relation, TRUE);
-  self->go_to = small_entry ("Go to index", "Index", "Go to an element, such as 0, 3, 1");
+  self->go_to = tensor_small_entry ("Go to index", "Index", "Go to an element, such as 0, 3, 1");
   g_signal_connect (self->go_to, "activate", G_CALLBACK (on_go_to), self);
   gtk_box_append (GTK_BOX (box), self->title);
   gtk_box_append (GTK_BOX (box), self->relation);
@@ -923,7 +917,7 @@ ir_tensor_view_init (IrTensorView *self)
   gtk_widget_set_vexpand (paned, TRUE);
   g_signal_connect (paned, "notify::max-position", G_CALLBACK (on_max_position), NULL);
   gtk_box_append (GTK_BOX (content), make_header (self));
-  gtk_box_append (GTK_BOX (content), scrolled_sideways (make_tools (self)));
+  gtk_box_append (GTK_BOX (content), tensor_scrolled_sideways (make_tools (self)));
   gtk_box_append (GTK_BOX (content), paned);
   gtk_widget_add_css_class (content, "tensor");
   self->stack = gtk_stack_new ();
@@ -948,10 +942,12 @@ const IrViewInfo ir_view_tensor = {
   .title = "Tensor",
   .icon_name = "accessories-calculator-symbolic",
   .doc = "Statistics and values of the selected value, before and after.",
-  .help = "What the selected value held in the last run, in the original graph and in the "
-          "graph that ran. The histogram shows how often values occur, the heat map where; "
-          "red is NaN. All Planes shows channels or heads together. Least, Largest and the others "
-          "go to an element; Find goes to the next that is so, such as >6 or nan.",
+  .help =
+      "What the selected value held in the last run, in the original graph and in the "
+      "graph that ran. The histogram shows how often values occur, the heat map where; "
+      "red is NaN. All Planes shows channels or heads together. Least, Largest and the others "
+      "go to an element; Find goes to the next that is so, such as >6 or nan. Vectors are lines; where "
+      "both sides differ, a scatter plot has after over before: what is equal lies on the diagonal.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_tensor_view_get_type,
 };

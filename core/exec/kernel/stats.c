@@ -29,6 +29,7 @@
 #define CHUNK_BLOCKS      32   /* in a chunk at least */
 #define MOST_CHUNKS       256
 #define CHUNKS_PER_THREAD 4 /* at least */
+#define WATCHED_CHUNKS    8 /* from one look at who watches to the next */
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -527,9 +528,10 @@ typedef struct
   const Source *source;
   IrThreads threads;
   guint64 chunk_blocks;
-  guint n_chunks;
-  Chunk *chunks; /* first pass */
-  Bins bins;     /* second pass, as the next two */
+  guint n_chunks, first_chunk; /* those that threads work on begin there */
+  const IrStatsWatch *watch;   /* (nullable) */
+  Chunk *chunks;               /* first pass */
+  Bins bins;                   /* second pass, as the next two */
   pthread_mutex_t lock;
   IrTensorStats *stats;
 } Job;
@@ -561,7 +563,7 @@ scan_chunks (guint64 first_chunk, guint64 end_chunk, guint worker, gpointer data
   const Source *source = job->source;
   guint64 each = job->chunk_blocks * BLOCK;
 
-  for (guint64 c = first_chunk; c < end_chunk; c++)
+  for (guint64 c = job->first_chunk + first_chunk; c < job->first_chunk + end_chunk; c++)
     {
       Chunk *chunk = &job->chunks[c];
       guint64 end = MIN ((c + 1) * each, source->n_elements);
@@ -585,6 +587,8 @@ fill_bins (guint64 first_chunk, guint64 end_chunk, guint worker, gpointer data)
 {
   Job *job = data;
   const Source *source = job->source;
+  first_chunk += job->first_chunk;
+  end_chunk += job->first_chunk;
   guint64 end = MIN (end_chunk * job->chunk_blocks * BLOCK, source->n_elements);
   guint64 counts[4][G_N_ELEMENTS (job->stats->bins) + 1] = { 0 }; /* runs of equal bins wait */
   gint32 found[BLOCK + LANES];
@@ -624,11 +628,34 @@ sum_up (const Job *job)
   return all;
 }
 
-static void
+/* All chunks, or where somebody watches some at a time. @done: what was done before, of both passes.
+ * FALSE: it was cancelled */
+static gboolean
+for_chunks (Job *job, IrRangeFunc func, double done)
+{
+  const IrStatsWatch *watch = job->watch;
+  const guint part = watch != NULL ? WATCHED_CHUNKS : MAX (job->n_chunks, 1);
+
+  for (guint first = 0; first < job->n_chunks; first += part)
+    {
+      const guint n = MIN (part, job->n_chunks - first);
+
+      if (watch != NULL && g_cancellable_is_cancelled (watch->cancellable))
+        return FALSE;
+      job->first_chunk = first;
+      ir_threads_for (job->threads, n, CHUNKS_PER_THREAD, func, job);
+      if (watch != NULL && watch->progress != NULL)
+        watch->progress (done + (first + n) / 2.0 / job->n_chunks, watch->data);
+    }
+  return TRUE;
+}
+
+static gboolean
 run_scan (Job *job, IrTensorStats *stats, Part *all)
 {
   *all = (Part){ .min = INFINITY, .max = -INFINITY };
-  ir_threads_for (job->threads, job->n_chunks, CHUNKS_PER_THREAD, scan_chunks, job);
+  if (!for_chunks (job, scan_chunks, 0))
+    return FALSE;
   for (guint c = 0; c < job->n_chunks; c++)
     join (all, &job->chunks[c].part);
   stats->checksum = sum_up (job);
@@ -638,47 +665,56 @@ run_scan (Job *job, IrTensorStats *stats, Part *all)
   stats->n_zero = all->n_zero;
   stats->n_negative = all->n_negative;
   if (all->n_finite == 0)
-    return;
+    return TRUE;
   stats->min = all->min;
   stats->max = all->max;
   stats->mean = all->mean;
   stats->std = sqrt (all->squares / (double) all->n_finite);
   stats->l2 = sqrt (all->power);
+  return TRUE;
 }
 
-static void
+static gboolean
 run_bins (Job *job, guint n_bins, IrTensorStats *stats)
 {
   stats->n_bins = MIN (n_bins, G_N_ELEMENTS (stats->bins));
   stats->bin_low = stats->min;
   stats->bin_high = stats->max;
   if (stats->n_bins == 0)
-    return;
+    return TRUE;
   job->bins = (Bins){ .low = stats->bin_low,
                       .width = (stats->bin_high - stats->bin_low) / stats->n_bins,
                       .n_bins = stats->n_bins };
   job->stats = stats;
   pthread_mutex_init (&job->lock, NULL);
-  ir_threads_for (job->threads, job->n_chunks, CHUNKS_PER_THREAD, fill_bins, job);
+  const gboolean whole = for_chunks (job, fill_bins, 0.5);
   pthread_mutex_destroy (&job->lock);
+  return whole;
 }
 
 /**
- * ir_tensor_stats_with:
+ * ir_tensor_stats_watched:
  * @tensor: any tensor
  * @n_bins: bins of the histogram, at most 64; 0: no histogram
  * @threads: which to use
+ * @watch: (nullable): who is told how far it is, and may cancel it
  * @stats: (out): the statistics
  *
  * Computes range, mean, standard deviation (of the population) and histogram over the finite
  * elements, counts the others, and sums up the bytes: the same bits at any number of threads.
  * Tensors of strings have only their number of elements, and ir_tensor_hash() as their checksum.
  * With no finite element, range, mean and deviation are 0.
+ *
+ * Returns: %FALSE if it was cancelled
  */
-void
-ir_tensor_stats_with (const IrTensor *tensor, guint n_bins, IrThreads threads, IrTensorStats *stats)
+gboolean
+ir_tensor_stats_watched (const IrTensor *tensor,
+                         guint n_bins,
+                         IrThreads threads,
+                         const IrStatsWatch *watch,
+                         IrTensorStats *stats)
 {
-  g_return_if_fail (tensor != NULL && stats != NULL);
+  g_return_val_if_fail (tensor != NULL && stats != NULL, FALSE);
   g_autofree Chunk *chunks = NULL;
   Chunk only;
   Source source;
@@ -690,18 +726,31 @@ ir_tensor_stats_with (const IrTensor *tensor, guint n_bins, IrThreads threads, I
       ir_tensor_is_container (tensor))
     {
       stats->checksum = ir_tensor_hash (tensor);
-      return;
+      return TRUE;
     }
   source_init (&source, tensor, table);
   guint64 n_blocks = stats->n / BLOCK + (stats->n % BLOCK > 0);
-  Job job = { .source = &source, .threads = threads };
+  Job job = { .source = &source, .threads = threads, .watch = watch };
   job.chunk_blocks = MAX ((n_blocks + MOST_CHUNKS - 1) / MOST_CHUNKS, CHUNK_BLOCKS);
   job.n_chunks = (guint) ((n_blocks + job.chunk_blocks - 1) / job.chunk_blocks);
   chunks = job.n_chunks > 1 ? g_new (Chunk, job.n_chunks) : NULL;
   job.chunks = chunks != NULL ? chunks : &only;
-  run_scan (&job, stats, &all);
-  if (all.n_finite > 0)
-    run_bins (&job, n_bins, stats);
+  return run_scan (&job, stats, &all) && (all.n_finite == 0 || run_bins (&job, n_bins, stats));
+}
+
+/**
+ * ir_tensor_stats_with:
+ * @tensor: any tensor
+ * @n_bins: bins of the histogram, at most 64; 0: no histogram
+ * @threads: which to use
+ * @stats: (out): the statistics
+ *
+ * As ir_tensor_stats_watched(), with nobody watching.
+ */
+void
+ir_tensor_stats_with (const IrTensor *tensor, guint n_bins, IrThreads threads, IrTensorStats *stats)
+{
+  ir_tensor_stats_watched (tensor, n_bins, threads, NULL, stats);
 }
 
 /**

@@ -3,6 +3,8 @@
 
 #include "core/op/call.h"
 
+#include <gio/gio.h>
+
 typedef struct
 {
   guint64 n;
@@ -19,6 +21,22 @@ void ir_tensor_stats_with (const IrTensor *tensor,
                            guint n_bins,
                            IrThreads threads,
                            IrTensorStats *stats);
+
+/* What follows statistics under way. */
+typedef struct
+{
+  GCancellable *cancellable;                         /* (nullable) */
+  void (*progress) (double fraction, gpointer data); /* (nullable) on the calling thread */
+  gpointer data;
+} IrStatsWatch;
+gboolean ir_tensor_stats_watched (const IrTensor *tensor,
+                                  guint n_bins,
+                                  IrThreads threads,
+                                  const IrStatsWatch *watch,
+                                  IrTensorStats *stats);
+
+/* -- sample.c: a part that stands for all -- */
+IrTensor *ir_tensor_sample (const IrTensor *tensor, guint64 most); /* (transfer full) (nullable) */
 
 /* -- places.c: where what they count lies; the number of elements: nowhere -- */
 typedef struct

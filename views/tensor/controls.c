@@ -1,0 +1,79 @@
+#include "config.h"
+
+#include "views/tensor/controls.h"
+
+#include "views/label.h"
+#include "views/name.h"
+
+GtkWidget *
+tensor_text_label (const char *text, const char *css)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  ir_label_wrap_names (GTK_LABEL (label)); /* strings may be one word */
+  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
+  gtk_widget_set_can_focus (label, FALSE); /* by pointer only: no stop for the keyboard */
+  if (css != NULL)
+    gtk_widget_add_css_class (label, css);
+  return label;
+}
+
+GtkWidget *
+tensor_line_label (const char *text, const char *css, PangoEllipsizeMode ellipsize)
+{
+  GtkWidget *label = tensor_text_label (text, css);
+
+  gtk_label_set_wrap (GTK_LABEL (label), FALSE);
+  gtk_label_set_ellipsize (GTK_LABEL (label), ellipsize);
+  gtk_widget_set_valign (label, GTK_ALIGN_CENTER);
+  return label;
+}
+
+GtkWidget *
+tensor_named_choice (const char *name, const char *const *titles, GCallback changed, gpointer self)
+{
+  GtkWidget *choice = gtk_drop_down_new_from_strings (titles);
+
+  ir_name (choice, name);
+  gtk_widget_set_tooltip_text (choice, name);
+  gtk_widget_add_css_class (choice, "compact");
+  g_signal_connect_swapped (choice, "notify::selected", changed, self);
+  return choice;
+}
+
+GtkWidget *
+tensor_small_entry (const char *name, const char *placeholder, const char *tip)
+{
+  GtkWidget *entry = gtk_entry_new ();
+
+  gtk_entry_set_placeholder_text (GTK_ENTRY (entry), placeholder);
+  gtk_editable_set_width_chars (GTK_EDITABLE (entry), 9);
+  gtk_editable_set_max_width_chars (GTK_EDITABLE (entry), 9);
+  gtk_widget_set_tooltip_text (entry, tip);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+  return entry;
+}
+
+GtkWidget *
+tensor_flat_button (const char *title, const char *tip, GCallback clicked, gpointer self)
+{
+  GtkWidget *button = gtk_button_new_with_label (title);
+
+  gtk_widget_set_tooltip_text (button, tip);
+  gtk_widget_add_css_class (button, "flat");
+  g_signal_connect_swapped (button, "clicked", clicked, self);
+  return button;
+}
+
+/* @child, which may be wider than the pane. */
+GtkWidget *
+tensor_scrolled_sideways (GtkWidget *child)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC,
+                                  GTK_POLICY_NEVER);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), child);
+  return scroller;
+}

@@ -6,6 +6,7 @@
 #include "app/cli/output.h"
 #include "core/exec/measure/roofline.h"
 #include "core/exec/measure/summary.h"
+#include "passes/debug/gain.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *sort;
+  char *sort, *gain;
   gint depth, rows, tensors;
   gboolean run, roofline;
 } Options;
@@ -25,6 +26,8 @@ static const CliOption summary_options[] = {
   { "roofline", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, roofline),
     "Measure what the machine can do at most, and say for each operator which of the two bounds it",
     NULL },
+  { "gain", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, gain),
+    "Say what this pipeline would gain: it runs on a copy; times are predicted", "PIPELINE" },
   { "sort", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, sort),
     "By name, nodes, params, flops (default), bytes, intensity (operations per byte) or time",
     "KEY" },
@@ -124,8 +127,55 @@ add_tables (cJSON *json, const IrSummary *summary)
     }
 }
 
+/* -- what a pipeline would gain -- */
+
+static gboolean
+measure_gain (Cli *cli, const Options *options, IrModel *model, IrGain *gain, GError **error)
+{
+  const IrBackend *backend = cli_backend (&options->model, error);
+  g_autoptr (IrPipeline) pipeline = backend != NULL ? ir_pipeline_load (options->gain, error)
+                                                    : NULL;
+  g_autoptr (IrModel) copy = pipeline != NULL ? ir_history_clone (model) : NULL;
+
+  return copy != NULL && ir_gain_measure (copy, pipeline, backend, gain, cli->cancellable, error);
+}
+
 static void
-print_json (const CliModel *opened, const IrSummary *summary, const IrRoofline *peaks)
+add_cost (cJSON *json, const char *key, const IrCost *cost, double ms)
+{
+  cJSON *object = cJSON_AddObjectToObject (json, key);
+
+  cJSON_AddNumberToObject (object, "nodes", cost->n_nodes);
+  cli_json_add_uint (object, "flops", cost->flops);
+  cli_json_add_uint (object, "bytes", cost->bytes);
+  cli_json_add_double (object, "predicted_ms", ms);
+}
+
+static void
+add_gain (cJSON *json, const char *pipeline, const IrGain *gain)
+{
+  cJSON *object = cJSON_AddObjectToObject (json, "gain");
+
+  cJSON_AddStringToObject (object, "pipeline", pipeline);
+  cJSON_AddNumberToObject (object, "steps", gain->n_steps);
+  add_cost (object, "before", &gain->before, gain->before_ms);
+  add_cost (object, "after", &gain->after, gain->after_ms);
+}
+
+static void
+print_gain (const char *pipeline, const IrGain *gain)
+{
+  g_autofree char *text = ir_gain_text (gain, pipeline);
+
+  cli_print ("\n%s\n", text);
+}
+
+static void
+print_json (const Options *options,
+            const CliModel *opened,
+            const IrSummary *summary,
+            const IrRoofline *peaks,
+            const IrGain *gain)
 {
   const IrModel *model = opened->model;
   cJSON *json = cJSON_CreateObject (), *opsets;
@@ -156,6 +206,8 @@ print_json (const CliModel *opened, const IrSummary *summary, const IrRoofline *
   cJSON_AddItemToObject (json, "scopes", rows_json (summary->scopes, summary, peaks));
   add_tables (json, summary);
   cJSON_AddItemToObject (json, "problems", cli_json_problems (opened->problems, model));
+  if (options->gain != NULL)
+    add_gain (json, options->gain, gain);
   cli_json_print (json);
 }
 
@@ -277,6 +329,7 @@ run (Cli *cli)
   g_autoptr (GError) error = NULL;
   g_autoptr (IrRun) run = NULL;
   IrRoofline peaks = { 0 };
+  IrGain gain;
   IrSummaryKey key;
   CliStatus status;
   const IrBackend *backend = cli_backend (&options->model, &error);
@@ -304,11 +357,15 @@ run (Cli *cli)
                                 options->tensors > 0 ? (guint) options->tensors : 10);
   ir_summary_sort (summary->ops, key);
   ir_summary_sort (summary->scopes, key);
+  if (options->gain != NULL && !measure_gain (cli, options, opened.model, &gain, &error))
+    return cli_fail (cli_status_of (error), error);
   if (cli->json)
-    print_json (&opened, summary, &peaks);
+    print_json (options, &opened, summary, &peaks, &gain);
   else
     {
       print_text (options, &opened, summary, &peaks, key);
+      if (options->gain != NULL)
+        print_gain (options->gain, &gain);
       cli_print_problems (opened.problems, IR_SEVERITY_WARNING);
     }
   return CLI_OK;

@@ -110,6 +110,8 @@ def _():
 @test('a run that is stopped, or watched, says where')
 def _():
     json_of('summary', DIGITS, '--run')
+    gain = json_of('summary', DIGITS, '--gain', 'default')['gain']
+    assert gain['steps'] > 5 and gain['after']['nodes'] < gain['before']['nodes'], gain
     stop, = json_of('run', DIGITS, '--break', 'op:softmax', status=1)['stops']
     assert stop['op'] == 'Softmax' and stop['when'] == 'before' and len(stop['values']) == 1
     assert json_of('run', DIGITS, '--watch', 'std>5 op:relu', status=1)['watch'] and 'nodes' in stop

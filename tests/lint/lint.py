@@ -96,7 +96,7 @@ SESSION = [
     ['bisect', 'scoreboard', 'breakpoints', 'why', 'prove'],
     ['what-if', 'draw', 'replace'],
     ['undo'],
-    ['file', 'pipeline', 'edit', 'act', 'kernels'],
+    ['file', 'pipeline', 'edit', 'act', 'kernels', 'gain'],
     ['saved'],
     ['session'],
 ]

@@ -13,6 +13,10 @@ void ir_session_forget_whys (IrSession *self);
 /* Makes the scoreboard, then calls @then, with @error where it could not be made. */
 void ir_session_score_then (IrSession *self, void (*then) (IrSession *self, const GError *error));
 
+/* -- pipeline.c -- */
+/* The one that is chosen. (transfer full) */
+IrPipeline *ir_session_load_pipeline (IrSession *self, GError **error);
+
 /* -- bisect.c -- */
 /* The frame of the step is there: what diverges first is selected in it. */
 void ir_session_select_pending (IrSession *self);

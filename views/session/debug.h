@@ -16,6 +16,12 @@ gboolean ir_session_is_scoring (IrSession *self);
 void ir_session_measure_times (IrSession *self);
 double ir_session_get_time (IrSession *self, guint step, double *spread); /* ms, NaN: unknown */
 
+/* -- what the pipeline would gain: %IR_CHANGED_SCORES -- */
+void ir_session_measure_gain (IrSession *self);
+void ir_session_cancel_gain (IrSession *self);
+gboolean ir_session_is_measuring_gain (IrSession *self);
+const char *ir_session_get_gain (IrSession *self); /* (nullable) */
+
 /* -- breakpoints: %IR_CHANGED_BREAKPOINTS -- */
 GPtrArray *ir_session_get_breakpoints (IrSession *self); /* of IrBreakpoint */
 gboolean ir_session_add_breakpoint (IrSession *self, const char *text, GError **error);

@@ -82,6 +82,17 @@ pipeline_of (const char *const *passes, const char *const *values, GError **erro
   return g_steal_pointer (&pipeline);
 }
 
+IrPipeline *
+ir_session_load_pipeline (IrSession *self, GError **error)
+{
+  const Settings *settings = own (self);
+
+  return strcmp (settings->name, IR_SESSION_PASSES) == 0
+             ? pipeline_of ((const char *const *) settings->passes,
+                            (const char *const *) settings->values, error)
+             : ir_pipeline_load (settings->name, error);
+}
+
 const char *const *
 ir_session_get_passes (IrSession *self)
 {

@@ -5,7 +5,9 @@
 #include "core/exec/measure/roofline.h"
 #include "core/exec/measure/summary.h"
 #include "views/chart-area.h"
+#include "views/label.h"
 #include "views/name.h"
+#include "views/session/debug.h"
 #include "views/session/execution.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
@@ -18,6 +20,7 @@ struct _IrSummaryView
 {
   IrView parent;
   GtkWidget *stack, *facts, *sort, *roofline, *message;
+  GtkWidget *gain, *gain_text;
   IrChartArea *chart;
 };
 
@@ -103,6 +106,31 @@ show_facts (IrSummaryView *self, const IrModel *model, gboolean timed)
   gtk_label_set_text (GTK_LABEL (self->facts), text->str);
 }
 
+/* -- what Optimize would gain -- */
+
+static void
+show_gain (IrSummaryView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const gboolean busy = ir_session_is_measuring_gain (session);
+  const char *text = busy ? "Optimizing a copy…" : ir_session_get_gain (session);
+
+  gtk_button_set_label (GTK_BUTTON (self->gain), busy ? "Cancel" : "What Optimize Would Gain");
+  gtk_label_set_text (GTK_LABEL (self->gain_text), text != NULL ? text : "");
+  gtk_widget_set_visible (self->gain_text, text != NULL);
+}
+
+static void
+on_gain (IrSummaryView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+
+  if (ir_session_is_measuring_gain (session))
+    ir_session_cancel_gain (session);
+  else
+    ir_session_measure_gain (session);
+}
+
 static void
 rebuild (IrSummaryView *self)
 {
@@ -137,6 +165,8 @@ ir_summary_view_session_changed (IrView *view, IrSessionChanges changes)
 
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_PROBLEMS))
     rebuild (self);
+  if (changes & (IR_CHANGED_SCORES | IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_PIPELINE))
+    show_gain (self);
   ir_chart_area_session_changed (self->chart, changes);
 }
 
@@ -172,8 +202,13 @@ make_toolbar (IrSummaryView *self)
                                "the last run below that");
   g_signal_connect_swapped (self->sort, "notify::selected", G_CALLBACK (rebuild), self);
   g_signal_connect_swapped (self->roofline, "toggled", G_CALLBACK (rebuild), self);
+  self->gain = gtk_button_new_with_label ("What Optimize Would Gain");
+  gtk_widget_set_tooltip_text (
+      self->gain, "Run the chosen pipeline on a copy, and compare costs and predicted times");
+  g_signal_connect_swapped (self->gain, "clicked", G_CALLBACK (on_gain), self);
   gtk_box_append (GTK_BOX (box), self->sort);
   gtk_box_append (GTK_BOX (box), self->roofline);
+  gtk_box_append (GTK_BOX (box), self->gain);
   gtk_widget_add_css_class (box, "view-toolbar");
   return box;
 }
@@ -190,11 +225,18 @@ ir_summary_view_init (IrSummaryView *self)
   gtk_label_set_xalign (GTK_LABEL (self->facts), 0);
   gtk_label_set_wrap (GTK_LABEL (self->facts), TRUE);
   gtk_widget_add_css_class (self->facts, "dim-label");
+  self->gain_text = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->gain_text), 0);
+  ir_label_wrap_names (GTK_LABEL (self->gain_text));
+  gtk_widget_set_margin_start (self->gain_text, 12);
+  gtk_widget_set_margin_end (self->gain_text, 12);
+  gtk_widget_set_visible (self->gain_text, FALSE);
   gtk_widget_set_margin_start (self->facts, 12);
   self->message = gtk_label_new (NULL);
   gtk_label_set_wrap (GTK_LABEL (self->message), TRUE);
   gtk_box_append (GTK_BOX (box), make_toolbar (self));
   gtk_box_append (GTK_BOX (box), self->facts);
+  gtk_box_append (GTK_BOX (box), self->gain_text);
   gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->chart));
   gtk_widget_set_vexpand (GTK_WIDGET (self->chart), TRUE);
   self->stack = gtk_stack_new ();

@@ -113,7 +113,7 @@ ir_plan_values_new (guint n_values)
 /**
  * ir_prepared_ready:
  * @prepared: a plan
- * @id: a node of its main graph
+ * @id: a node of its main graph, or of a body
  * @error: return location for an error
  *
  * Lets the back end pack weights and build primitives, which needs constants and shapes only.
@@ -142,7 +142,7 @@ ir_prepared_ready (IrPrepared *prepared, IrNodeId id, GError **error)
 /**
  * ir_prepared_unready:
  * @prepared: a plan
- * @id: a node of its main graph
+ * @id: a node
  *
  * Lets go of what ir_prepared_ready() has made.
  */
@@ -156,6 +156,26 @@ ir_prepared_unready (IrPrepared *prepared, IrNodeId id)
     backend->release (state);
 }
 
+/* Nodes of bodies, whose kernels keep what they make for the shapes that come; a device has programs for the main
+ * graph alone. A body runs one iteration after the other, so a state serves one call at a time. */
+static gboolean
+prepare_bodies (IrPrepared *prepared, GCancellable *cancellable, GError **error)
+{
+  for (guint id = 1; id < prepared->n_nodes; id++)
+    {
+      const IrNode *node = ir_model_node (prepared->model, id);
+
+      if (node == NULL || node->graph->owner == 0)
+        continue;
+      const IrKernelChoice *choice = ir_prepared_choice (prepared, node);
+      if (choice->kernel == NULL || choice->backend->memory != NULL)
+        continue;
+      if (ir_exec_cancelled (cancellable, 0, error) || !ir_prepared_ready (prepared, id, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 prepare_states (IrPrepared *prepared, GCancellable *cancellable, GError **error)
 {
@@ -164,7 +184,7 @@ prepare_states (IrPrepared *prepared, GCancellable *cancellable, GError **error)
         !ir_prepared_ready (
             prepared, g_array_index (prepared->schedule->items, IrScheduleItem, i).node, error))
       return FALSE;
-  return TRUE;
+  return prepare_bodies (prepared, cancellable, error);
 }
 
 static void

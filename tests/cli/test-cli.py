@@ -1218,7 +1218,7 @@ def interrupted(arguments, signals, environment):
             return sum(map(int, file.read().rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
 
     try:
-        while seconds_worked() < 1 and time.monotonic() < patience:  # it is computing by now
+        while seconds_worked() < 0.5 and time.monotonic() < patience:  # it is computing by now
             assert child.poll() is None, f'ended by itself: {child.stderr.read()}'
             time.sleep(0.02)
         for number in signals:

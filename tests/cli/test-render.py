@@ -33,7 +33,7 @@ def place(name):
     return os.path.join(WORK, name)
 
 
-@test('rendering twice gives the same bytes')
+@test('rendering twice gives the same bytes', sanitized=False)
 def _():
     with open(place('numbers.json'), 'w') as file:
         json.dump({'title': 'Latency', 'unit': 's', 'nodes': {'/conv1/Conv': 2e-6, '/fc/Gemm': 0.5}}, file)
@@ -155,7 +155,7 @@ def _():
     with open(source, 'w') as file:
         file.write(FUNCTIONS.replace('t = Mul (x, k)', 't = local.Outer (x)'))
     for n in range(1, 12):
-        for m in range(1, 12):
+        for m in (1, 4, 7):
             assert render(source, '-o', place('x.svg'), '--open', f'#{n}', '--open', f'#{m}')[0] in (0, 2)
 
 

@@ -83,7 +83,7 @@ def _plain():
         assert name in raw, name
 
 
-@test('the same seed gives the same bits, another one others')
+@test('the same seed gives the same bits, another one others', sanitized=False)
 def _seeds():
     sets = {}
     for seed, out in (('3', 'a'), ('3', 'b'), ('4', 'c')):
@@ -92,7 +92,7 @@ def _seeds():
     assert sets['a'] == sets['b'] and sets['a'] != sets['c']
 
 
-@test('a run that is killed at a random moment and goes on gives the bits of one without a break')
+@test('a run that is killed at a random moment and goes on gives the bits of one without a break', sanitized=False)
 def _killed():
     chance = random.Random(os.environ.get('IRSCOPE_SEED', '18'))
     whole = ('--epochs', '4', '--validate', '20%', '--threads', '1')

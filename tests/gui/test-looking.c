@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tests/gui/opened.h"
+#include "views/session/debug.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 
@@ -19,6 +20,17 @@ is_sensitive (gpointer data)
   return gtk_widget_is_sensitive (data);
 }
 
+static void press (Opened *self, const char *title);
+
+static gboolean
+has_gain (gpointer data)
+{
+  const char *text = ir_session_get_gain (((Opened *) data)->session);
+
+  return text != NULL && strstr (text, "would make 41 nodes 8") != NULL &&
+         find_label (GTK_WIDGET (((Opened *) data)->window), text) != NULL;
+}
+
 static void
 test_summary (void)
 {
@@ -34,6 +46,8 @@ test_summary (void)
   wait_for ("the run", is_open_and_idle, self.session);
   wait_for ("the roofline", is_sensitive, roofline);
   g_assert_null (find_label (GTK_WIDGET (self.window), "Times: run the graph first"));
+  press (&self, "What Optimize Would Gain");
+  wait_for ("what it would gain", has_gain, &self);
   close_window (&self);
 }
 
@@ -211,6 +225,29 @@ find_toggle (GtkWidget *widget, const char *label)
   return NULL;
 }
 
+/* What divide gave in any iteration, and in two of them, beside each other. */
+static void
+check_rounds (Opened *self)
+{
+  ir_session_run_graph (self->session);
+  wait_for ("the run", is_open_and_idle, self->session);
+  show_view (self, "tensor");
+  wait_for_text (self, "loop@99, 100 of 100");
+  GtkWidget *scale = find_with_tip (GTK_WIDGET (self->window), GTK_TYPE_SCALE,
+                                    "Which iteration of its loop the value is shown of");
+  g_assert_null (find_label (GTK_WIDGET (self->window), "Before: the original graph"));
+  gtk_range_set_value (GTK_RANGE (scale), 3);
+  wait_for_text (self, "loop@3, 4 of 100");
+  press (self, "Hold");
+  wait_for_text (self, "Before: quotient in loop@3, 4 of 100, held");
+  wait_for_text (self, "✓  before and after are equal, bit for bit");
+  gtk_range_set_value (GTK_RANGE (scale), 0);
+  wait_for_text (self, "loop@0, 1 of 100");
+  wait_for_text (self, "Before: quotient in loop@3, 4 of 100, held");
+  g_assert_null (
+      find_label (GTK_WIDGET (self->window), "✓  before and after are equal, bit for bit"));
+}
+
 /* The text that says what a value held in an iteration is that of a run that keeps this iteration. */
 static void
 test_iterations (void)
@@ -252,6 +289,7 @@ test_iterations (void)
   wait_for_text (&self, "loop@42/i = 42, over all from 0 to 99");
   gtk_selection_model_select_item (rows, 3, TRUE);
   g_assert_cmpstr (selected_name (&self), ==, "divide");
+  check_rounds (&self);
   close_window (&self);
 }
 

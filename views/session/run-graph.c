@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/exec/run/capture.h"
+#include "core/exec/run/loop-table.h"
 #include "views/session/data-set.h"
 #include "views/session/problems-private.h"
 #include "views/session/request.h"
@@ -182,7 +183,11 @@ prepare (RunRequest *request,
          GError **error)
 {
   IrRunOptions options = request->settings.options;
+  g_autoptr (GArray) in_loops = ir_loop_values (model);
 
+  if (in_loops->len > 0 && options.capture != IR_CAPTURE_NONE &&
+      options.iterations.kind == IR_ITERATIONS_NONE)
+    options.iterations.kind = IR_ITERATIONS_CHECKPOINTS; /* any round of them can be looked at */
   options.backend = backend;
   options.chosen = chosen;
   options.partial = TRUE;

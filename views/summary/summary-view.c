@@ -208,7 +208,8 @@ make_toolbar (IrSummaryView *self)
   g_signal_connect_swapped (self->gain, "clicked", G_CALLBACK (on_gain), self);
   gtk_box_append (GTK_BOX (box), self->sort);
   gtk_box_append (GTK_BOX (box), self->roofline);
-  gtk_box_append (GTK_BOX (box), self->gain);
+  gtk_widget_set_halign (self->gain, GTK_ALIGN_START);
+  gtk_widget_set_margin_start (self->gain, 12);
   gtk_widget_add_css_class (box, "view-toolbar");
   return box;
 }
@@ -236,6 +237,7 @@ ir_summary_view_init (IrSummaryView *self)
   gtk_label_set_wrap (GTK_LABEL (self->message), TRUE);
   gtk_box_append (GTK_BOX (box), make_toolbar (self));
   gtk_box_append (GTK_BOX (box), self->facts);
+  gtk_box_append (GTK_BOX (box), self->gain);
   gtk_box_append (GTK_BOX (box), self->gain_text);
   gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->chart));
   gtk_widget_set_vexpand (GTK_WIDGET (self->chart), TRUE);

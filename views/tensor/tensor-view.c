@@ -13,14 +13,16 @@
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/values.h"
+#include "views/tensor/against.h"
 #include "views/tensor/controls.h"
 #include "views/tensor/element-table.h"
 #include "views/tensor/tensor-facts.h"
 #include "views/tensor/tensor-plot.h"
+#include "views/tensor/tensor-request.h"
+#include "views/tensor/tensor-save.h"
 #include "views/view.h"
 
-#define MOST_COPIED 1000000 /* elements */
-#define LEAST_TEXT  160     /* px */
+#define LEAST_TEXT 160 /* px */
 #define AXES_TIP                                                                                   \
   "What each axis is: r (rows), c (columns), t (beside each other) or an index, such as 0,t,r,c"
 
@@ -46,6 +48,10 @@ struct _IrTensorView
   IrView parent;
   GtkWidget *stack, *title, *relation, *plane, *plane_box, *plane_text, *go_to, *table;
   GtkWidget *difference_box, *difference, *metrics, *more;
+  GtkWidget *against, *rounds_box, *rounds, *round_text;
+  IrRun *series;     /* (nullable) has the rounds of @series_of, that @series_run was in */
+  IrRun *series_run; /* (nullable) */
+  IrValueId series_of;
   GtkWidget *as, *histogram, *compared, *axes, *find, *links[N_LINKS];
   GtkColumnViewColumn *columns[IR_N_ELEMENT_COLUMNS];
   Side sides[IR_N_SIDES];
@@ -54,6 +60,7 @@ struct _IrTensorView
   IrTensorFacts *facts; /* (nullable) of what is on screen */
   IrJob *job;           /* (nullable) makes the facts of what was asked for last, or before */
   gboolean stale;       /* its result will be out of date */
+  gboolean showing;     /* controls are set, and not used */
   gboolean refining;    /* what is on screen is of a sample, and all of it comes now */
 };
 
@@ -311,6 +318,25 @@ show_table (IrTensorView *self)
     ir_element_list_load (self->elements, before, after);
 }
 
+static char *
+before_text (IrTensorView *self, gboolean of_pair)
+{
+  const char *name = ir_against_get_name (IR_AGAINST (self->against));
+
+  switch (ir_against_get_kind (IR_AGAINST (self->against)))
+    {
+    case IR_AGAINST_HELD:
+    case IR_AGAINST_FILE:
+      return g_strdup_printf ("Before: %s", name != NULL ? name : "nothing yet");
+    case IR_AGAINST_REFERENCE:
+      return g_strdup ("Before: reference kernels");
+    case IR_AGAINST_ORIGINAL:
+    case IR_N_AGAINSTS:
+    default:
+      return g_strdup (of_pair ? "Before: the other graph" : "Before: the original graph");
+    }
+}
+
 static void
 show_facts (IrTensorView *self)
 {
@@ -325,8 +351,8 @@ show_facts (IrTensorView *self)
 
   /* the same contents, such as of a constant, or reason need not be shown twice */
   gtk_widget_set_visible (self->sides[IR_SIDE_BEFORE].box, !one);
-  gtk_label_set_text (GTK_LABEL (self->sides[IR_SIDE_BEFORE].heading),
-                      of_pair ? "Before: the other graph" : "Before: the original graph");
+  g_autofree char *before = before_text (self, of_pair);
+  gtk_label_set_text (GTK_LABEL (self->sides[IR_SIDE_BEFORE].heading), before);
   gtk_label_set_text (GTK_LABEL (self->sides[IR_SIDE_AFTER].heading),
                       one       ? "Contents"
                       : of_pair ? "After: this graph"
@@ -339,132 +365,97 @@ show_facts (IrTensorView *self)
   show_table (self);
 }
 
-/* -- making the facts -- */
-
-typedef struct
-{
-  IrTensor *tensors[IR_N_SIDES];          /* (nullable) */
-  IrRun *runs[IR_N_SIDES];                /* (nullable) that compute what they have not kept */
-  IrValueId ids[IR_N_SIDES];              /* of the runs */
-  IrOriginalValue *originals[IR_N_SIDES]; /* (nullable) what no run has, by themselves */
-  gboolean exact;                         /* all elements; else a sample of large ones */
-  gboolean computed;                      /* what is after was, by nodes of the graph before */
-} Request;
-
-typedef struct
-{
-  IrTensorFacts *facts;
-  gboolean computed;
-  char *reasons[IR_N_SIDES]; /* (nullable) of values that no run has kept */
-} Answer;
-
-static void
-answer_free (gpointer data)
-{
-  Answer *answer = data;
-
-  g_clear_pointer (&answer->facts, ir_tensor_facts_free);
-  for (IrSide side = 0; side < IR_N_SIDES; side++)
-    g_free (answer->reasons[side]);
-  g_free (answer);
-}
-
-/* What the run has not kept is computed now, once if both sides are the same; @before: (nullable):
- * what was said of the first. (transfer full): how, or why not, as a sentence */
-static char *
-compute_side (Request *request, IrSide side, const char *before, GCancellable *cancellable)
-{
-  g_auto (IrFound) found = { 0 };
-  g_autoptr (GError) error = NULL;
-  IrRun *run = request->runs[side];
-
-  if (side == IR_SIDE_AFTER && run == request->runs[IR_SIDE_BEFORE] &&
-      request->ids[IR_SIDE_AFTER] == request->ids[IR_SIDE_BEFORE] &&
-      request->tensors[IR_SIDE_BEFORE] != NULL)
-    {
-      request->tensors[side] = ir_tensor_ref (request->tensors[IR_SIDE_BEFORE]);
-      return g_strdup (before);
-    }
-  request->tensors[side] = ir_run_find (run, request->ids[side], cancellable, &found, &error);
-  if (error != NULL)
-    return g_strdup (error->message);
-  g_autofree char *text = ir_found_text (&found, run->model);
-  return g_strdup_printf (found.how == IR_FOUND_COMPUTED
-                              ? "The run did not keep this value: it was %s."
-                              : "This value was %s.",
-                          text);
-}
-
-static char *
-compute_original (Request *request, IrSide side, gboolean *computed, GCancellable *cancellable)
-{
-  g_autoptr (GError) error = NULL;
-  char *how;
-
-  request->tensors[side] = ir_original_value_find (request->originals[side], cancellable, computed,
-                                                   &how, &error);
-  return error != NULL ? g_strdup (error->message) : how;
-}
-
-static void
-request_free (gpointer data)
-{
-  Request *request = data;
-
-  for (IrSide side = 0; side < IR_N_SIDES; side++)
-    {
-      g_clear_pointer (&request->tensors[side], ir_tensor_unref);
-      g_clear_pointer (&request->runs[side], ir_run_unref);
-      g_clear_pointer (&request->originals[side], ir_original_value_free);
-    }
-  g_free (request);
-}
-
-static void
-report (double fraction, gpointer job)
-{
-  ir_job_report (job, fraction, NULL);
-}
-
-static gpointer
-make_facts (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
-{
-  Request *request = data;
-  Answer *answer = g_new0 (Answer, 1);
-  gboolean computed[IR_N_SIDES] = { FALSE };
-
-  for (IrSide side = 0; side < IR_N_SIDES; side++)
-    if (request->tensors[side] == NULL && request->runs[side] != NULL)
-      answer->reasons[side] = compute_side (request, side, answer->reasons[IR_SIDE_BEFORE],
-                                            cancellable);
-    else if (request->originals[side] != NULL)
-      answer->reasons[side] = compute_original (request, side, &computed[side], cancellable);
-  answer->computed = request->computed || computed[IR_SIDE_AFTER];
-  if (!request->exact)
-    answer->facts = ir_tensor_facts_new_sampled (request->tensors[IR_SIDE_BEFORE],
-                                                 request->tensors[IR_SIDE_AFTER]);
-  if (answer->facts == NULL)
-    answer->facts = ir_tensor_facts_new (request->tensors[IR_SIDE_BEFORE],
-                                         request->tensors[IR_SIDE_AFTER],
-                                         &(IrStatsWatch){ cancellable, report, job });
-  if (answer->computed && answer->facts->n_sampled == 0)
-    ir_tensor_facts_set_recomputed (answer->facts);
-  return answer;
-}
-
 static void reload (IrTensorView *self);
+
+/* -- rounds -- */
+
+static const GArray *
+rounds_of (IrTensorView *self)
+{
+  return self->series != NULL ? ir_run_series (self->series, self->series_of) : NULL;
+}
+
+static int
+round_now (IrTensorView *self)
+{
+  return gtk_widget_get_visible (self->rounds_box)
+             ? (int) gtk_range_get_value (GTK_RANGE (self->rounds))
+             : -1;
+}
+
+/* The last one is what the run has kept, so that it is chosen first. */
+static void
+show_rounds (IrTensorView *self)
+{
+  const GArray *points = rounds_of (self);
+  const guint n = points != NULL ? points->len : 0;
+  g_autofree char *text = NULL;
+
+  if (n < 2)
+    {
+      gtk_widget_set_visible (self->rounds_box, FALSE);
+      return;
+    }
+  self->showing = TRUE;
+  if (!gtk_widget_get_visible (self->rounds_box))
+    {
+      gtk_range_set_range (GTK_RANGE (self->rounds), 0, n - 1);
+      gtk_range_set_value (GTK_RANGE (self->rounds), n - 1);
+    }
+  self->showing = FALSE;
+  gtk_widget_set_visible (self->rounds_box, TRUE);
+  const guint now = MIN ((guint) round_now (self), n - 1);
+  const IrSeriesPoint *point = &g_array_index (points, IrSeriesPoint, now);
+  text = g_strdup_printf ("%s@%" G_GINT64_FORMAT ", %u of %u", point->frame, point->iteration,
+                          now + 1, n);
+  gtk_label_set_text (GTK_LABEL (self->round_text), text);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->rounds), GTK_ACCESSIBLE_PROPERTY_VALUE_TEXT,
+                                  text, -1);
+}
+
+static void
+on_round (IrTensorView *self)
+{
+  if (!self->showing)
+    reload (self);
+}
+
+/* What is known of the rounds of another value, or another run, is forgotten. */
+static void
+ask_for_rounds (IrTensorView *self, IrTensorRequest *request)
+{
+  IrRun *run = request->runs[IR_SIDE_AFTER];
+  const IrValueId id = request->ids[IR_SIDE_AFTER];
+  const IrValue *value = run != NULL ? ir_model_live_value (run->model, id) : NULL;
+  g_autofree char *loops = value != NULL ? ir_value_loops (value) : NULL;
+
+  if (self->series_run != run || self->series_of != id)
+    {
+      g_clear_pointer (&self->series, ir_run_unref);
+      g_clear_pointer (&self->series_run, ir_run_unref);
+      self->series_run = run != NULL ? ir_run_ref (run) : NULL;
+      self->series_of = id;
+      gtk_widget_set_visible (self->rounds_box, FALSE);
+    }
+  request->in_loop = loops != NULL;
+  request->series = self->series != NULL ? ir_run_ref (self->series) : NULL;
+  request->round = round_now (self);
+  if (rounds_of (self) != NULL && request->round + 1 == (int) rounds_of (self)->len)
+    request->round = -1;
+}
+
 static void refine (IrTensorView *self, gboolean computed);
 
 static void
 on_facts (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
   IrTensorView *self = IR_TENSOR_VIEW (owner);
-  Answer *answer = result;
+  IrTensorAnswer *answer = result;
 
   g_clear_pointer (&self->job, ir_job_unref);
   if (self->stale || answer == NULL || answer->facts == NULL)
     {
-      g_clear_pointer (&answer, answer_free);
+      g_clear_pointer (&answer, ir_tensor_answer_free);
       if (self->stale)
         reload (self);
       return;
@@ -478,8 +469,14 @@ on_facts (gpointer owner, gpointer result, const GError *error, gpointer data)
         self->sides[side].reason = g_steal_pointer (&answer->reasons[side]);
       }
   const gboolean computed = answer->computed;
-  answer_free (answer);
+  if (answer->series != NULL)
+    {
+      g_clear_pointer (&self->series, ir_run_unref);
+      self->series = g_steal_pointer (&answer->series);
+    }
+  ir_tensor_answer_free (answer);
   show_facts (self);
+  show_rounds (self);
   self->refining = self->facts->n_sampled > 0;
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "tensor");
   if (self->refining)
@@ -497,12 +494,12 @@ on_progress (gpointer owner, double fraction, const char *text)
 }
 
 static void
-start (IrTensorView *self, Request *request)
+start (IrTensorView *self, IrTensorRequest *request)
 {
-  self->job = ir_job_start (self, &(IrJobSpec){ .run = make_facts,
+  self->job = ir_job_start (self, &(IrJobSpec){ .run = ir_tensor_request_run,
                                                 .data = request,
-                                                .data_free = request_free,
-                                                .result_free = answer_free,
+                                                .data_free = ir_tensor_request_free,
+                                                .result_free = ir_tensor_answer_free,
                                                 .progress = on_progress,
                                                 .done = on_facts });
 }
@@ -511,7 +508,7 @@ start (IrTensorView *self, Request *request)
 static void
 refine (IrTensorView *self, gboolean computed)
 {
-  Request *request = g_new0 (Request, 1);
+  IrTensorRequest *request = g_new0 (IrTensorRequest, 1);
 
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     if (self->facts->tensors[side] != NULL)
@@ -522,13 +519,47 @@ refine (IrTensorView *self, gboolean computed)
   start (self, request);
 }
 
+/* Another value in place of what was before. */
+static void
+hold_against (IrTensorView *self, IrTensorRequest *request)
+{
+  const IrAgainstKind kind = ir_against_get_kind (IR_AGAINST (self->against));
+  IrTensor *held = ir_against_get_tensor (IR_AGAINST (self->against));
+
+  if (kind == IR_AGAINST_ORIGINAL)
+    return;
+  g_clear_pointer (&request->tensors[IR_SIDE_BEFORE], ir_tensor_unref);
+  g_clear_pointer (&request->runs[IR_SIDE_BEFORE], ir_run_unref);
+  g_clear_pointer (&request->originals[IR_SIDE_BEFORE], ir_original_value_free);
+  g_clear_pointer (&self->sides[IR_SIDE_BEFORE].reason, g_free);
+  request->tensors[IR_SIDE_BEFORE] = held != NULL ? ir_tensor_ref (held) : NULL;
+  request->reference = kind == IR_AGAINST_REFERENCE;
+  if (kind == IR_AGAINST_HELD && held == NULL)
+    self->sides[IR_SIDE_BEFORE].reason = g_strdup ("Hold keeps a value to compare others with.");
+}
+
+static void
+on_hold (IrTensorView *self)
+{
+  IrTensor *tensor = main_tensor (self);
+  const char *round = gtk_widget_get_visible (self->rounds_box)
+                          ? gtk_label_get_text (GTK_LABEL (self->round_text))
+                          : NULL;
+  g_autofree char *name = g_strdup_printf ("%s%s%s, held",
+                                           gtk_label_get_text (GTK_LABEL (self->title)),
+                                           round != NULL ? " in " : "", round != NULL ? round : "");
+
+  if (tensor != NULL)
+    ir_against_hold (IR_AGAINST (self->against), tensor, name);
+}
+
 /* What is on screen stays until the facts of the new value are there. One job at a time. */
 static void
 reload (IrTensorView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   const IrValue *value = value_to_show (session, &self->shown);
-  Request *request;
+  IrTensorRequest *request;
 
   ir_view_set_indicator (IR_VIEW (self), value != NULL ? value->name : NULL);
   self->stale = self->job != NULL;
@@ -546,19 +577,19 @@ reload (IrTensorView *self)
     }
   gtk_label_set_text (GTK_LABEL (self->title), value->name);
   gtk_widget_set_tooltip_text (self->title, value->name);
-  request = g_new0 (Request, 1);
+  request = g_new0 (IrTensorRequest, 1);
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     {
       g_clear_pointer (&self->sides[side].reason, g_free);
       request->tensors[side] = ir_session_dup_tensor (session, self->shown, side,
                                                       &self->sides[side].reason);
-      if (request->tensors[side] == NULL)
-        request->runs[side] = ir_session_dup_run_of (session, self->shown, side,
-                                                     &request->ids[side]);
+      request->runs[side] = ir_session_dup_run_of (session, self->shown, side, &request->ids[side]);
       if (request->tensors[side] == NULL && request->runs[side] == NULL &&
           !ir_session_get_values (session))
         request->originals[side] = ir_session_new_original_value (session, self->shown, side);
     }
+  ask_for_rounds (self, request);
+  hold_against (self, request);
   self->refining = FALSE;
   start (self, request);
 }
@@ -634,56 +665,16 @@ on_find (GtkEntry *entry, IrTensorView *self)
 static void
 on_copy (IrTensorView *self)
 {
-  const IrTensor *tensor = main_tensor (self);
-  g_autoptr (GOutputStream) stream = g_memory_output_stream_new_resizable ();
-
-  if (tensor == NULL || ir_tensor_is_container (tensor) ||
-      ir_tensor_n_elements (tensor) > MOST_COPIED || !ir_tensor_write_csv (tensor, stream, NULL) ||
-      !g_output_stream_write_all (stream, "", 1, NULL, NULL, NULL))
-    return;
-  gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (self)),
-                          g_memory_output_stream_get_data (G_MEMORY_OUTPUT_STREAM (stream)));
-}
-
-/* As the ending of the name says. */
-static gboolean
-save (IrTensorView *self, const char *path, GError **error)
-{
-  const gboolean picture = g_str_has_suffix (path, ".svg") || g_str_has_suffix (path, ".png");
-
-  return picture
-             ? ir_tensor_plot_save (IR_TENSOR_PLOT (self->sides[IR_SIDE_AFTER].plot), path, error)
-             : ir_tensor_save (main_tensor (self), path, error);
-}
-
-static void
-on_save_response (GtkNativeDialog *dialog, int response, IrTensorView *self)
-{
-  if (response == GTK_RESPONSE_ACCEPT && main_tensor (self) != NULL)
-    {
-      g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
-      g_autofree char *path = g_file_get_path (file);
-      g_autoptr (GError) error = NULL;
-
-      if (path != NULL && !save (self, path, &error))
-        set_label (self->more, error->message);
-    }
-  g_object_unref (dialog);
+  if (main_tensor (self) != NULL)
+    ir_tensor_to_clipboard (GTK_WIDGET (self), main_tensor (self));
 }
 
 static void
 on_save (IrTensorView *self)
 {
-  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      "Save the Values", GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))),
-      GTK_FILE_CHOOSER_ACTION_SAVE, "_Save", "_Cancel");
-
-  if (main_tensor (self) == NULL)
-    return;
-  gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), "values.npy");
-  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect_object (dialog, "response", G_CALLBACK (on_save_response), self, 0);
-  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+  if (main_tensor (self) != NULL)
+    ir_tensor_ask_and_save (main_tensor (self), IR_TENSOR_PLOT (self->sides[IR_SIDE_AFTER].plot),
+                            self->more);
 }
 
 static void
@@ -730,6 +721,8 @@ ir_tensor_view_dispose (GObject *object)
     ir_job_cancel (self->job);
   g_clear_pointer (&self->job, ir_job_unref);
   g_clear_pointer (&self->facts, ir_tensor_facts_free);
+  g_clear_pointer (&self->series, ir_run_unref);
+  g_clear_pointer (&self->series_run, ir_run_unref);
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     g_clear_pointer (&self->sides[side].reason, g_free);
   g_clear_object (&self->elements);
@@ -840,6 +833,10 @@ make_tools (IrTensorView *self)
   gtk_box_append (GTK_BOX (box), make_plane_box (self));
   gtk_box_append (GTK_BOX (box), self->axes);
   gtk_box_append (GTK_BOX (box), self->histogram);
+  self->against = ir_against_new ();
+  g_signal_connect_swapped (self->against, "changed", G_CALLBACK (reload), self);
+  g_signal_connect_swapped (self->against, "hold", G_CALLBACK (on_hold), self);
+  gtk_box_append (GTK_BOX (box), self->against);
   self->compared = tensor_named_choice ("How both sides are compared", differences,
                                         G_CALLBACK (on_compared), self);
   gtk_box_append (GTK_BOX (box), self->compared);
@@ -861,6 +858,27 @@ make_tools (IrTensorView *self)
                                       ".png or .svg",
                                       G_CALLBACK (on_save), self));
   return box;
+}
+
+/* The rounds of a loop that the value is computed in. */
+static GtkWidget *
+make_rounds (IrTensorView *self)
+{
+  self->rounds_box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  self->rounds = gtk_scale_new_with_range (GTK_ORIENTATION_HORIZONTAL, 0, 1, 1);
+  self->round_text = tensor_line_label ("", "numeric", PANGO_ELLIPSIZE_MIDDLE);
+  gtk_scale_set_draw_value (GTK_SCALE (self->rounds), FALSE);
+  gtk_widget_set_hexpand (self->rounds, TRUE);
+  gtk_widget_set_tooltip_text (self->rounds, "Which iteration of its loop the value is shown of");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->rounds), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Iteration", -1);
+  g_signal_connect_swapped (self->rounds, "value-changed", G_CALLBACK (on_round), self);
+  gtk_box_append (GTK_BOX (self->rounds_box),
+                  tensor_line_label ("Iteration", "dim-label", PANGO_ELLIPSIZE_NONE));
+  gtk_box_append (GTK_BOX (self->rounds_box), self->rounds);
+  gtk_box_append (GTK_BOX (self->rounds_box), self->round_text);
+  gtk_widget_set_visible (self->rounds_box, FALSE);
+  return self->rounds_box;
 }
 
 static GtkWidget *
@@ -918,6 +936,7 @@ ir_tensor_view_init (IrTensorView *self)
   g_signal_connect (paned, "notify::max-position", G_CALLBACK (on_max_position), NULL);
   gtk_box_append (GTK_BOX (content), make_header (self));
   gtk_box_append (GTK_BOX (content), tensor_scrolled_sideways (make_tools (self)));
+  gtk_box_append (GTK_BOX (content), make_rounds (self));
   gtk_box_append (GTK_BOX (content), paned);
   gtk_widget_add_css_class (content, "tensor");
   self->stack = gtk_stack_new ();

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/diff-gradients.h"
 #include "app/cli/diff-iterations.h"
 #include "app/cli/diff-values.h"
 #include "app/cli/model.h"
@@ -17,6 +18,7 @@ typedef struct
   gboolean all, values;
   char *iterations;
   CliValueTable table;
+  CliDiffGradients gradients;
 } Options;
 
 static const CliOption diff_options[] = {
@@ -27,6 +29,13 @@ static const CliOption diff_options[] = {
     "I:J" },
   { "values", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, values),
     "Run both on the same inputs and compare what nodes give", NULL },
+  { "gradients", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, gradients.on),
+    "Derive both and run them on the same inputs, and compare derivatives by values of the same name",
+    NULL },
+  { "of", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, gradients.of),
+    "With --gradients: what is derived (default: the only floating-point output)", "V" },
+  { "wrt", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, gradients.wrt),
+    "With --gradients: by params (default), inputs, all, or names with commas between", "V" },
   { "table", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, table.path),
     "With --values: write all values of both, those that have no partner too, with their differences",
     "F.csv,F.json" },
@@ -390,6 +399,11 @@ run (Cli *cli)
     }
   if (options->iterations != NULL)
     return cli_diff_iterations (cli, &options->model, cli->args[0], options->iterations);
+  if (!options->gradients.on && (options->gradients.of != NULL || options->gradients.wrt != NULL))
+    {
+      cli_printerr ("irscope diff: --of and --wrt say what --gradients compares; add it\n");
+      return CLI_BAD;
+    }
   if (!cli_value_table_check (&options->table, options->values, &error))
     return cli_fail (CLI_BAD, error);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &a, &status) ||
@@ -415,8 +429,10 @@ run (Cli *cli)
     json = diff_json (cli, diff);
   else
     print_text (cli, diff, options);
-  if (options->values &&
-      !cli_diff_values (cli, &options->model, NULL, diff, &options->table, json, &equal, &error))
+  if ((options->values &&
+       !cli_diff_values (cli, &options->model, NULL, diff, &options->table, json, &equal, &error)) ||
+      (options->gradients.on &&
+       !cli_diff_gradients (cli, &options->model, &options->gradients, diff, json, &equal, &error)))
     {
       cJSON_Delete (json);
       return cli_fail (cli_status_of (error), error);
@@ -438,6 +454,7 @@ const CliCommand cli_command_diff = {
       "With --values and two back ends, as in --device cpu,gpu, one graph runs on both: each value that\n"
       "differs is computed anew by the first from what the second run holds, so that the first one that\n"
       "diverges is where the second goes wrong; exit status 1: one does.\n"
+      "With --gradients derivatives are compared, of two models or of one before and after its passes.\n"
       "A file without @N next to one of the same name with @M is taken at step 0.\n"
       "Exit status 0: the same; 1: they differ.",
   .min_args = 1,

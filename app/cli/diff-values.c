@@ -137,6 +137,24 @@ find_devices (const CliModelOptions *options,
 }
 
 gboolean
+cli_diff_inputs (Cli *cli,
+                 const CliModelOptions *options,
+                 const IrDiff *diff,
+                 GHashTable **a,
+                 GHashTable **b,
+                 GError **error)
+{
+  g_autoptr (GHashTable) bindings = NULL;
+  IrRunLimits limits;
+
+  if (!cli_limits (options, &limits, error) || (bindings = cli_bindings (options, error)) == NULL ||
+      (*a = cli_inputs_within (cli, options, diff->a, limits.memory_limit, error)) == NULL)
+    return FALSE;
+  *b = ir_matching_inputs (diff->a, *a, diff->b, (guint64) options->seed, bindings, error);
+  return *b != NULL;
+}
+
+gboolean
 cli_diff_values (Cli *cli,
                  const CliModelOptions *options,
                  const char *second,
@@ -147,23 +165,15 @@ cli_diff_values (Cli *cli,
                  GError **error)
 {
   IrCompareValuesOptions run = { .run = { .n_threads = (guint) MAX (options->threads, 0) } };
-  g_autoptr (GHashTable) bindings = NULL;
   g_autoptr (GHashTable) inputs_a = NULL;
   g_autoptr (GHashTable) inputs_b = NULL;
   g_autoptr (IrComparedValues) values = NULL;
   IrRunLimits limits;
 
   if (!find_devices (options, second, &run, error) || !cli_limits (options, &limits, error) ||
-      (bindings = cli_bindings (options, error)) == NULL)
+      !cli_diff_inputs (cli, options, diff, &inputs_a, &inputs_b, error))
     return FALSE;
   ir_run_options_limit (&run.run, &limits);
-  inputs_a = cli_inputs_within (cli, options, diff->a, limits.memory_limit, error);
-  if (inputs_a == NULL)
-    return FALSE;
-  inputs_b = ir_matching_inputs (diff->a, inputs_a, diff->b, (guint64) options->seed, bindings,
-                                 error);
-  if (inputs_b == NULL)
-    return FALSE;
   values = ir_compare_values (diff, inputs_a, inputs_b, &run, cli->cancellable, error);
   if (values == NULL)
     return FALSE;

@@ -477,6 +477,26 @@ def _():
     assert code == 2 and '--layers says nothing to --mode tape' in err, err
 
 
+@test('diff --gradients: before and after passes, of two models, and what is on one side alone')
+def _():
+    digits = os.path.join(ROOT, 'data/examples/digits.onnx')
+    after = os.path.join(WORK, 'cheap.onnx')
+    assert irscope('optimize', digits, '--pass', 'fold-shapes,cancel-transposes,eliminate-dead-code', '-o', after)[0] == 0
+    got = json_of('diff', digits, after, '--gradients', '--of', '/fc/Add_output_0', status=1)['gradients']
+    assert len(got) == 16 and not any(g['diverges'] for g in got) and all(g['norm_a'] > 0 for g in got), got
+    one = model('one', 'g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}, float[3] b = {1, 2, 3}> { m = Mul (x, w)  y = Add (m, b) }')
+    two = model('two', 'g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}, float[3] c = {1, 2, 3}> { m = Mul (x, w)  s = Mul (m, m)  y = Add (s, c) }')
+    by = {g['name']: g for g in json_of('diff', one, two, '--gradients', '--value', 'x=1,2,3', status=1)['gradients']}
+    assert by['w']['diverges'] and abs(by['w']['max_abs'] - (2 * 9 * 3 - 3)) < 1e-4, by  # 2 x^2 w against x
+    assert (by['b']['norm_b'], by['c']['norm_a'], by['b']['max_abs']) == (None, None, None), by
+    code, out, err = irscope('diff', one, one, '--gradients')
+    assert code == 0 and '2 compared, 0 differ' in out and 'the same, bit for bit' in out, (code, out, err)
+    code, out, err = irscope('diff', one, two, '--of', 'y')
+    assert code == 2 and '--gradients' in err, err
+    code, out, err = irscope('diff', one, two, '--gradients', '--of', 'q', '--json')
+    assert code == 2 and out == '' and 'no value "q"' in err, (code, out, err)
+
+
 @test('guard-where takes the NaN of what a choice leaves out away, on both sides and once')
 def _():
     for i, body in enumerate(('v = Mul (w, x)  s = Sqrt (v)  y = Where (c, s, w)', 'l = Log (w)  d = Not (c)  y = Where (d, x, l)',

@@ -27,7 +27,7 @@ typedef struct
 {
   CliModelOptions model;
   CliPlanOptions plan;
-  char *output, *diff, *why, *view, *tensor, *sides, *of, *wrt;
+  char *output, *diff, *why, *view, *tensor, *sides, *of, *wrt, *log;
   gint at, rewrite;
   gboolean dark, high_contrast, constants, flat, left_to_right, wrap, cycle;
   gdouble zoom;
@@ -53,7 +53,7 @@ static const CliOption render_options[] = {
     "RULE:NODE" },
   { "view", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, view),
     "graph (default), summary, schedule (as predicted), trace (as measured), timeline (both on one axis, and what "
-    "memory holds), memory, tensor, derivation or gradients",
+    "memory holds), memory, tensor, derivation, gradients or training",
     "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, tensor),
     "With --view tensor: which value", "NAME" },
@@ -61,6 +61,8 @@ static const CliOption render_options[] = {
     "With derivatives: what is derived (default: the only floating-point output)", "V" },
   { "wrt", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, wrt),
     "With derivatives: by what: params, inputs, all, or names with commas between", "V" },
+  { "log", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, log),
+    "With --view training: what 'irscope train --log' wrote of its steps", "CSV" },
   { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.budget),
     "With --view memory: compute values again so that all fit, as 'irscope memory' does", "SIZE" },
   { "order", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.order),
@@ -392,6 +394,7 @@ source_of (const Options *options)
   return (CliChartSource){ .model = &options->model,
                            .plan = &options->plan,
                            .tensor = options->tensor,
+                           .log = options->log,
                            .of = options->of,
                            .wrt = options->wrt };
 }

@@ -5,12 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/run-control.h"
 #include "app/cli/train-log.h"
-#include "core/exec/train/rate.h"
-#include "core/exec/train/samples.h"
-#include "core/grad/loss.h"
-#include "core/io/io.h"
-#include "passes/pipeline/derive.h"
-#include "passes/rewrites/gradient.h"
+#include "passes/training/order.h"
 #include "passes/training/training.h"
 
 #include <errno.h>
@@ -18,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
-
-#define DEFAULT_BATCH 32
 
 typedef struct
 {
@@ -101,11 +94,8 @@ typedef struct
   Cli *cli;
   const Options *options;
   IrModel *model;
-  IrTraining *training;
-  IrTrainer *trainer;
+  IrTrainingRun *run;
   CliTrainLog *log;
-  IrCheckpointKey key;
-  char *method;
   GArray *times;     /* of double: ms of each step */
   guint64 allocated; /* bytes, most of a step from the third on */
   guint n_steps_here;
@@ -118,11 +108,9 @@ typedef struct
 static void
 job_clear (Job *job)
 {
-  g_clear_pointer (&job->trainer, ir_trainer_free);
+  g_clear_pointer (&job->run, ir_training_run_free);
   g_clear_pointer (&job->control, cli_run_control_free);
-  g_clear_pointer (&job->training, ir_training_free);
   g_clear_pointer (&job->times, g_array_unref);
-  g_free (job->method);
   g_free (job->diverged);
   cli_train_log_close (job->log, NULL);
 }
@@ -169,18 +157,6 @@ check_options (const Options *options, GError **error)
   return TRUE;
 }
 
-static gboolean
-parse_number (const char *option, const char *text, double *number, GError **error)
-{
-  char *end;
-
-  if (text == NULL)
-    return TRUE;
-  *number = g_ascii_strtod (text, &end);
-  return (end != text && *end == '\0' && isfinite (*number) && *number >= 0) ||
-         fail (error, "--%s \"%s\": a number is needed, 0 or more", option, text);
-}
-
 static void
 take_setting (GPtrArray *settings, const char *name, const char *value)
 {
@@ -212,151 +188,6 @@ settings_of (const Options *options)
   return settings;
 }
 
-/* What must be the same for the same bits, in words. */
-static char *
-method_of (const Options *options, const GPtrArray *settings)
-{
-  g_autofree char *parts = g_strjoinv (" ", (char **) settings->pdata);
-  g_autofree char *freeze = options->freeze != NULL ? g_strjoinv (",", options->freeze) : NULL;
-
-  return g_strdup_printf ("%s %s rate=%s schedule=%s%s%s%s%s", options->loss, parts, options->rate,
-                          options->schedule != NULL ? options->schedule : "constant",
-                          options->loss_scale != NULL ? " loss-scale=" : "",
-                          options->loss_scale != NULL ? options->loss_scale : "",
-                          freeze != NULL ? " freeze=" : "", freeze != NULL ? freeze : "");
-}
-
-/* -- samples -- */
-
-static gboolean
-add_file (IrSamples *samples, const char *name, const char *path, GError **error)
-{
-  g_autoptr (IrTensor) rows = ir_tensor_load (path, error);
-
-  return rows != NULL && ir_samples_add (samples, name, path, rows, error);
-}
-
-static gboolean
-is_given (const IrSamples *samples, const char *name)
-{
-  for (guint i = 0; i < samples->sources->len; i++)
-    if (strcmp (ir_samples_source (samples, i)->name, name) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-static gboolean
-add_data (const Job *job, IrSamples *samples, GError **error)
-{
-  char *const *data = job->options->data;
-
-  for (guint i = 0; data[i] != NULL; i++)
-    {
-      g_autofree char *name = NULL;
-      const char *path;
-      if (!cli_split_assignment (data[i], "data", &name, &path, error))
-        return FALSE;
-      const IrValue *input = ir_graph_find_value (job->model->main, name);
-      if (input == NULL || !ir_value_is_graph_input (input))
-        return fail (error, "--data %s: the graph has no input \"%s\"; irscope info lists them",
-                     data[i], name);
-      if (is_given (samples, name))
-        return fail (error, "--data %s: the input has its samples already", data[i]);
-      if (!add_file (samples, name, path, error))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-static IrValue *
-open_input (const Job *job, const IrSamples *samples)
-{
-  const IrGraph *graph = job->model->main;
-
-  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
-    if (ir_graph_input (graph, i)->initializer == NULL &&
-        !is_given (samples, ir_graph_input (graph, i)->name))
-      return ir_graph_input (graph, i);
-  return NULL;
-}
-
-/* The input that the loss adds, by a name that is free; of a loss that is in the graph the one that
- * nothing is given for. */
-static char *
-target_name (const Job *job, const IrSamples *samples, gboolean added)
-{
-  const IrValue *open = added ? NULL : open_input (job, samples);
-  char *name = g_strdup (open != NULL ? open->name : "target");
-
-  for (guint i = 1; added && ir_model_has_value (job->model, name); i++)
-    {
-      g_free (name);
-      name = g_strdup_printf ("target_%u", i);
-    }
-  return name;
-}
-
-static gboolean
-add_target (const Job *job, IrSamples *samples, const char *name, gboolean added, GError **error)
-{
-  const Options *options = job->options;
-
-  if (options->target == NULL && added)
-    return fail (error, "--target FILE is needed: %s compares with it", options->loss);
-  if (options->target != NULL && !add_file (samples, name, options->target, error))
-    return FALSE;
-  const IrValue *open = open_input (job, samples);
-  if (open != NULL)
-    return fail (error, "the input %s has no samples; give --data %s=FILE", open->name, open->name);
-  return options->validate == NULL || ir_samples_hold_out (samples, options->validate, error);
-}
-
-/* Whether labels have the sizes of the scores without the last axis, and not without axis 1. */
-static gboolean
-classes_are_last (const IrValue *scores, const IrTensor *labels)
-{
-  const IrType *type = scores->type;
-  gboolean first = TRUE, last = TRUE;
-
-  if (!ir_type_is_tensor (type) || type->rank < 3 ||
-      type->rank != (int) ir_tensor_rank (labels) + 1)
-    return FALSE;
-  for (int i = 1; i < type->rank - 1; i++)
-    {
-      gint64 size = ir_tensor_dims (labels)[i];
-      last = last && (!ir_dim_is_known (type->dims[i]) || type->dims[i] == size);
-      first = first && (!ir_dim_is_known (type->dims[i + 1]) || type->dims[i + 1] == size);
-    }
-  return last && !first;
-}
-
-/* Labels are classes that the scores have. */
-static gboolean
-check_labels (const IrSampleSource *source, const IrValue *scores, gboolean last, GError **error)
-{
-  const IrType *type = scores->type;
-  const IrTensor *rows = source->rows;
-  gint64 classes;
-  guint64 n = ir_tensor_n_elements (rows), per_row = n / (guint64) ir_tensor_dims (rows)[0];
-
-  if (!ir_type_is_tensor (type) || type->rank < 2 ||
-      !ir_dim_is_known (classes = type->dims[last ? type->rank - 1 : 1]))
-    return TRUE;
-  if (!ir_dtype_is_integer (ir_tensor_dtype (rows)))
-    return fail (error, "%s: is of %s, and labels are integers, 0 to %" G_GINT64_FORMAT,
-                 source->file, ir_dtype_name (ir_tensor_dtype (rows)), classes - 1);
-  for (guint64 i = 0; i < n; i++)
-    {
-      gint64 label = ir_tensor_get_int64 (rows, i);
-      if (label < 0 || label >= classes)
-        return fail (error,
-                     "%s: row %" G_GUINT64_FORMAT " is the label %" G_GINT64_FORMAT
-                     ", and %s has the classes 0 to %" G_GINT64_FORMAT,
-                     source->file, i / MAX (per_row, 1), label, scores->name, classes - 1);
-    }
-  return TRUE;
-}
-
 /* -- the run -- */
 
 static gboolean
@@ -373,93 +204,50 @@ run_options (const Options *options, IrRunOptions *run, GError **error)
   return TRUE;
 }
 
-static gboolean
-make_trainer (Job *job, IrSamples *samples, GError **error)
-{
-  const Options *options = job->options;
-  IrTrainerSetup setup = { .step = job->training->step,
-                           .check = samples->n_held_out > 0 ? job->training->check : NULL,
-                           .samples = samples,
-                           .batch = options->batch > 0 ? (guint64) options->batch : DEFAULT_BATCH,
-                           .epochs = options->epochs > 0 ? (guint64) options->epochs : 1,
-                           .rate_input = IR_TRAINING_RATE };
-  gboolean good = parse_number ("rate", options->rate, &setup.rate.base, error) &&
-                  (options->schedule == NULL ||
-                   ir_rate_parse (options->schedule, &setup.rate, error)) &&
-                  run_options (options, &setup.run, error);
-
-  job->key = (IrCheckpointKey){ (guint64) options->seed, setup.batch,
-                                ir_samples_n_training (samples), job->method };
-  if (!good)
-    {
-      ir_samples_free (samples);
-      return FALSE;
-    }
-  const CliRunControlOptions wanted = { .breaks = options->breaks,
-                                        .debug = options->debug,
-                                        .program = "irscope train" };
-  GError *local = NULL;
-  job->control = cli_run_control_new (job->cli, &wanted, job->training->step, &setup.run, &local);
-  if (local != NULL)
-    {
-      g_propagate_error (error, local);
-      return FALSE;
-    }
-  job->trainer = ir_trainer_new (&setup, error);
-  return job->trainer != NULL;
-}
-
 static void
 print_notes (const Job *job)
 {
-  for (guint i = 0; !job->cli->quiet && !job->cli->json && i < job->training->notes->len; i++)
-    cli_printerr ("%s\n", (const char *) job->training->notes->pdata[i]);
+  for (guint i = 0; !job->cli->quiet && !job->cli->json && i < job->run->training->notes->len; i++)
+    cli_printerr ("%s\n", (const char *) job->run->training->notes->pdata[i]);
 }
 
 static gboolean
 make_all (Job *job, GError **error)
 {
   const Options *options = job->options;
-  g_autoptr (IrSamples) samples = ir_samples_new ((guint64) options->seed);
-  gboolean added = ir_loss_find (options->loss) != NULL;
-  double scale = 1;
-  g_autofree char *freeze = options->freeze != NULL ? g_strjoinv (",", options->freeze)
-                                                    : g_strdup ("");
   g_autoptr (GPtrArray) settings = settings_of (options);
+  const IrTrainingOrder order = { .data = options->data,
+                                  .target = options->target,
+                                  .loss = options->loss,
+                                  .of = options->of,
+                                  .rate = options->rate,
+                                  .schedule = options->schedule,
+                                  .validate = options->validate,
+                                  .loss_scale = options->loss_scale,
+                                  .freeze = options->freeze,
+                                  .settings = (char *const *) settings->pdata,
+                                  .batch = (guint64) options->batch,
+                                  .epochs = (guint64) options->epochs,
+                                  .seed = (guint64) options->seed };
+  const CliRunControlOptions wanted = { .breaks = options->breaks,
+                                        .debug = options->debug,
+                                        .program = "irscope train" };
+  IrRunOptions run;
+  GError *local = NULL;
 
-  if (!add_data (job, samples, error) ||
-      !parse_number ("loss-scale", options->loss_scale, &scale, error))
-    return FALSE;
-  g_autofree char *target = target_name (job, samples, added);
-  if (!add_target (job, samples, target, added, error))
-    return FALSE;
-  IrTrainingOptions how = { .loss = options->loss,
-                            .of = options->of != NULL ? options->of : "",
-                            .target = target,
-                            .freeze = freeze,
-                            .settings = (char **) settings->pdata,
-                            .loss_scale = scale,
-                            .samples = samples,
-                            .batch = options->batch > 0 ? (guint64) options->batch
-                                                        : DEFAULT_BATCH };
-  if (added && (strcmp (options->loss, "cross-entropy") == 0 || strcmp (options->loss, "nll") == 0))
-    {
-      const IrValue *scores = ir_gradient_of (job->model, how.of, error);
-      const IrSampleSource *labels = ir_samples_source (samples, samples->sources->len - 1);
-      if (scores == NULL)
-        return FALSE;
-      how.classes_last = classes_are_last (scores, labels->rows);
-      if (!check_labels (labels, scores, how.classes_last, error))
-        return FALSE;
-    }
-  job->method = method_of (options, settings);
-  job->training = ir_training_new (job->model, &how, job->cli->cancellable, error);
-  if (job->training == NULL)
+  job->run = ir_training_run_new (job->model, &order, job->cli->cancellable, error);
+  if (job->run == NULL)
     return FALSE;
   print_notes (job);
-  return make_trainer (job, g_steal_pointer (&samples), error) &&
-         (options->resume == NULL ||
-          ir_checkpoint_resume (job->trainer, &job->key, options->resume, error));
+  if (!run_options (options, &run, error))
+    return FALSE;
+  job->control = cli_run_control_new (job->cli, &wanted, job->run->training->step, &run, &local);
+  if (local != NULL)
+    {
+      g_propagate_error (error, local);
+      return FALSE;
+    }
+  return ir_training_run_begin (job->run, &run, options->log != NULL, options->resume, error);
 }
 
 /* -- steps -- */
@@ -471,7 +259,7 @@ print_epoch (const Job *job)
 
   if (job->cli->json || job->cli->quiet)
     return;
-  ir_trainer_epoch_means (job->trainer, &loss, &accuracy);
+  ir_trainer_epoch_means (job->run->trainer, &loss, &accuracy);
   g_autofree char *right = !isnan (accuracy) ? g_strdup_printf ("  accuracy %.4f", accuracy)
                                              : g_strdup ("");
   g_autofree char *check = !job->checked ? g_strdup ("")
@@ -485,15 +273,15 @@ print_epoch (const Job *job)
 static gboolean
 save (const Job *job, GError **error)
 {
-  return ir_checkpoint_save (job->training, job->trainer, &job->key, job->options->output, error);
+  return ir_training_run_save (job->run, job->options->output, error);
 }
 
 static gboolean
 end_epoch (Job *job, GError **error)
 {
-  job->checked = ir_trainer_holds_out (job->trainer);
+  job->checked = ir_trainer_holds_out (job->run->trainer);
   return !job->checked ||
-         ir_trainer_check (job->trainer, job->cli->cancellable, &job->check, error);
+         ir_trainer_check (job->run->trainer, job->cli->cancellable, &job->check, error);
 }
 
 /* FALSE with @error, with job->diverged, or where it was told to stop. */
@@ -502,11 +290,11 @@ make_step (Job *job, GError **error)
 {
   g_autoptr (GError) local = NULL;
 
-  if (!ir_trainer_step (job->trainer, job->cli->cancellable, &job->last, &local))
+  if (!ir_trainer_step (job->run->trainer, job->cli->cancellable, &job->last, &local))
     {
       if (g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
         return FALSE;
-      if (ir_trainer_has_diverged (job->trainer))
+      if (ir_trainer_has_diverged (job->run->trainer))
         job->diverged = g_strdup (local->message);
       else
         g_propagate_error (error, g_steal_pointer (&local));
@@ -515,7 +303,7 @@ make_step (Job *job, GError **error)
   g_array_append_val (job->times, job->last.ms);
   if (++job->n_steps_here > 2)
     job->allocated = MAX (job->allocated, job->last.allocated_bytes);
-  gboolean ends = ir_trainer_ends_epoch (job->trainer);
+  gboolean ends = ir_trainer_ends_epoch (job->run->trainer);
   if (ends && !end_epoch (job, error))
     return FALSE;
   cli_train_log_step (job->log, &job->last, ends && job->checked ? &job->check : NULL);
@@ -528,10 +316,10 @@ make_step (Job *job, GError **error)
 static gboolean
 run_steps (Job *job, GError **error)
 {
-  guint64 per_epoch = ir_trainer_steps_per_epoch (job->trainer);
+  guint64 per_epoch = ir_trainer_steps_per_epoch (job->run->trainer);
   guint64 n = per_epoch * (job->options->epochs > 0 ? (guint64) job->options->epochs : 1);
 
-  while (!ir_trainer_is_done (job->trainer) && !cli_run_control_is_over (job->control))
+  while (!ir_trainer_is_done (job->run->trainer) && !cli_run_control_is_over (job->control))
     {
       if (!make_step (job, error))
         {
@@ -570,12 +358,12 @@ static void
 print_json (const Job *job)
 {
   cJSON *json = cJSON_CreateObject (), *notes;
-  IrTrainerPlace place = ir_trainer_place (job->trainer);
+  IrTrainerPlace place = ir_trainer_place (job->run->trainer);
   double loss, accuracy;
 
-  ir_trainer_epoch_means (job->trainer, &loss, &accuracy);
+  ir_trainer_epoch_means (job->run->trainer, &loss, &accuracy);
   cli_json_add_uint (json, "steps", place.step);
-  cli_json_add_uint (json, "epochs", place.step / ir_trainer_steps_per_epoch (job->trainer));
+  cli_json_add_uint (json, "epochs", place.step / ir_trainer_steps_per_epoch (job->run->trainer));
   cli_json_add_double (json, "loss", loss);
   if (isnan (accuracy))
     cJSON_AddNullToObject (json, "training_accuracy");
@@ -591,7 +379,7 @@ print_json (const Job *job)
   else
     cli_json_add_double (json, "accuracy", accuracy);
   cli_json_add_double (json, "ms_per_step", median (job));
-  cli_json_add_uint (json, "peak_bytes", ir_trainer_peak_bytes (job->trainer));
+  cli_json_add_uint (json, "peak_bytes", ir_trainer_peak_bytes (job->run->trainer));
   cli_json_add_uint (json, "allocated_bytes", job->allocated);
   cli_run_control_report (job->control, json, &(CliStatus){ CLI_OK });
   if (job->diverged != NULL)
@@ -599,18 +387,18 @@ print_json (const Job *job)
   else
     cJSON_AddNullToObject (json, "diverged");
   notes = cJSON_AddArrayToObject (json, "notes");
-  for (guint i = 0; i < job->training->notes->len; i++)
-    cJSON_AddItemToArray (notes, cJSON_CreateString (job->training->notes->pdata[i]));
+  for (guint i = 0; i < job->run->training->notes->len; i++)
+    cJSON_AddItemToArray (notes, cJSON_CreateString (job->run->training->notes->pdata[i]));
   cli_json_print (json);
 }
 
 static void
 print_text (const Job *job)
 {
-  g_autofree char *peak = cli_format_bytes (ir_trainer_peak_bytes (job->trainer));
+  g_autofree char *peak = cli_format_bytes (ir_trainer_peak_bytes (job->run->trainer));
 
   cli_print ("%" G_GUINT64_FORMAT " steps, %.3f ms each, %s at most\n",
-             ir_trainer_place (job->trainer).step, median (job), peak);
+             ir_trainer_place (job->run->trainer).step, median (job), peak);
 }
 
 static CliStatus
@@ -629,8 +417,7 @@ run (Cli *cli)
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   job.model = opened.model;
   job.times = g_array_new (FALSE, FALSE, sizeof (double));
-  if (!ir_upgrade_to_derive (job.model, cli->cancellable, &error) ||
-      !make_all (&job, &error) ||
+  if (!make_all (&job, &error) ||
       (options->log != NULL &&
        (job.log = cli_train_log_open (options->log, options->resume != NULL, &error)) == NULL))
     return cli_fail (cli_status_of (error), error);

@@ -7,6 +7,7 @@
 #include "core/ir/pages.h"
 #include "passes/debug/derivation.h"
 #include "passes/rewrites/gradient.h"
+#include "passes/training/curves.h"
 
 #include <string.h>
 
@@ -219,6 +220,25 @@ gradients_scene (Cli *cli,
   return gradients != NULL ? ir_gradients_chart (gradients, chart) : NULL;
 }
 
+static IrScene *
+training_scene (Cli *cli,
+                const CliChartSource *source,
+                IrModel *model,
+                const IrChartOptions *chart,
+                GError **error)
+{
+  g_autoptr (GArray) points = NULL;
+
+  if (source->log == NULL)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "--view training: needs --log CSV, which 'irscope train --log' writes");
+      return NULL;
+    }
+  points = ir_training_points_load (source->log, error);
+  return points != NULL ? ir_training_chart (points, chart) : NULL;
+}
+
 static const struct
 {
   const char *name;
@@ -228,9 +248,11 @@ static const struct
                     const IrChartOptions *chart,
                     GError **error);
 } charts[] = {
-  { "summary", summary_scene },       { "schedule", schedule_scene },   { "trace", trace_scene },
-  { "timeline", timeline_scene },     { "memory", memory_scene },       { "tensor", tensor_scene },
+  { "summary", summary_scene },       { "schedule", schedule_scene },
+  { "trace", trace_scene },           { "timeline", timeline_scene },
+  { "memory", memory_scene },         { "tensor", tensor_scene },
   { "derivation", derivation_scene }, { "gradients", gradients_scene },
+  { "training", training_scene },
 };
 
 IrScene *
@@ -246,7 +268,7 @@ cli_chart (Cli *cli,
       return charts[i].make (cli, source, model, chart, error);
   g_set_error (
       error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor, derivation or gradients",
+      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor, derivation, gradients or training",
       view);
   return NULL;
 }

@@ -11,10 +11,11 @@ typedef struct
   const CliModelOptions *model;
   const CliPlanOptions *plan;
   const char *tensor;   /* (nullable) for "tensor": of which value */
+  const char *log;      /* (nullable) for "training": the file of its steps */
   const char *of, *wrt; /* (nullable) of derivatives: as the options of the pass gradient */
 } CliChartSource;
 
-/* @view: summary, schedule, trace, timeline, memory, tensor, derivation or gradients. (transfer full) (nullable) */
+/* @view: summary, schedule, trace, timeline, memory, tensor, derivation, gradients or training. (transfer full) (nullable) */
 IrScene *cli_chart (Cli *cli,
                     const char *view,
                     const CliChartSource *source,

@@ -3,9 +3,11 @@
 
 #include "app/cli/train-log.h"
 
+#include "passes/training/curves.h"
+
 #include <gio/gio.h>
 #include <glib/gstdio.h>
-#include <math.h>
+#include <string.h>
 
 struct _CliTrainLog
 {
@@ -39,38 +41,20 @@ cli_train_log_open (const char *path, gboolean append, GError **error)
   log->path = g_strdup (path);
   log->stream = g_buffered_output_stream_new (G_OUTPUT_STREAM (stream));
   if (!there)
-    put (log, "step,epoch,loss,accuracy,rate,ms,validation_loss,validation_accuracy\n");
+    put (log, ir_training_csv_head ());
   return log;
-}
-
-static void
-add_number (GString *line, double value)
-{
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-
-  g_string_append_c (line, ',');
-  if (!isnan (value))
-    g_string_append (line, g_ascii_formatd (text, sizeof text, "%.9g", value));
 }
 
 /* @check: (nullable): of what is held out, after this step */
 void
 cli_train_log_step (CliTrainLog *log, const IrTrainerResult *step, const IrTrainerResult *check)
 {
-  g_autoptr (GString) line = g_string_new (NULL);
+  const IrTrainingPoint point = ir_training_point (step, check);
+  g_autofree char *line = ir_training_point_to_csv (&point);
 
   if (log == NULL)
     return;
-  g_string_append_printf (line, "%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT, step->step,
-                          step->epoch);
-  add_number (line, step->loss);
-  add_number (line, step->accuracy);
-  add_number (line, step->rate);
-  add_number (line, step->ms);
-  add_number (line, check != NULL ? check->loss : NAN);
-  add_number (line, check != NULL ? check->accuracy : NAN);
-  g_string_append_c (line, '\n');
-  put (log, line->str);
+  put (log, line);
   if (check != NULL && log->error == NULL)
     g_output_stream_flush (log->stream, NULL, &log->error);
 }

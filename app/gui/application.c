@@ -64,6 +64,7 @@ static const struct
   { "win.show('memory')", { "<Alt>m" } },
   { "win.show('derivation')", { "<Alt>d" } },
   { "win.show('gradients')", { "<Alt>g" } },
+  { "win.show('training')", { "<Alt>t" } },
   { "win.show('tensor')", { "<Alt>6" } },
   { "win.show('scoreboard')", { "<Alt>7" } },
   { "win.show('breakpoints')", { "<Alt>8" } },

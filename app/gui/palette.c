@@ -114,6 +114,7 @@ static const IrCommand commands[] = {
   { "Show Memory", "win.show('memory')" },
   { "Show Derivation", "win.show('derivation')" },
   { "Show Gradients", "win.show('gradients')" },
+  { "Show Training", "win.show('training')" },
   { "Show Scoreboard", "win.show('scoreboard')" },
   { "Show Run", "win.show('run')" },
   { "Show Play", "win.show('play')" },

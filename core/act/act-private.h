@@ -66,6 +66,7 @@ gboolean act_mark_gradient (IrActing *acting, GError **error);
 /* -- values.c -- */
 gboolean act_rename_value (IrActing *acting, GError **error);
 gboolean act_set_type (IrActing *acting, GError **error);
+gboolean act_take_weights (IrActing *acting, GError **error);
 gboolean act_set_constant (IrActing *acting, GError **error);
 gboolean act_add_constant (IrActing *acting, GError **error);
 gboolean act_add_input (IrActing *acting, GError **error);

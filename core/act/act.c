@@ -57,6 +57,8 @@ static const IrAct rows[] = {
     "Changes one element type into another in all of the model: inputs, constants, attributes.", act_convert },
   { "constant", "Set Constant", "VALUE CONTENTS", 2, 2,
     "Gives a constant, or an input that becomes one, its contents: a .npy or .pb file, 1,2,3, or float[3] {1,2,3}.", act_set_constant },
+  { "weights", "Take Weights", "FILE", 1, 1,
+    "Gives the model's constants what those of the same name hold in another file, such as one that was trained.", act_take_weights },
   { "add-constant", "Add Constant", "NAME CONTENTS [in=NODE:ATTR]", 2, 3,
     "Adds a constant: a .npy or .pb file, a number, or float[3] {1,2,3}.", act_add_constant },
   { "input", "Add Input", "NAME TYPE", 2, 2,

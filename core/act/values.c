@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/act/act-private.h"
+#include "core/io/io.h"
 #include "core/op/check.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
@@ -201,6 +202,62 @@ act_set_constant (IrActing *acting, GError **error)
   else
     return act_refuse (error, "%s is what the node around gives its body", value->name);
   return all_accept (users, error);
+}
+
+/* -- weights of another file -- */
+
+/* What @value is called here; NULL without @error: nothing that could take it */
+static IrValue *
+find_weight (const IrActing *acting, const IrValue *value, const char *path, GError **error)
+{
+  IrValue *own = ir_graph_find_value (acting->model->main, value->name);
+
+  if (value->initializer == NULL || own == NULL)
+    return NULL;
+  if (own->initializer == NULL && own->producer != NULL &&
+      !ir_op_is (own->producer, IR_OP_CONSTANT))
+    act_refuse (error, "%s is a constant in %s, and computed by %s here; open that file instead",
+                own->name, path, own->producer->op_type);
+  else if (own->initializer != NULL &&
+           ir_tensor_type (own->initializer, acting->model->context) !=
+               ir_tensor_type (value->initializer, acting->model->context))
+    act_refuse (error, "%s has another shape or element type in %s", own->name, path);
+  else
+    return own->initializer != NULL ? own : NULL;
+  return NULL;
+}
+
+gboolean
+act_take_weights (IrActing *acting, GError **error)
+{
+  const char *path = acting->words[0];
+  g_autoptr (IrModel) other = ir_model_load (path, NULL, NULL, error);
+  IrValue *const *values;
+  GError *local = NULL;
+  guint n, n_taken = 0, n_same = 0;
+
+  if (other == NULL)
+    return FALSE;
+  values = ir_graph_values (other->main, &n);
+  for (guint i = 0; i < n; i++)
+    {
+      IrValue *own = find_weight (acting, values[i], path, &local);
+      if (local != NULL)
+        {
+          g_propagate_error (error, local);
+          return FALSE;
+        }
+      if (own == NULL)
+        continue;
+      n_same++;
+      if (ir_tensor_equal (own->initializer, values[i]->initializer))
+        continue;
+      ir_edit_set_initializer (acting->edit, own, values[i]->initializer);
+      n_taken++;
+    }
+  if (n_same == 0)
+    return act_refuse (error, "%s has no constant with the name of one of this model", path);
+  return n_taken > 0 || act_refuse (error, "%s holds the weights that this model has", path);
 }
 
 gboolean

@@ -63,6 +63,18 @@ IrScene *ir_chart_derivation (const IrTape *tape, /* (nullable) */
                               const IrChartWay *ways,
                               guint n_ways,
                               const IrChartOptions *options);
+/* Curves that share an axis upwards. */
+typedef struct
+{
+  const char *title;
+  gboolean logarithmic; /* where all numbers are positive */
+  GArray *curves;       /* of IrChartCurve */
+} IrChartPanel;
+GArray *ir_chart_curves_new (void);
+IrScene *ir_chart_panels (const IrChartPanel *panels,
+                          guint n,
+                          const char *axis,
+                          const IrChartOptions *options);
 /* Something that is as long as its magnitude, on a logarithmic axis. */
 typedef struct
 {

@@ -222,9 +222,16 @@ make_step (IrModel *model,
 
 /* -- the optimizer alone -- */
 
-/* Parameters: what is mutable and follows its derivative; statistics come from the forward part. */
-static gboolean
-is_updated (const IrTraining *training, const IrValue *value)
+/* What is mutable and follows its derivative; statistics come from the forward part. */
+/**
+ * ir_training_updates:
+ * @training: graphs of a training
+ * @value: a value of its result
+ *
+ * Returns: whether it is a parameter, which follows its derivative
+ */
+gboolean
+ir_training_updates (const IrTraining *training, const IrValue *value)
 {
   g_autofree char *name = g_strconcat (value->name, IR_TRAINING_SUFFIX, NULL);
   const IrValue *fresh = ir_graph_find_value (training->step->main, name);
@@ -247,7 +254,7 @@ add_parameters (const IrTraining *training, IrModel *model)
   ir_edit_set_opset (edit, "", ir_model_opset (training->result, ""));
   ir_edit_rename_graph (edit, model->main, "optimizer");
   for (guint i = 0; i < n; i++)
-    if (is_updated (training, values[i]))
+    if (ir_training_updates (training, values[i]))
       {
         g_autofree char *name = g_strconcat (values[i]->name, ".grad", NULL);
         IrValue *own = ir_edit_add_initializer (edit, model->main, values[i]->name,
@@ -275,7 +282,7 @@ without_parameters (const IrTraining *training, IrModel *algorithm)
   for (guint i = 0; i < n; i++)
     {
       IrValue *own = ir_graph_find_value (model->main, values[i]->name);
-      if (own != NULL && own->initializer != NULL && is_updated (training, values[i]))
+      if (own != NULL && own->initializer != NULL && ir_training_updates (training, values[i]))
         ir_edit_set_initializer (edit, own, NULL);
     }
   return model;

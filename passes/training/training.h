@@ -32,6 +32,7 @@ IrTraining *ir_training_new (IrModel *model,
                              GCancellable *cancellable,
                              GError **error);
 void ir_training_free (IrTraining *training);
+gboolean ir_training_updates (const IrTraining *training, const IrValue *value);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTraining, ir_training_free)
 
 /* -- checkpoints (checkpoint.c) -- */

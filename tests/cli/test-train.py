@@ -72,6 +72,43 @@ def _digits():
     assert float(lines[1].split(',')[2]) > 1.5 and float(lines[220].split(',')[2]) < 0.2, (lines[1], lines[220])
 
 
+@test('the curves of a log are drawn, and what is no log is refused by its line')
+def _curves():
+    head, first = open(path('log.csv')).read().splitlines()[:2]
+    assert head.endswith('weight_norm,update_norm') and all(float(x) > 0 for x in first.split(',')[-2:]), (head, first)
+    for name in ('one.svg', 'two.svg'):
+        code, out, err = irscope('render', DIGITS, '--view', 'training', '--log', path('log.csv'), '-o', path(name))
+        assert code == 0 and out == '', err
+    drawn = open(path('one.svg')).read()
+    assert drawn == open(path('two.svg')).read()
+    assert all(f'>{word}' in drawn for word in ('Loss<', 'Accuracy<', 'Norms<', 'Rate<', 'step 1<')), drawn
+    open(path('odd.csv'), 'w').write(head + '\n' + first + '\n2,1,much,,,,,,,\n')
+    open(path('old.csv'), 'w').write('step,epoch,loss,accuracy,rate,ms,validation_loss,validation_accuracy\n1,1,0.5,,0.1,2,,\n')
+    assert irscope('render', DIGITS, '--view', 'training', '--log', path('old.csv'), '-o', path('old.svg'))[0] == 0
+    for more, says in (((), 'needs --log CSV'), (('--log', path('odd.csv')), 'odd.csv: line 3 is no step'),
+                       (('--log', __file__), 'is no log of irscope train'), (('--log', path('gone.csv')), 'gone.csv')):
+        code, out, err = irscope('render', DIGITS, '--view', 'training', *more, '-o', path('no.svg'))
+        assert code != 0 and says in err, (more, code, err)
+
+
+@test('the weights of a trained file are taken as one step, and only where they are the same constants')
+def _weights():
+    answer = json_of('edit', DIGITS, '--do', 'weights ' + path('out.onnx'), '-o', path('taken.onnx'))
+    for name in ('fc.weight', 'conv1.weight', 'bn1.running_mean'):
+        one, two = (json_of('tensor', path(file), name) for file in ('out.onnx', 'taken.onnx'))
+        assert one['checksum'] == two['checksum'], (name, one, two)
+    assert json_of('tensor', DIGITS, 'fc.weight')['checksum'] != json_of('tensor', path('taken.onnx'), 'fc.weight')['checksum']
+    other = model('other', 'g (float[2] x) => (float[2] y) <float[2] "fc.weight" = {1, 2}> { y = Mul (x, "fc.weight") }')
+    tied = model('tied', 'g (float[2] x) => (float[2] z) <float[2] b = {1, 2}> { b2 = Identity (b)  y = Mul (x, b2)  z = Add (y, b) }')
+    apart = model('apart', 'g (float[2] x) => (float[2] z) <float[2] b = {3, 2}, float[2] b2 = {1, 4}> { y = Mul (x, b2)  z = Add (y, b) }')
+    for into, file, says in ((DIGITS, os.path.join(EXAMPLES, 'worked-example.onnx'), 'has no constant with the name'),
+                             (path('out.onnx'), path('taken.onnx'), 'holds the weights that this model has'),
+                             (DIGITS, other, 'fc.weight has another shape'), (tied, apart, 'b2 is a constant in'),
+                             (DIGITS, path('gone.onnx'), 'gone.onnx')):
+        code, out, err = irscope('edit', into, '--do', 'weights ' + file, '-o', path('no.onnx'))
+        assert code != 0 and says in err, (says, code, err)
+
+
 @test('what is written runs as a plain model, and says how it was trained')
 def _plain():
     code, out, err = irscope('run', path('out.onnx'), '--input', 'image=' + os.path.join(EXAMPLES, 'digits-input-7.npy'))

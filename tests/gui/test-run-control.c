@@ -3,10 +3,13 @@
 #include "config.h"
 
 #include "tests/gui/opened.h"
+#include "views/session/act.h"
+#include "views/session/gradients.h"
 #include "views/session/inputs.h"
 #include "views/session/run-control.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
+#include "views/session/training.h"
 
 #include <string.h>
 
@@ -159,6 +162,150 @@ test_closed_while_it_stands (void)
   close_window (&self);
 }
 
+/* -- derivatives -- */
+
+static gboolean
+is_derived (gpointer data)
+{
+  IrSession *session = ((Opened *) data)->session;
+
+  return !ir_session_get_busy (session) && (ir_session_get_gradients (session) != NULL ||
+                                            ir_session_get_gradients_error (session) != NULL);
+}
+
+static void
+test_gradients (void)
+{
+  Opened self;
+
+  open_digits (&self);
+  ir_session_show_view (self.session, "gradients");
+  wait_for_text (&self, "Derive the Graph");
+  ir_session_derive (self.session, "nothing", "params");
+  wait_for ("a refusal", is_derived, &self);
+  g_assert_null (ir_session_get_gradients (self.session));
+  wait_for_text (&self, "no value \"nothing\"");
+  ir_session_forget_gradients (self.session);
+  ir_session_derive (self.session, "probabilities", "params");
+  wait_for ("the derivatives", is_derived, &self);
+  const IrGradients *gradients = ir_session_get_gradients (self.session);
+  g_assert_cmpuint (gradients->rows->len, ==, 16);
+  g_assert_cmpuint (gradients->layers->len, >, 20);
+  wait_for_text (&self, "16 of 16 derivatives are 0");
+  g_assert_null (ir_session_gradients_stale_text (self.session));
+  /* A value that is selected anywhere is followed back. */
+  ir_session_select_value (self.session, g_array_index (gradients->rows, IrGradientRow, 0).by);
+  wait_for_text (&self, "conv1.weight: cancelled.");
+  ir_session_select_node (self.session, node_of (&self, "Softmax", 0)->id);
+  wait_for_text (&self, "nodes derive it");
+  ir_session_set_seed (self.session, 17);
+  g_autofree char *stale = ir_session_gradients_stale_text (self.session);
+  g_assert_nonnull (strstr (stale, "Inputs have changed"));
+  close_window (&self);
+}
+
+/* -- training -- */
+
+static IrCourseState
+course_state (Opened *self, guint64 *step)
+{
+  g_auto (IrCourse) course = ir_session_get_course (self->session);
+
+  if (step != NULL)
+    *step = course.step;
+  return course.state;
+}
+
+static gboolean
+training_stands (gpointer data)
+{
+  return course_state (data, NULL) == IR_COURSE_STANDS;
+}
+
+static gboolean
+training_has_ended (gpointer data)
+{
+  return course_state (data, NULL) == IR_COURSE_ENDED &&
+         !ir_session_get_busy (((Opened *) data)->session);
+}
+
+static IrTrainingWish
+wish_for (const char *rate)
+{
+  const char *folder = g_getenv ("IRSCOPE_DATADIR");
+  g_autofree char *data = g_strdup_printf ("image=%s/examples/digits-images.npy", folder);
+  const char *const all[] = { data, NULL };
+
+  return (IrTrainingWish){ .data = g_strdupv ((char **) all),
+                           .target = g_strdup_printf ("%s/examples/digits-labels.npy", folder),
+                           .loss = g_strdup ("cross-entropy"),
+                           .optimizer = g_strdup ("sgd"),
+                           .rate = g_strdup (rate),
+                           .validate = g_strdup ("20%"),
+                           .batch = 8,
+                           .epochs = 1,
+                           .path = g_build_filename (g_get_user_config_dir (), "t.onnx", NULL) };
+}
+
+static void
+test_training (void)
+{
+  g_auto (IrTrainingWish) wish = wish_for ("0.01");
+  Opened self;
+  guint64 step;
+
+  open_digits (&self);
+  ir_session_show_view (self.session, "training");
+  wait_for_text (&self, "Samples of image");
+  ir_session_train (self.session, &wish, TRUE);
+  wait_for ("a training that stands", training_stands, &self);
+  course_state (&self, &step);
+  g_assert_cmpuint (step, ==, 1);
+  wait_for_text (&self, "Standing: step 1 of");
+  ir_session_train_rate (self.session, 0.5);
+  ir_session_train_step (self.session);
+  do
+    g_main_context_iteration (NULL, TRUE);
+  while (course_state (&self, &step) != IR_COURSE_STANDS || step < 2);
+  g_auto (IrCourse) course = ir_session_get_course (self.session);
+  g_assert_cmpuint (course.points->len, ==, 2);
+  g_assert_cmpfloat (g_array_index (course.points, IrTrainingPoint, 0).rate, ==, 0.01);
+  g_assert_cmpfloat (g_array_index (course.points, IrTrainingPoint, 1).rate, ==, 0.5);
+  g_assert_cmpfloat (g_array_index (course.points, IrTrainingPoint, 1).update, >, 0);
+  ir_session_train_stop (self.session);
+  wait_for ("its end", training_has_ended, &self);
+  /* What was written becomes the graph's, as one step. */
+  const IrValue *before = ir_graph_find_value (ir_session_get_frame (self.session)->model->main,
+                                               "fc.weight");
+  const double old = ir_tensor_get_double (before->initializer, 0);
+  const char *const words[] = { "weights", wish.path, NULL };
+  ir_session_act (self.session, words);
+  wait_for ("the weights", is_open_and_idle, self.session);
+  g_assert_cmpuint (ir_session_get_cursor (self.session), ==, 1);
+  const IrValue *after = ir_graph_find_value (ir_session_get_frame (self.session)->model->main,
+                                              "fc.weight");
+  g_assert_cmpfloat (ir_tensor_get_double (after->initializer, 0), !=, old);
+  close_window (&self);
+}
+
+static void
+test_diverged (void)
+{
+  g_auto (IrTrainingWish) wish = wish_for ("1e30");
+  Opened self;
+
+  open_digits (&self);
+  ir_session_show_view (self.session, "training");
+  ir_session_train (self.session, &wish, FALSE);
+  wait_for ("the first numbers that are not finite", training_has_ended, &self);
+  g_auto (IrCourse) course = ir_session_get_course (self.session);
+  g_assert_true (course.failed);
+  g_assert_cmpuint (course.bad_node, !=, 0);
+  g_assert_cmpuint (ir_session_get_selected_node (self.session), ==, course.bad_node);
+  wait_for_text (&self, "is the first node that gives numbers that are not finite");
+  close_window (&self);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -167,5 +314,8 @@ main (int argc, char **argv)
   g_test_add_func ("/run-control/breaks", test_breaks);
   g_test_add_func ("/run-control/stale", test_stale);
   g_test_add_func ("/run-control/closed-while-it-stands", test_closed_while_it_stands);
+  g_test_add_func ("/run-control/gradients", test_gradients);
+  g_test_add_func ("/run-control/training", test_training);
+  g_test_add_func ("/run-control/training-diverged", test_diverged);
   return run_window_tests ();
 }

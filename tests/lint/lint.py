@@ -91,7 +91,7 @@ SESSION = [
     ['request'],
     ['originals', 'bodies', 'records', 'runs', 'run-text'],
     ['data-set'],
-    ['run-graph', 'run-control', 'execution', 'values', 'kernel-times', 'play', 'gradients'],
+    ['run-graph', 'run-control', 'execution', 'values', 'kernel-times', 'play', 'gradients', 'training'],
     ['tensors'],
     ['bisect', 'scoreboard', 'breakpoints', 'why', 'prove'],
     ['what-if', 'draw', 'replace'],

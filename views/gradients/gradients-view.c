@@ -239,8 +239,7 @@ sync_selection (IrGradientsView *self)
       layer = (int) i;
   if (row >= 0 && row != ir_gradient_table_get_chosen (IR_GRADIENT_TABLE (self->values)))
     begin_to_explain (self, row);
-  else if (layer >= 0 && layer != ir_gradient_table_get_chosen (IR_GRADIENT_TABLE (self->nodes)) &&
-           self->subject != node)
+  else if (layer >= 0 && layer != ir_gradient_table_get_chosen (IR_GRADIENT_TABLE (self->nodes)))
     say_layer (self, layer);
   if (row >= 0)
     ir_gradient_table_choose (IR_GRADIENT_TABLE (self->values), row);

@@ -6,6 +6,7 @@
 #include "core/op/verify.h"
 #include "views/session/gradients.h"
 #include "views/session/play.h"
+#include "views/session/training.h"
 #include "views/session/debug-private.h"
 #include "views/session/file-private.h"
 #include "views/session/kept.h"
@@ -175,6 +176,7 @@ ir_session_take_opened (
   ir_session_forget_records (self);
   ir_session_forget_events (self);
   ir_session_forget_gradients (self);
+  ir_session_forget_course (self);
   ir_session_forget_kernel_times (self);
   ir_session_forget_inputs (self);
   ir_session_forget_sizes (self);

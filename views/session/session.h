@@ -44,7 +44,8 @@ typedef enum
   IR_CHANGED_NOTES = 1 << 25,
   IR_CHANGED_PLAY = 1 << 26, /* the events of a run's control flow */
   IR_CHANGED_GRADIENTS = 1 << 27, /* what the graph was derived to, or why it could not be */
-  IR_CHANGED_ALL = (1 << 28) - 1
+  IR_CHANGED_TRAINING = 1 << 28,  /* a training run went on, stands or has ended */
+  IR_CHANGED_ALL = (1 << 29) - 1
 } IrSessionChanges;
 
 /* Signals:

@@ -37,7 +37,8 @@ struct _IrTrainer
   GArray *states; /* of IrTrainerState */
   IrTrainerPlace place;
   guint64 state_bytes, peak_bytes;
-  gboolean diverged;
+  gboolean diverged, norms;
+  IrNodeId bad_node; /* of the step, where it diverged; 0: not known */
 };
 
 static gboolean fail (GError **error, IrExecErrorCode code, const char *format, ...)
@@ -146,7 +147,7 @@ find_output (const IrModel *model, const char *name)
 
 /* What is mutable and becomes something, and what else the check has to be told. */
 static void
-find_states (IrTrainer *trainer)
+find_states (IrTrainer *trainer, const char *const *norms)
 {
   const IrModel *model = trainer->step.model;
   guint n;
@@ -161,8 +162,11 @@ find_states (IrTrainer *trainer)
                                 : NULL;
       if (out == NULL)
         continue;
-      IrTrainerState state = { g_strdup (values[i]->name), values[i]->id, out->id,
+      IrTrainerState state = { g_strdup (values[i]->name),
+                               values[i]->id,
+                               out->id,
                                twin != NULL && ir_value_is_mutable (twin) ? twin->id : 0,
+                               norms != NULL && g_strv_contains (norms, values[i]->name),
                                ir_tensor_ref (values[i]->initializer) };
       trainer->state_bytes += ir_tensor_n_bytes (state.tensor);
       g_array_append_val (trainer->states, state);
@@ -191,6 +195,7 @@ ir_trainer_new (const IrTrainerSetup *setup, GError **error)
   trainer->rate = setup->rate;
   trainer->run = setup->run;
   trainer->run.alternate = TRUE;
+  trainer->norms = setup->norms != NULL;
   trainer->states = g_array_new (FALSE, TRUE, sizeof (IrTrainerState));
   g_array_set_clear_func (trainer->states, state_clear);
   if (rate == NULL || ir_graph_n_outputs (setup->step->main) == 0)
@@ -208,7 +213,7 @@ ir_trainer_new (const IrTrainerSetup *setup, GError **error)
   if (!pass_init (&trainer->step, trainer, setup->step, error) ||
       (setup->check != NULL && !pass_init (&trainer->check, trainer, setup->check, error)))
     return NULL;
-  find_states (trainer);
+  find_states (trainer, setup->norms);
   if (trainer->states->len == 0)
     return fail (error, IR_EXEC_ERROR_INPUT, "no initializer changes from step to step"), NULL;
   return g_steal_pointer (&trainer);
@@ -417,6 +422,7 @@ say_where (IrTrainer *trainer, GHashTable *inputs, guint64 seed, GError **error)
     return fail (error, IR_EXEC_ERROR_KERNEL,
                  "step %" G_GUINT64_FORMAT ": the loss or a parameter is no finite number any more",
                  step);
+  trainer->bad_node = node->id;
   g_autofree char *label = ir_node_label (node);
   return fail (error, IR_EXEC_ERROR_KERNEL,
                "step %" G_GUINT64_FORMAT ": %s is the first node that gives numbers that are not "
@@ -439,6 +445,49 @@ take_states (IrTrainer *trainer, const IrRun *run)
       ir_tensor_unref (state->tensor);
       state->tensor = fresh;
     }
+}
+
+/* Sums of squares of what is floating-point: statistics and states of the optimizer aside */
+static void
+add_squares (const IrTensor *before, const IrTensor *after, double *length, double *change)
+{
+  const guint64 n = ir_tensor_n_elements (after);
+
+  if (ir_tensor_dtype (after) == IR_DTYPE_FLOAT)
+    {
+      const float *old = ir_tensor_data (before), *fresh = ir_tensor_data (after);
+      for (guint64 i = 0; i < n; i++)
+        {
+          const double by = (double) fresh[i] - old[i];
+          *length += (double) fresh[i] * fresh[i];
+          *change += by * by;
+        }
+      return;
+    }
+  for (guint64 i = 0; i < n; i++)
+    {
+      const double fresh = ir_tensor_get_double (after, i);
+      const double by = fresh - ir_tensor_get_double (before, i);
+      *length += fresh * fresh;
+      *change += by * by;
+    }
+}
+
+/* Of all that norms were asked for together. */
+static void
+measure_norms (const IrTrainer *trainer, const IrRun *run, IrTrainerResult *result)
+{
+  double length = 0, change = 0;
+
+  for (guint i = 0; i < trainer->states->len; i++)
+    {
+      const IrTrainerState *state = state_at (trainer, i);
+      const IrTensor *fresh = ir_run_value (run, state->out);
+      if (state->measured && ir_dtype_is_float (ir_tensor_dtype (fresh)))
+        add_squares (state->tensor, fresh, &length, &change);
+    }
+  result->weights = sqrt (length);
+  result->update = sqrt (change);
 }
 
 static guint64
@@ -505,6 +554,8 @@ ir_trainer_step (IrTrainer *trainer,
 
   *result = (IrTrainerResult){ .step = step + 1,
                                .epoch = step / per_epoch + 1,
+                               .weights = NAN,
+                               .update = NAN,
                                .rate = ir_rate_at (&trainer->rate, step, n_steps (trainer),
                                                    per_epoch) };
   g_autoptr (GHashTable) inputs = step_inputs (trainer, result->rate, error);
@@ -524,6 +575,8 @@ ir_trainer_step (IrTrainer *trainer,
       trainer->diverged = TRUE;
       return say_where (trainer, inputs, seed, error);
     }
+  if (trainer->norms)
+    measure_norms (trainer, run, result);
   take_states (trainer, run);
   count_step (trainer, run, result);
   result->ms = (double) (g_get_monotonic_time () - start) / 1000;
@@ -649,6 +702,19 @@ gboolean
 ir_trainer_has_diverged (const IrTrainer *trainer)
 {
   return trainer->diverged;
+}
+
+/**
+ * ir_trainer_bad_node:
+ * @trainer: a training run that has diverged
+ *
+ * Returns: the node of the graph of its step that was the first to give numbers that are not finite; 0: it
+ *   is not known
+ */
+IrNodeId
+ir_trainer_bad_node (const IrTrainer *trainer)
+{
+  return trainer->bad_node;
 }
 
 /**

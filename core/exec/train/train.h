@@ -15,6 +15,8 @@ typedef struct
   guint64 batch, epochs;
   IrRate rate;
   const char *rate_input; /* name of the input that gets it */
+  const char *const
+      *norms; /* (nullable) states by name: each step says how long they and their changes are */
   IrRunOptions run;
 } IrTrainerSetup;
 
@@ -26,6 +28,8 @@ typedef struct
   double loss, accuracy; /* accuracy: NaN where there is none */
   double rate;
   double ms;
+  double weights,
+      update; /* norms of what was asked for together, and of its change; NaN: nothing was */
   guint64 allocated_bytes; /* of memory for values, by the run's own account */
 } IrTrainerResult;
 
@@ -34,6 +38,7 @@ typedef struct
 {
   char *name;
   IrValueId in, out, check; /* in the step: before and after; in the check, 0: it has none */
+  gboolean measured;        /* a part of the norms */
   IrTensor *tensor;         /* (owned) as it is now */
 } IrTrainerState;
 
@@ -63,6 +68,7 @@ gboolean ir_trainer_holds_out (
 gboolean ir_trainer_is_done (const IrTrainer *trainer);
 gboolean ir_trainer_ends_epoch (const IrTrainer *trainer);   /* the last step was the last of one */
 gboolean ir_trainer_has_diverged (const IrTrainer *trainer); /* a step failed by NaN or infinity */
+IrNodeId ir_trainer_bad_node (const IrTrainer *trainer);
 void ir_trainer_set_rate (IrTrainer *trainer, double base);
 guint64 ir_trainer_steps_per_epoch (const IrTrainer *trainer);
 guint64 ir_trainer_peak_bytes (const IrTrainer *trainer);

@@ -1,0 +1,53 @@
+/* A training run of the graph on screen: begun, paused, driven step by step. While it is under way it is the
+ * session's long job. %IR_CHANGED_TRAINING. */
+#pragma once
+
+#include "passes/training/curves.h"
+#include "views/session/session.h"
+
+/* As it is asked for; texts as the options of irscope train. */
+typedef struct
+{
+  GStrv data; /* NAME=FILE */
+  char *target, *loss, *optimizer, *rate, *validate;
+  guint64 batch, epochs, seed;
+  char *path;     /* of the checkpoint, written after each epoch and at the end; .onnx */
+  gboolean go_on; /* from that checkpoint */
+} IrTrainingWish;
+
+void ir_training_wish_clear (IrTrainingWish *wish);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrTrainingWish, ir_training_wish_clear)
+
+typedef enum
+{
+  IR_COURSE_NONE,
+  IR_COURSE_RUNS,
+  IR_COURSE_STANDS, /* behind a step, until it is told how to go on */
+  IR_COURSE_ENDED
+} IrCourseState;
+
+/* What there is to see of it. */
+typedef struct
+{
+  IrCourseState state;
+  GArray *points;        /* (transfer full) of IrTrainingPoint */
+  guint64 step, n_steps; /* done, and in all; 0: not known yet */
+  char *text;            /* (nullable) notes, or why it ended */
+  gboolean failed;       /* it is that */
+  IrNodeId bad_node;     /* that gave the first numbers that are not finite; 0: none */
+  gboolean is_written;   /* there is a checkpoint of it: */
+  char *path;            /* (nullable) */
+} IrCourse;
+
+IrCourse ir_session_get_course (IrSession *self);
+void ir_course_clear (IrCourse *course);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrCourse, ir_course_clear)
+
+/* @stands: stand behind the first step */
+void ir_session_train (IrSession *self, const IrTrainingWish *wish, gboolean stands);
+void ir_session_train_on (IrSession *self);   /* from where it stands */
+void ir_session_train_step (IrSession *self); /* one batch */
+void ir_session_train_pause (IrSession *self);
+void ir_session_train_stop (IrSession *self); /* after the step under way; it is written */
+void ir_session_train_rate (IrSession *self, double rate);
+void ir_session_forget_course (IrSession *self);

@@ -314,8 +314,8 @@ differs (const IrDiff *diff)
 static gboolean
 check_devices (const Cli *cli, const Options *options, char **names)
 {
-  if (cli->n_args == 1 && options->values && options->iterations == NULL &&
-      g_strv_length (names) == 2)
+  if (cli->n_args == 1 && options->values && !options->gradients.on &&
+      options->iterations == NULL && g_strv_length (names) == 2)
     return TRUE;
   cli_printerr (
       "irscope diff --device %s: two back ends, as in cpu,gpu, compare the values of one FILE; "
@@ -429,8 +429,8 @@ run (Cli *cli)
     json = diff_json (cli, diff);
   else
     print_text (cli, diff, options);
-  if ((options->values &&
-       !cli_diff_values (cli, &options->model, NULL, diff, &options->table, json, &equal, &error)) ||
+  if ((options->values && !cli_diff_values (cli, &options->model, NULL, diff, &options->table, json,
+                                            &equal, &error)) ||
       (options->gradients.on &&
        !cli_diff_gradients (cli, &options->model, &options->gradients, diff, json, &equal, &error)))
     {

@@ -6,7 +6,7 @@ Arguments and needs are those of end-to-end.py, from which the window comes; PAR
                 a text that is checked while it is typed
     digits      the trained digits network from an empty graph, with its weights from .npy files (long)"""
 
-import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -14,13 +14,12 @@ import sys
 import tempfile
 import time
 
+import window as driver
+from window import check, key, type_text
+
 PART = sys.argv[1]
-sys.argv[1] = 'none'
-spec = importlib.util.spec_from_file_location(
-    'end_to_end', os.path.join(os.path.dirname(os.path.abspath(__file__)), 'end-to-end.py'))
-common = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(common)
-check, key, type_text, shot = common.check, common.key, common.type_text, common.shot
+GUI, CLI, _, _, DATA = map(os.path.abspath, sys.argv[2:7])
+SHOTS = sys.argv[7] if len(sys.argv) > 7 else None
 BORDER = 5  # px of the window's frame where there is no window manager
 
 
@@ -33,15 +32,21 @@ def at_step(window, n):
     window.wait('the picture', lambda: window.boxes())
 
 
+def place(node):
+    x, y, width, height = node.extents()
+    return x + BORDER, y + BORDER, width, height
+
+
 class Builder:
     """Counts the steps, and waits for each."""
 
     def __init__(self):
-        self.window = common.Window()
+        self.window = driver.Window(GUI, shots=SHOTS)
         self.step = 0
         label(self.window, 'Look inside a computation graph')
         key('ctrl+n')
-        label(self.window, 'The Graph Is Empty')
+        self.window.expect('frame', 'New graph — irscope')
+        self.window.expect_focus('push button', 'Add Input…')
 
     def did(self):
         self.step += 1
@@ -49,8 +54,7 @@ class Builder:
 
     def ask(self, title, *texts):
         """Types into the dialog that a key has opened."""
-        label(self.window, title)
-        time.sleep(0.3)
+        self.window.sheet(title)
         for number, text in enumerate(texts):
             if number > 0:
                 key('Tab')
@@ -65,8 +69,7 @@ class Builder:
 
     def constant(self, name, contents):
         key('k')
-        label(self.window, 'Add Constant')
-        time.sleep(0.3)
+        self.window.sheet('Add Constant')
         key('ctrl+a')
         type_text(name)
         key('Tab')
@@ -79,39 +82,31 @@ class Builder:
         if not opened:
             key('a')
         label(self.window, '(Add|Insert) Node.*')
-        time.sleep(0.3)
         type_text(words)
-        time.sleep(0.2)
         key('Return')
         self.did()
 
     def save(self, path):
         key('ctrl+shift+s')
-        self.window.wait('the dialog', lambda: any(
-            n.get_name() == 'Save the Graph As' for n in
-            (self.window.application.get_child_at_index(i)
-             for i in range(self.window.application.get_child_count()))))
-        time.sleep(0.5)
-        key('ctrl+a')
-        type_text(path)
-        time.sleep(0.3)
-        key('Return')
+        self.window.file_dialog('Save the Graph As', path)
         self.window.expect('frame', re.escape(os.path.basename(path)) + ' — irscope')
         self.window.wait('the file', lambda: os.path.exists(path))
 
     def box(self, pattern):
         """Where the box whose name begins so lies, on the screen: left, top, width, height."""
-        canvas = self.window.expect('list', 'Graph')
-
         def find():
-            for i in range(canvas.get_child_count()):
-                child = canvas.get_child_at_index(i)
-                if child is not None and re.match(pattern, child.get_name() or ''):
-                    at = child.get_extents(self.window.atspi.CoordType.WINDOW)
-                    return at.x + BORDER, at.y + BORDER, at.width, at.height
-            return None
+            return next((place(node) for node in self.window.canvas().children if re.match(pattern, node.name)), None)
 
         return self.window.wait(f'the box {pattern}', find)
+
+    def stands_still(self):
+        """Waits until the camera and the boxes have come to where they go; they are told of every 200 ms."""
+        def moves():
+            before = [place(node) for node in self.window.canvas().children]
+            time.sleep(0.3)
+            return before != [place(node) for node in self.window.canvas().children]
+
+        self.window.wait('the picture to stand still', lambda: not moves())
 
     def drag(self, start, end):
         # A hand comes by several motions; by a single one the pointer may still be where a popover was.
@@ -121,7 +116,7 @@ class Builder:
                       ('mousemove', str((start[0] + end[0]) // 2), str((start[1] + end[1]) // 2)),
                       ('mousemove', *map(str, end)), ('mouseup', '1')):
             subprocess.run(['xdotool', *words], check=True)
-            time.sleep(0.15)
+            time.sleep(0.05)
 
     def port(self, pattern):
         x, y, width, height = self.box(pattern)
@@ -129,15 +124,16 @@ class Builder:
 
     def middles(self, start):
         """Of all boxes whose name begins so, from the left."""
-        canvas = self.window.expect('list', 'Graph')
-        children = [canvas.get_child_at_index(i) for i in range(canvas.get_child_count())]
-        places = [c.get_extents(self.window.atspi.CoordType.WINDOW) for c in children
-                  if c is not None and (c.get_name() or '').startswith(start)]
-        return sorted((at.x + BORDER + at.width // 2, at.y + BORDER + at.height // 2) for at in places)
+        places = [place(node) for node in self.window.canvas().children if node.name.startswith(start)]
+        return sorted((x + width // 2, y + height // 2) for x, y, width, height in places)
+
+
+def output_of(path):
+    return json.loads(subprocess.check_output([CLI, 'info', path, '--json']))['outputs'][0]['name']
 
 
 def value_of(path, name, *options):
-    done = subprocess.run([common.CLI, 'run', path, *options], capture_output=True, text=True)
+    done = subprocess.run([CLI, 'run', path, *options], capture_output=True, text=True)
     for line in done.stdout.splitlines():
         if line.startswith(name + ' '):
             return line.split(None, 2)[2]
@@ -157,7 +153,7 @@ def draws_by_keys():
     builder.did()
     key('F2')
     builder.ask('Rename Value', 'f')
-    shot('building-worked')
+    builder.window.shot('building-worked')
     builder.save(os.path.join(folder, 'worked.onnx'))
     found = value_of(os.path.join(folder, 'worked.onnx'), 'f', '--value', 'x1=2', '--value', 'x2=5')
     check('the worked example is drawn by keys, saved, and gives 11.652', found.startswith('11.652'), found)
@@ -176,8 +172,7 @@ def draws_by_keys():
     check('all that is selected is deleted', builder.window.find('label', '0 nodes') is not None, builder.window.labels())
     key('ctrl+z')
     label(builder.window, f'Step {builder.step - 1} of {builder.step - 1}')
-    common.is_quiet(builder.window)
-    builder.window.process.kill()
+    builder.window.end()
 
 
 def draws_by_pointer():
@@ -191,44 +186,42 @@ def draws_by_pointer():
     builder.drag((left, bottom), (left, bottom + 90))
     builder.add('If name=choice', opened=True)
     key('f')
-    time.sleep(1)
+    builder.stands_still()
     check('an If has a node in each of its branches', len(builder.middles('Identity')) == 2, builder.window.boxes())
     for number in range(2):
         builder.drag(builder.port('x .*'), builder.middles('Identity')[number])
         builder.did()
-        time.sleep(1)
+        builder.stands_still()
     subprocess.run(['xdotool', 'mousemove', *map(str, builder.middles('Identity')[0]), 'click', '3'], check=True)
     builder.window.click('menu item', 'Insert Node…')
     builder.add('Relu', opened=True)
-    shot('building-if')
+    builder.window.shot('building-if')
     left, right = builder.middles('Identity')
     between = (left[0] + right[0]) // 2, left[1]  # in the frame of the If, beside its branches
     subprocess.run(['xdotool', 'mousemove', *map(str, between), 'click', '1'], check=True)
     builder.window.expect('label', 'If')
-    time.sleep(0.5)
     key('o')
     builder.did()
     builder.save(path)
-    name = common.irscope('info', path)['outputs'][0]['name']
+    name = output_of(path)
     found = {value_of(path, name, '--value', f'c={c}', '--value', 'x=-1,2') for c in (0, 1)}
     check('an If is drawn by the pointer, saved, and both of its branches run', found == {'[-1, 2]', '[0, 2]'}, found)
-    common.is_quiet(builder.window)
-    builder.window.process.kill()
+    builder.window.end()
 
 
 def draws_the_digits():
     """The trained network as its optimization leaves it, with its weights from files."""
     folder = tempfile.mkdtemp(prefix='irscope-building-')
     basic, path = os.path.join(folder, 'basic.onnx'), os.path.join(folder, 'drawn.onnx')
-    digits = os.path.join(common.DATA, 'examples', 'digits.onnx')
-    subprocess.run([common.CLI, 'optimize', digits, '--pipeline', 'basic', '-o', basic], check=True, capture_output=True)
+    digits = os.path.join(DATA, 'examples', 'digits.onnx')
+    subprocess.run([CLI, 'optimize', digits, '--pipeline', 'basic', '-o', basic], check=True, capture_output=True)
     builder = Builder()
     builder.input('image', 'float[batch,1,8,8]')
     for name, weights in (('w1', 'conv1.weight_1'), ('b1', 'bias_1'), ('w2', 'conv2.weight_1'), ('b2', 'bias_2'),
                           ('w3', 'block.conv1.weight_1'), ('b3', 'bias_3'), ('w4', 'block.conv2.weight_2'),
                           ('b4', 'bias_6'), ('wf', 'fc.weight'), ('bf', 'fc.bias')):
         file = os.path.join(folder, name + '.npy')
-        subprocess.run([common.CLI, 'tensor', basic, weights, '-o', file], check=True, capture_output=True)
+        subprocess.run([CLI, 'tensor', basic, weights, '-o', file], check=True, capture_output=True)
         builder.constant(name, file)
     builder.constant('shape', 'int64[2] {-1, 384}')
     for words in ('Conv image w1 b1 pads=1,1,1,1 name=c1', 'Relu c1 name=r1', 'Conv r1 w2 b2 pads=1,1,1,1 name=c2',
@@ -239,25 +232,23 @@ def draws_the_digits():
         builder.add(words)
     key('o')
     builder.did()
-    shot('building-digits')
+    builder.window.shot('building-digits')
     builder.save(path)
-    name = common.irscope('info', path)['outputs'][0]['name']
+    name = output_of(path)
     for digit in (0, 7):
-        image = 'image=' + os.path.join(common.DATA, 'examples', f'digits-input-{digit}.npy')
+        image = 'image=' + os.path.join(DATA, 'examples', f'digits-input-{digit}.npy')
         found, wanted = ([float(n) for n in value_of(file, value, '--input', image).strip('[]').split(',')]
                          for file, value in ((path, name), (digits, 'probabilities')))
         check(f'the network that was drawn sees a {digit} as the trained one does',
               len(found) == 10 and all(abs(a - b) < 1e-4 for a, b in zip(found, wanted)), (found, wanted))
-    common.is_quiet(builder.window)
-    builder.window.process.kill()
+    builder.window.end()
 
 
 def reads_while_one_types():
     """What is wrong is said in the pauses, and what is right can be applied; nothing is applied by itself."""
     builder = Builder()
     key('alt+2')
-    builder.window.expect('text', 'Text of the graph')
-    time.sleep(0.5)
+    builder.window.expect_focus('text', 'Text of the graph')
     key('ctrl+a')
     type_text('g (float[3] x, float[4] w) => (y) { y = Relu (x }')
     label(builder.window, 'Line 1, column .*')
@@ -285,21 +276,11 @@ def reads_while_one_types():
     builder.window.expect('list', 'Completions')
     type_text('x')  # who types on does not want it
     builder.window.wait('no list', lambda: builder.window.find('list', 'Completions') is None)
-    common.is_quiet(builder.window)
-    builder.window.process.kill()
+    builder.window.end()
 
 
 PARTS = {'building': [draws_by_keys, draws_by_pointer, reads_while_one_types], 'digits': [draws_the_digits]}
 
 
-def main():
-    for scene in PARTS[PART]:
-        began = time.monotonic()
-        common.in_a_process(scene)
-        print(f'# {scene.__name__.replace("_", " ")}: {time.monotonic() - began:.1f} s', file=common.TAP, flush=True)
-    print(f'1..{common.n_checks}', file=common.TAP, flush=True)
-    return 1 if common.failures else 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(driver.run(PARTS[PART]))

@@ -19,6 +19,7 @@
 #include "views/tensor/tensor-plot.h"
 #include "views/view.h"
 
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -537,6 +538,71 @@ test_budget_gives_focus_back (void)
   close_view (&fixture);
 }
 
+/* A chain whose values are all needed again, in the opposite order: to plan it takes a while. */
+static char *
+write_chain (guint n)
+{
+  GString *text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                "long (float[64,64] x) => (float[64,64] y)\n{\n  v0 = Exp (x)\n");
+  g_autofree char *path = g_build_filename (g_get_user_config_dir (), "chain.onnxtxt", NULL);
+
+  for (guint i = 1; i < n; i++)
+    g_string_append_printf (text, "  v%u = Tanh (v%u)\n", i, i - 1);
+  for (guint i = n - 1; i-- > 0;)
+    g_string_append_printf (text, "  w%u = Add (%c%u, v%u)\n", i, i < n - 2 ? 'w' : 'v', i + 1, i);
+  g_string_append (text, "  y = Identity (w0)\n}\n");
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  g_string_free (text, TRUE);
+  return g_steal_pointer (&path);
+}
+
+typedef struct
+{
+  GtkWidget *view;
+  const char *text;
+} Waited;
+
+static gboolean
+is_said (gpointer data)
+{
+  const Waited *waited = data;
+
+  return is_shown (waited->view, waited->text);
+}
+
+static void
+wait_until_said (Fixture *fixture, const char *text)
+{
+  wait_for (text, is_said, &(Waited){ fixture->view, text });
+}
+
+static void
+test_plan_cancelled (void)
+{
+  Fixture fixture;
+  g_autofree char *path = write_chain (3000);
+  GtkWidget *entry;
+
+  open_view (&fixture, "memory", "worked-example.onnx");
+  ir_session_open (fixture.session, path);
+  wait_for ("the chain", is_open_and_idle, fixture.session);
+  wait_until_said (&fixture, "The plan that a run would follow");
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (find_toggle (fixture.view, "Under a budget")),
+                                TRUE);
+  entry = find_widget (fixture.view, GTK_TYPE_ENTRY);
+  gtk_editable_set_text (GTK_EDITABLE (entry), "20%");
+  g_signal_emit_by_name (entry, "activate");
+  wait_until_said (&fixture, "Looking for what to compute again");
+  g_signal_emit_by_name (
+      gtk_widget_get_ancestor (find_label (fixture.view, "Cancel"), GTK_TYPE_BUTTON), "clicked");
+  wait_until_said (&fixture, "This was cancelled.");
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (find_toggle (fixture.view, "No budget")), TRUE);
+  wait_until_said (&fixture, "The plan that a run would follow");
+  g_assert_false (is_shown (fixture.view, "This was cancelled."));
+  g_assert_cmpint (g_unlink (path), ==, 0);
+  close_view (&fixture);
+}
+
 /* Return is pressed sooner than the entry tells what was typed, and than the frame is there. */
 static void
 test_find_node (void)
@@ -1026,6 +1092,7 @@ main (int argc, char **argv)
   g_test_add_func ("/properties/shows every node", test_properties);
   g_test_add_func ("/properties/numbers have the digits that they need", test_attr_text);
   g_test_add_func ("/memory/the budget gives the focus back", test_budget_gives_focus_back);
+  g_test_add_func ("/memory/a plan that takes long is cancelled", test_plan_cancelled);
   g_test_add_func ("/graph/nodes are found at once", test_find_node);
   g_test_add_func ("/steps/a menu gives the focus back", test_menu_gives_focus_back);
   g_test_add_func ("/steps/the menu of a step leaves no row pressed", test_menu_releases_row);

@@ -128,20 +128,49 @@ same_shape (const IrTensor *a, const IrTensor *b)
          a->rank == b->rank && memcmp (a->dims, b->dims, sizeof *a->dims * a->rank) == 0;
 }
 
+/* @items: (transfer none): its first @n */
+static IrItems *
+store_new (IrTensor *const *items, guint n, guint capacity)
+{
+  IrItems *store = g_malloc0 (sizeof *store + sizeof (IrTensor *) * capacity);
+
+  g_atomic_ref_count_init (&store->ref_count);
+  store->capacity = capacity;
+  for (; store->n_used < n; store->n_used++)
+    store->items[store->n_used] = ir_tensor_ref (items[store->n_used]);
+  return store;
+}
+
+static void
+store_unref (IrItems *store)
+{
+  if (!g_atomic_ref_count_dec (&store->ref_count))
+    return;
+  for (guint i = 0; i < store->n_used; i++)
+    ir_tensor_unref (store->items[i]);
+  g_free (store);
+}
+
+static void
+set_store (IrTensor *tensor, IrItems *store, guint n)
+{
+  tensor->store = store;
+  tensor->items = store->items;
+  tensor->n_items = n;
+}
+
 /* FALSE: the bytes cannot be counted. */
 static gboolean
 fill (IrTensor *tensor, IrTensor *const *items, guint n)
 {
-  tensor->items = g_new0 (IrTensor *, n + 1);
+  set_store (tensor, store_new (items, n, n), n);
   tensor->alike = TRUE;
   for (guint i = 0; i < n; i++)
     {
-      IrTensor *item = items[i];
+      const IrTensor *item = items[i];
       if (!g_size_checked_add (&tensor->n_bytes, tensor->n_bytes, item->n_bytes))
         return FALSE;
       tensor->alike = tensor->alike && same_shape (items[0], item);
-      tensor->items[i] = ir_tensor_ref (item);
-      tensor->n_items++;
     }
   return TRUE;
 }
@@ -208,6 +237,44 @@ IrTensor *
 ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items)
 {
   return new_checked (IR_TYPE_SEQUENCE, element, items, n_items);
+}
+
+/**
+ * ir_tensor_append:
+ * @sequence: (transfer none): a sequence
+ * @item: (transfer none): a tensor
+ *
+ * @sequence stays as it is. The first who appends to it shares its items, so that n appends, each to what the
+ * one before gave, copy less than 2 n pointers, and n items are held once.
+ *
+ * Returns: (transfer full) (nullable): the items of @sequence and @item behind them; %NULL if @item is not of
+ *   their type
+ */
+IrTensor *
+ir_tensor_append (const IrTensor *sequence, IrTensor *item)
+{
+  IrItems *store = sequence->store;
+  const guint n = sequence->n_items;
+  gsize n_bytes = 0;
+
+  if (sequence->kind != IR_TYPE_SEQUENCE || n > G_MAXUINT / 4 ||
+      !items_agree (sequence->declared, &item, 1) ||
+      !g_size_checked_add (&n_bytes, sequence->n_bytes, item->n_bytes))
+    return NULL;
+  IrTensor *tensor = ir_tensor_new_header (IR_DTYPE_UNDEFINED, 0, NULL, 0, n_bytes);
+  tensor->kind = IR_TYPE_SEQUENCE;
+  tensor->declared = copy_declared (sequence->declared);
+  tensor->alike = sequence->alike && same_shape (n > 0 ? sequence->items[0] : item, item);
+  if (n < store->capacity && g_atomic_int_compare_and_exchange (&store->n_used, n, n + 1))
+    g_atomic_ref_count_inc (&store->ref_count);
+  else
+    {
+      store = store_new (store->items, n, MAX (2 * n, 8));
+      store->n_used++;
+    }
+  store->items[n] = ir_tensor_ref (item);
+  set_store (tensor, store, n + 1);
+  return tensor;
 }
 
 /**
@@ -294,9 +361,7 @@ ir_tensor_with_items (const IrTensor *container, IrTensor *const *items)
 void
 ir_container_clear (IrTensor *tensor)
 {
-  for (guint i = 0; i < tensor->n_items; i++)
-    ir_tensor_unref (tensor->items[i]);
-  g_clear_pointer (&tensor->items, g_free);
+  g_clear_pointer (&tensor->store, store_unref);
   g_clear_pointer (&tensor->declared, free_declared);
 }
 
@@ -351,6 +416,34 @@ IrTensor *
 ir_tensor_item (const IrTensor *tensor, guint index)
 {
   return index < tensor->n_items ? tensor->items[index] : NULL;
+}
+
+/**
+ * ir_tensor_item_store:
+ * @tensor: a tensor or container
+ *
+ * Returns: (transfer none) (nullable): what the items lie in, to be compared alone; sequences that have it in
+ *   common hold the items of the longest of them; %NULL: no container
+ */
+gconstpointer
+ir_tensor_item_store (const IrTensor *tensor)
+{
+  return tensor->store;
+}
+
+/**
+ * ir_tensor_stored_item:
+ * @tensor: a container
+ * @index: of an item that a container with the same store has
+ *
+ * Returns: (transfer none) (nullable): that item
+ */
+IrTensor *
+ir_tensor_stored_item (const IrTensor *tensor, guint index)
+{
+  return tensor->store != NULL && index < (guint) g_atomic_int_get (&tensor->store->n_used)
+             ? tensor->store->items[index]
+             : NULL;
 }
 
 /* Whether @item says nothing new; FALSE for what would have to be looked into. */

@@ -3,6 +3,15 @@
 
 #include "core/ir/tensor.h"
 
+/* Items of containers. Sequences of which one is the beginning of the other may share them. */
+typedef struct
+{
+  gatomicrefcount ref_count;
+  guint n_used; /* (atomic) grows only */
+  guint capacity;
+  IrTensor *items[]; /* never moved: who reads the first ones need not know of an append */
+} IrItems;
+
 struct _IrTensor
 {
   gatomicrefcount ref_count;
@@ -18,12 +27,13 @@ struct _IrTensor
   IrTensor *base;             /* (nullable) reshaped: whose data this is */
   GBytes **strings;           /* (nullable) n_elements */
   IrTensor *values, *indices; /* (nullable) sparse */
-  IrTensor **items;           /* (nullable) containers: n_items; maps: keys and values */
-  guint n_items;
-  gboolean alike;         /* containers: all items are dense tensors of one shape and type */
-  IrType *declared;       /* (nullable) containers: a copy of the element type, no dims */
-  IrTensorOrigin *origin; /* (nullable) */
-  gsize hash;             /* (atomic) 0 = not known yet */
+  IrTensor **items;           /* (nullable) containers: those of the store; maps: keys and values */
+  IrItems *store;             /* (nullable) containers */
+  guint n_items;              /* of the store, those of this one */
+  gboolean alike;             /* containers: all items are dense tensors of one shape and type */
+  IrType *declared;           /* (nullable) containers: a copy of the element type, no dims */
+  IrTensorOrigin *origin;     /* (nullable) */
+  gsize hash;                 /* (atomic) 0 = not known yet */
   gint64 dims[];
 };
 

@@ -37,6 +37,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensor, ir_tensor_unref)
 
 /* -- containers (container.c): immutable, items shared; NULL if the items do not fit -- */
 IrTensor *ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items);
+IrTensor *ir_tensor_append (const IrTensor *sequence, IrTensor *item);
+gconstpointer ir_tensor_item_store (const IrTensor *tensor); /* (nullable) */
+IrTensor *ir_tensor_stored_item (const IrTensor *tensor, guint index); /* (nullable) */
 IrTensor *ir_tensor_new_optional (const IrType *element, IrTensor *item);
 IrTensor *ir_tensor_new_map (IrTensor *keys, IrTensor *values);    /* [N]; [N] or a sequence of N */
 IrTensor *ir_tensor_entry (const IrTensor *tensor, guint64 index); /* (transfer full) a scalar */

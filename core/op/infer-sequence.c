@@ -236,15 +236,13 @@ ir_infer_split_to_sequence (IrCall *call, GError **error)
   return TRUE;
 }
 
-/* The size along the axis is not known, since the number of tensors is not. Source: ONNX
- * ConcatFromSequence 11. */
-gboolean
-ir_infer_concat_from_sequence (IrCall *call, GError **error)
+/* The size along the axis is not known, since the number of tensors is not. */
+static gboolean
+infer_joined (IrCall *call, gboolean is_new, GError **error)
 {
   const IrType *element;
   IrDim dims[IR_MAX_RANK];
   gint64 axis;
-  gboolean is_new = ir_call_int (call, "new_axis", 0) != 0;
 
   if (!input_element (call, 0, &element, error))
     return FALSE;
@@ -265,6 +263,19 @@ ir_infer_concat_from_sequence (IrCall *call, GError **error)
     }
   ir_call_set_output_tensor_type (call, 0, element->dtype, rank, dims);
   return TRUE;
+}
+
+/* Source: ONNX ConcatFromSequence 11 */
+gboolean
+ir_infer_concat_from_sequence (IrCall *call, GError **error)
+{
+  return infer_joined (call, ir_call_int (call, "new_axis", 0) != 0, error);
+}
+
+gboolean
+ir_infer_stack (IrCall *call, GError **error)
+{
+  return infer_joined (call, TRUE, error);
 }
 
 /* -- optionals -- */

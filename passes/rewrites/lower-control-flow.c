@@ -2,79 +2,56 @@
  *
  *     If (c) { f } else { g }     Merge (g (Switch (x, c) : 0), f (Switch (x, c) : 1))
  *     Loop (M, c, v) { f }        Enter -> Merge -> Switch -> f -> NextIteration -> Merge; Switch -> Exit
+ *     Scan (x) { f }              a loop whose f reads Gather (x, i), i < the size of x
+ *     SequenceMap (s) { f }       a loop whose f reads SequenceAt (s, i), i < SequenceLength (s)
  *
  * Each captured value goes through one Switch for each condition, or one Enter for all iterations of a loop.
  * Nodes that would read nothing of their branch or body wait for its pivot, so that they are dead with it.
- * Nodes move, so they stay the nodes that they are; constructs inside of others come after those. What a
- * Loop stacks, Scan and SequenceMap have no such form here yet, and random operators draw by names.
+ * Nodes move, so they stay the nodes that they are; constructs inside of others come after those. Loops are in
+ * lower-loop.c. Random operators draw by names, so what has some stays.
  *
  * Source: Yu et al., Dynamic control flow in large-scale machine learning, EuroSys 2018; TensorFlow's
  * lower_if_op and lower_while_op. */
 #include "config.h"
 
-#include "core/ir/frames.h"
-#include "core/op/check.h"
-#include "core/op/op.h"
+#include "passes/rewrites/lower-private.h"
 #include "passes/rewrites/trips.h"
-#include "passes/rule/move.h"
 #include "passes/rule/rule.h"
-#include "passes/rule/step.h"
 
 #define RULE_IF   "lower-if"
 #define RULE_LOOP "lower-loop"
-#define DOMAIN    "irscope.flow"
-
-/* What a graph had before anything changed: orders are not found again at each step. */
-typedef struct
-{
-  GPtrArray *nodes; /* of IrNode, in order */
-  GPtrArray *free;  /* of IrValue: initializers */
-  gboolean draws;   /* random numbers */
-} Members;
+#define RULE_SCAN "lower-scan"
+#define RULE_MAP  "lower-sequence-map"
 
 typedef struct
 {
-  IrPassContext *context;
-  IrEdit *edit;
-  IrPassNames *names;
-  GHashTable *members;     /* IrGraph -> Members */
-  GHashTable *conditional; /* set of IrValue: dead where their branch or body is not run */
-  GHashTable *waited_for;  /* set of IrNode: others were made to wait for them here */
-  GQueue waiting;          /* of IrNode: constructs to come */
-} Lowering;
+  IrOpId op;
+  const char *rule;
+  void (*lower) (IrLowering *l, IrNode *node, const char *rule);
+} Way;
 
-/* One construct under way. */
-typedef struct
-{
-  Lowering *l;
-  IrNode *node;
-  IrGraph *graph;      /* of @node */
-  IrNode *gate;        /* (nullable) what is dead with @node, where it has no controls of its own */
-  GHashTable *inside;  /* set of IrValue: dead where the branch or body is not run */
-  GHashTable *brought; /* IrValue of @graph -> the Switch that brings it in */
-  GPtrArray *switches; /* of IrNode: these */
-} Construct;
+static const Way *find_way (const IrNode *node);
 
 static void
 members_free (gpointer data)
 {
-  Members *members = data;
+  IrLowerMembers *members = data;
 
   g_ptr_array_unref (members->nodes);
   g_ptr_array_unref (members->free);
   g_free (members);
 }
 
-static const Members *
-members_of (const Lowering *l, const IrGraph *graph)
+static const IrLowerMembers *
+members_of (const IrLowering *l, const IrGraph *graph)
 {
   return g_hash_table_lookup (l->members, graph);
 }
 
 static void
-note_members (Lowering *l, IrGraph *graph)
+note_members (IrLowering *l, IrGraph *graph)
 {
-  Members *members = g_new0 (Members, 1);
+  IrLowerMembers *members = g_new0 (IrLowerMembers, 1);
   guint n;
   IrValue *const *values = ir_graph_values (graph, &n);
 
@@ -97,14 +74,14 @@ add_capture (IrValue *value, const IrGraph *graph, GPtrArray *values, GHashTable
 }
 
 /* What the nodes of @inner, and of graphs inside of it, read of @graph. */
-static void
-find_captures (const Lowering *l,
-               const IrGraph *inner,
-               const IrGraph *graph,
-               GPtrArray *values,
-               GHashTable *seen)
+void
+ir_lower_find_captures (const IrLowering *l,
+                        const IrGraph *inner,
+                        const IrGraph *graph,
+                        GPtrArray *values,
+                        GHashTable *seen)
 {
-  const Members *members = members_of (l, inner);
+  const IrLowerMembers *members = members_of (l, inner);
 
   for (guint i = 0; members != NULL && i < members->nodes->len; i++)
     {
@@ -113,7 +90,7 @@ find_captures (const Lowering *l,
       for (guint k = 0; k < node->n_inputs; k++)
         add_capture (node->inputs[k], graph, values, seen);
       for (guint k = 0; k < graphs->len; k++)
-        find_captures (l, graphs->pdata[k], graph, values, seen);
+        ir_lower_find_captures (l, graphs->pdata[k], graph, values, seen);
     }
   for (guint i = 0; i < ir_graph_n_outputs (inner); i++)
     add_capture (ir_graph_output (inner, i), graph, values, seen);
@@ -121,7 +98,7 @@ find_captures (const Lowering *l,
 
 /* (transfer container) What @node reads, its graphs included */
 static GPtrArray *
-all_inputs (const Lowering *l, const IrNode *node)
+all_inputs (const IrLowering *l, const IrNode *node)
 {
   GPtrArray *values = g_ptr_array_new ();
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
@@ -130,7 +107,7 @@ all_inputs (const Lowering *l, const IrNode *node)
   for (guint i = 0; i < node->n_inputs; i++)
     add_capture (node->inputs[i], node->graph, values, seen);
   for (guint i = 0; i < graphs->len; i++)
-    find_captures (l, graphs->pdata[i], node->graph, values, seen);
+    ir_lower_find_captures (l, graphs->pdata[i], node->graph, values, seen);
   return values;
 }
 
@@ -144,8 +121,8 @@ is_around (const IrGraph *graph, const IrGraph *inner)
 }
 
 /* What is inside of @inner reads @with in place of @value. */
-static void
-read_instead (Lowering *l, const IrGraph *inner, IrValue *value, IrValue *with)
+void
+ir_lower_read_instead (IrLowering *l, const IrGraph *inner, IrValue *value, IrValue *with)
 {
   g_autoptr (GArray) uses = g_array_new (FALSE, FALSE, sizeof (IrUse));
 
@@ -177,16 +154,16 @@ read_instead (Lowering *l, const IrGraph *inner, IrValue *value, IrValue *with)
 
 /* -- new nodes -- */
 
-static IrNode *
-add_node (Construct *c,
-          const char *op,
-          const char *domain,
-          guint n_inputs,
-          IrValue *const *inputs,
-          guint n_outputs,
-          const IrType *type)
+IrNode *
+ir_lower_add_node (IrLowerConstruct *c,
+                   const char *op,
+                   const char *domain,
+                   guint n_inputs,
+                   IrValue *const *inputs,
+                   guint n_outputs,
+                   const IrType *type)
 {
-  Lowering *l = c->l;
+  IrLowering *l = c->l;
   IrNode *node = ir_edit_add_node (l->edit, c->graph, op, domain, NULL, n_inputs, inputs,
                                    n_outputs);
 
@@ -198,15 +175,15 @@ add_node (Construct *c,
 }
 
 static void
-let_wait (Lowering *l, IrNode *node, IrNode *before)
+let_wait (IrLowering *l, IrNode *node, IrNode *before)
 {
   ir_edit_add_control (l->edit, node, before);
   g_hash_table_add (l->waited_for, before);
 }
 
 /* What reads nothing that is dead with the construct waits for what is. */
-static void
-guard (Construct *c, IrNode *node)
+void
+ir_lower_guard (IrLowerConstruct *c, IrNode *node)
 {
   const IrIdList *controls = c->node->controls;
 
@@ -220,31 +197,18 @@ guard (Construct *c, IrNode *node)
 }
 
 static IrNode *
-add_switch (Construct *c, IrValue *value, IrValue *predicate)
+add_switch (IrLowerConstruct *c, IrValue *value, IrValue *predicate)
 {
   IrValue *inputs[] = { value, predicate };
-  IrNode *node = add_node (c, "Switch", DOMAIN, 2, inputs, 2, value->type);
+  IrNode *node = ir_lower_add_node (c, "Switch", IR_LOWER_DOMAIN, 2, inputs, 2, value->type);
 
-  guard (c, node);
-  return node;
-}
-
-static IrNode *
-add_enter (Construct *c, const char *frame, IrValue *value, gboolean is_constant)
-{
-  IrContext *context = c->l->context->model->context;
-  IrNode *node = add_node (c, "Enter", DOMAIN, 1, &value, 1, value->type);
-
-  ir_edit_set_attr (c->l->edit, node, ir_attr_string (context, "frame_name", frame, -1));
-  if (is_constant)
-    ir_edit_set_attr (c->l->edit, node, ir_attr_int (context, "is_constant", 1));
-  guard (c, node);
+  ir_lower_guard (c, node);
   return node;
 }
 
 /* (nullable) Something that is live when the construct is, if it may be dead, or is in a frame */
 static IrNode *
-make_gate (Construct *c)
+make_gate (IrLowerConstruct *c)
 {
   g_autoptr (GPtrArray) inputs = all_inputs (c->l, c->node);
 
@@ -252,14 +216,14 @@ make_gate (Construct *c)
     if (g_hash_table_contains (c->l->conditional, inputs->pdata[i]))
       {
         IrValue *value = inputs->pdata[i];
-        return add_node (c, "Identity", NULL, 1, &value, 1, value->type);
+        return ir_lower_add_node (c, "Identity", NULL, 1, &value, 1, value->type);
       }
   return NULL;
 }
 
 /* One that was made in case that somebody needs it. (nullable) @node */
-static void
-drop_unread (Construct *c, IrNode *node)
+void
+ir_lower_drop_unread (IrLowerConstruct *c, IrNode *node)
 {
   if (node == NULL || g_hash_table_contains (c->l->waited_for, node))
     return;
@@ -271,15 +235,15 @@ drop_unread (Construct *c, IrNode *node)
 
 /* -- what moves -- */
 
-static void
-mark (Construct *c, IrValue *value)
+void
+ir_lower_mark (IrLowerConstruct *c, IrValue *value)
 {
   g_hash_table_add (c->inside, value);
   g_hash_table_add (c->l->conditional, value);
 }
 
 static gboolean
-reads_inside (const Construct *c, const IrNode *node)
+reads_inside (const IrLowerConstruct *c, const IrNode *node)
 {
   g_autoptr (GPtrArray) inputs = all_inputs (c->l, node);
 
@@ -290,11 +254,11 @@ reads_inside (const Construct *c, const IrNode *node)
 }
 
 /* A branch or a body comes to where its node is. @pivot: what is live when it runs */
-static void
-move_in (Construct *c, const IrGraph *from, IrNode *pivot)
+void
+ir_lower_move_in (IrLowerConstruct *c, const IrGraph *from, IrNode *pivot)
 {
-  Lowering *l = c->l;
-  const Members *members = members_of (l, from);
+  IrLowering *l = c->l;
+  const IrLowerMembers *members = members_of (l, from);
 
   for (guint i = 0; i < members->free->len; i++)
     ir_pass_move_value (l->context, l->names, members->free->pdata[i], c->graph);
@@ -307,7 +271,7 @@ move_in (Construct *c, const IrGraph *from, IrNode *pivot)
       ir_pass_move_node (l->context, l->names, node, c->graph);
       ir_edit_set_rank (l->edit, node, c->node->rank);
       ir_edit_step_map_node (l->edit, c->node->id, node->id);
-      if (ir_op_is (node, IR_OP_IF) || ir_op_is (node, IR_OP_LOOP))
+      if (find_way (node) != NULL)
         g_queue_push_tail (&l->waiting, node);
       if (is_constant)
         continue;
@@ -315,24 +279,24 @@ move_in (Construct *c, const IrGraph *from, IrNode *pivot)
         let_wait (l, node, pivot);
       for (guint k = 0; k < node->n_outputs; k++)
         if (node->outputs[k] != NULL)
-          mark (c, node->outputs[k]);
+          ir_lower_mark (c, node->outputs[k]);
     }
 }
 
 /* A result that is there whether or not the branch or body runs is held back until it does. */
-static IrValue *
-hold_back (Construct *c, IrValue *value, IrNode *pivot)
+IrValue *
+ir_lower_hold_back (IrLowerConstruct *c, IrValue *value, IrNode *pivot)
 {
   if (g_hash_table_contains (c->inside, value))
     return value;
-  IrNode *node = add_node (c, "Identity", NULL, 1, &value, 1, value->type);
+  IrNode *node = ir_lower_add_node (c, "Identity", NULL, 1, &value, 1, value->type);
   let_wait (c->l, node, pivot);
-  mark (c, node->outputs[0]);
+  ir_lower_mark (c, node->outputs[0]);
   return node->outputs[0];
 }
 
-static GPtrArray *
-take_outputs (Lowering *l, IrGraph *graph)
+GPtrArray *
+ir_lower_take_outputs (IrLowering *l, IrGraph *graph)
 {
   GPtrArray *outputs = g_ptr_array_new ();
 
@@ -342,8 +306,8 @@ take_outputs (Lowering *l, IrGraph *graph)
   return outputs;
 }
 
-static void
-swap_result (GPtrArray *results, IrValue *value, IrValue *with)
+void
+ir_lower_swap_result (GPtrArray *results, IrValue *value, IrValue *with)
 {
   for (guint i = 0; i < results->len; i++)
     if (results->pdata[i] == value)
@@ -351,10 +315,10 @@ swap_result (GPtrArray *results, IrValue *value, IrValue *with)
 }
 
 /* @results stand for the outputs of the node, and it goes. */
-static gboolean
-hand_over (Construct *c, IrValue *const *results)
+gboolean
+ir_lower_hand_over (IrLowerConstruct *c, IrValue *const *results)
 {
-  Lowering *l = c->l;
+  IrLowering *l = c->l;
   IrNode *node = c->node;
   guint n = node->n_outputs;
   g_autofree IrValue **old = g_memdup2 (node->outputs, n * sizeof (IrValue *));
@@ -378,25 +342,28 @@ hand_over (Construct *c, IrValue *const *results)
   return TRUE;
 }
 
-static void
-construct_begin (Construct *c, Lowering *l, IrNode *node)
+gboolean
+ir_lower_begin (IrLowerConstruct *c, IrLowering *l, const char *rule, IrNode *node)
 {
-  *c = (Construct){ .l = l, .node = node, .graph = node->graph };
+  if (!ir_pass_begin (l->context, rule, IR_CLASS_EXACT, node))
+    return FALSE;
+  *c = (IrLowerConstruct){ .l = l, .node = node, .graph = node->graph };
   c->inside = g_hash_table_new (NULL, NULL);
   c->brought = g_hash_table_new (NULL, NULL);
   c->switches = g_ptr_array_new ();
-  ir_pass_import (l->context, node->graph, DOMAIN);
+  ir_pass_import (l->context, node->graph, IR_LOWER_DOMAIN);
   c->gate = make_gate (c);
+  return TRUE;
 }
 
-static void
-construct_end (Construct *c, const char *rule, gboolean done)
+void
+ir_lower_end (IrLowerConstruct *c, const char *rule, gboolean done)
 {
-  Lowering *l = c->l;
+  IrLowering *l = c->l;
   IrNodeId id = c->node->id;
 
   if (done)
-    drop_unread (c, c->gate);
+    ir_lower_drop_unread (c, c->gate);
   g_hash_table_unref (c->inside);
   g_hash_table_unref (c->brought);
   g_ptr_array_unref (c->switches);
@@ -413,7 +380,7 @@ construct_end (Construct *c, const char *rule, gboolean done)
 
 /* The Switch by which @value comes into the branches. */
 static IrNode *
-brought_by_switch (Construct *c, IrValue *value, IrValue *predicate)
+brought_by_switch (IrLowerConstruct *c, IrValue *value, IrValue *predicate)
 {
   IrNode *node = g_hash_table_lookup (c->brought, value);
 
@@ -427,55 +394,55 @@ brought_by_switch (Construct *c, IrValue *value, IrValue *predicate)
 }
 
 static GPtrArray *
-lower_branch (Construct *c, IrGraph *branch, IrValue *predicate, guint side)
+lower_branch (IrLowerConstruct *c, IrGraph *branch, IrValue *predicate, guint side)
 {
-  Lowering *l = c->l;
+  IrLowering *l = c->l;
   g_autoptr (GPtrArray) captures = g_ptr_array_new ();
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
   IrValue *through = predicate;
 
-  find_captures (l, branch, c->graph, captures, seen);
-  GPtrArray *results = take_outputs (l, branch);
+  ir_lower_find_captures (l, branch, c->graph, captures, seen);
+  GPtrArray *results = ir_lower_take_outputs (l, branch);
   for (guint i = 0; i < captures->len; i++)
     {
       IrValue *value = captures->pdata[i];
       if (!ir_value_is_token (value, c->graph))
         continue;
       IrNode *node = brought_by_switch (c, value, predicate);
-      mark (c, node->outputs[side]);
-      read_instead (l, branch, value, node->outputs[side]);
-      swap_result (results, value, node->outputs[side]);
+      ir_lower_mark (c, node->outputs[side]);
+      ir_lower_read_instead (l, branch, value, node->outputs[side]);
+      ir_lower_swap_result (results, value, node->outputs[side]);
       if (!ir_value_is_token (through, c->graph))
         through = value;
     }
   IrNode *way = brought_by_switch (c, through, predicate);
-  IrNode *pivot = add_node (c, "Identity", NULL, 1, &way->outputs[side], 1, through->type);
-  mark (c, way->outputs[side]);
-  move_in (c, branch, pivot);
+  IrNode *pivot = ir_lower_add_node (c, "Identity", NULL, 1, &way->outputs[side], 1, through->type);
+  ir_lower_mark (c, way->outputs[side]);
+  ir_lower_move_in (c, branch, pivot);
   for (guint i = 0; i < results->len; i++)
-    results->pdata[i] = hold_back (c, results->pdata[i], pivot);
-  drop_unread (c, pivot);
+    results->pdata[i] = ir_lower_hold_back (c, results->pdata[i], pivot);
+  ir_lower_drop_unread (c, pivot);
   return results;
 }
 
 /* One that no other If has, so that raise-control-flow tells them apart. */
 static IrValue *
-own_predicate (Construct *c)
+own_predicate (IrLowerConstruct *c)
 {
   IrValue *predicate = c->node->inputs[0];
 
   if (predicate->n_uses == 1 &&
       (predicate->producer == NULL || !ir_node_is (predicate->producer, "Identity")))
     return predicate;
-  IrNode *node = add_node (c, "Identity", NULL, 1, &predicate, 1, predicate->type);
-  guard (c, node);
+  IrNode *node = ir_lower_add_node (c, "Identity", NULL, 1, &predicate, 1, predicate->type);
+  ir_lower_guard (c, node);
   if (node->controls != NULL || g_hash_table_contains (c->l->conditional, predicate))
     g_hash_table_add (c->l->conditional, node->outputs[0]);
   return node->outputs[0];
 }
 
 static gboolean
-lower_if_into (Construct *c, IrGraph *then_graph, IrGraph *else_graph)
+lower_if_into (IrLowerConstruct *c, IrGraph *then_graph, IrGraph *else_graph)
 {
   IrValue *predicate = own_predicate (c);
   g_autoptr (GPtrArray) then_results = lower_branch (c, then_graph, predicate, 1);
@@ -483,15 +450,16 @@ lower_if_into (Construct *c, IrGraph *then_graph, IrGraph *else_graph)
   g_autofree IrValue **merged = g_new0 (IrValue *, c->node->n_outputs + 1);
 
   for (guint i = 0; i < c->switches->len; i++)
-    drop_unread (c, c->switches->pdata[i]);
+    ir_lower_drop_unread (c, c->switches->pdata[i]);
   for (guint i = 0; i < c->node->n_outputs; i++)
     {
       IrValue *inputs[] = { else_results->pdata[i], then_results->pdata[i] };
       if (c->node->outputs[i] != NULL && c->node->outputs[i]->n_uses > 0)
-        merged[i] = add_node (c, "Merge", DOMAIN, 2, inputs, 1, c->node->outputs[i]->type)
+        merged[i] = ir_lower_add_node (c, "Merge", IR_LOWER_DOMAIN, 2, inputs, 1,
+                                       c->node->outputs[i]->type)
                         ->outputs[0];
     }
-  return hand_over (c, merged);
+  return ir_lower_hand_over (c, merged);
 }
 
 static gboolean
@@ -507,8 +475,8 @@ are_all_there (const IrGraph *graph)
 }
 
 /* (nullable) Why a branch or a body stays where it is */
-static const char *
-why_not_moved (const Lowering *l, const IrGraph *graph)
+const char *
+ir_lower_why_not_moved (const IrLowering *l, const IrGraph *graph)
 {
   if (graph == NULL || members_of (l, graph) == NULL || !are_all_there (graph))
     return "the graph is missing or is not well-formed";
@@ -516,235 +484,72 @@ why_not_moved (const Lowering *l, const IrGraph *graph)
 }
 
 static void
-lower_if (Lowering *l, IrNode *node)
+lower_if (IrLowering *l, IrNode *node, const char *rule)
 {
   IrGraph *then_graph = ir_node_attr_graph (node, "then_branch");
   IrGraph *else_graph = ir_node_attr_graph (node, "else_branch");
-  const char *why = why_not_moved (l, then_graph);
-  Construct c;
+  const char *why = ir_lower_why_not_moved (l, then_graph);
+  IrLowerConstruct c;
 
-  why = why != NULL ? why : why_not_moved (l, else_graph);
+  why = why != NULL ? why : ir_lower_why_not_moved (l, else_graph);
   if (why == NULL && (ir_graph_n_outputs (then_graph) != node->n_outputs ||
                       ir_graph_n_outputs (else_graph) != node->n_outputs ||
                       ir_graph_n_inputs (then_graph) + ir_graph_n_inputs (else_graph) > 0))
     why = "its branches do not fit it";
   if (why != NULL)
     {
-      ir_edit_refuse (l->edit, RULE_IF, node->id, why);
+      ir_edit_refuse (l->edit, rule, node->id, why);
       return;
     }
-  if (!ir_pass_begin (l->context, RULE_IF, IR_CLASS_EXACT, node))
-    return;
-  construct_begin (&c, l, node);
-  construct_end (&c, RULE_IF, lower_if_into (&c, then_graph, else_graph));
-}
-
-/* -- Loop -- */
-
-/* What a loop carries. */
-typedef struct
-{
-  IrNode *merge, *exit_switch; /* @exit_switch: its Switch */
-} LoopVariable;
-
-static LoopVariable
-add_variable (Construct *c, const char *frame, IrValue *first, const IrType *type)
-{
-  IrValue *inputs[] = { add_enter (c, frame, first, FALSE)->outputs[0], NULL };
-
-  return (LoopVariable){ .merge = add_node (c, "Merge", DOMAIN, 2, inputs, 1, type) };
-}
-
-static void
-close_variable (Construct *c, const LoopVariable *variable, IrValue *next)
-{
-  IrNode *node = add_node (c, "NextIteration", DOMAIN, 1, &next, 1, next->type);
-
-  ir_edit_set_input (c->l->edit, variable->merge, 1, node->outputs[0]);
-}
-
-static IrValue *
-add_scalar (Construct *c, const char *name, IrDtype dtype, gint64 number)
-{
-  g_autoptr (IrTensor) tensor = ir_tensor_new_scalar (dtype, (double) number);
-
-  return ir_pass_add_constant (c->l->context, c->graph, name, tensor);
-}
-
-/* What says whether the body runs once more: i < M, and the condition. */
-static IrValue *
-add_condition (Construct *c, const char *frame, IrValue *limit, IrValue *i, IrValue *loop_condition)
-{
-  IrContext *context = c->l->context->model->context;
-  const IrType *type = ir_type_tensor (context, IR_DTYPE_BOOL, IR_RANK_UNKNOWN, NULL);
-  IrValue *both = loop_condition;
-
-  if (limit != NULL)
-    {
-      gboolean token = ir_value_is_token (limit, c->graph);
-      IrValue *less_inputs[] = { i, token ? add_enter (c, frame, limit, TRUE)->outputs[0] : limit };
-      IrNode *less = add_node (c, "Less", NULL, 2, less_inputs, 1, type);
-      IrValue *and_inputs[] = { less->outputs[0], loop_condition };
-      both = add_node (c, "And", NULL, 2, and_inputs, 1, type)->outputs[0];
-    }
-  return add_node (c, "LoopCond", DOMAIN, 1, &both, 1, type)->outputs[0];
-}
-
-/* Values that the body reads of around come in for all iterations. */
-static void
-bring_invariants (
-    Construct *c, IrGraph *body, const char *frame, GPtrArray *captures, GPtrArray *results)
-{
-  for (guint i = 0; i < captures->len; i++)
-    {
-      IrValue *value = captures->pdata[i];
-      if (!ir_value_is_token (value, c->graph))
-        continue;
-      IrValue *inside = add_enter (c, frame, value, TRUE)->outputs[0];
-      read_instead (c->l, body, value, inside);
-      swap_result (results, value, inside);
-    }
-}
-
-static gboolean
-lower_loop_into (Construct *c, IrGraph *body, guint n_carried)
-{
-  Lowering *l = c->l;
-  IrContext *context = l->context->model->context;
-  const IrType *counter = ir_type_tensor (context, IR_DTYPE_INT64, 0, NULL);
-  IrValue *limit = ir_node_input (c->node, 0), *condition = ir_node_input (c->node, 1);
-  g_autofree char *frame = g_strdup (c->node->outputs[0] != NULL ? c->node->outputs[0]->name
-                                                                 : "loop");
-  g_autofree LoopVariable *variables = g_new0 (LoopVariable, n_carried + 2);
-  g_autoptr (GPtrArray) captures = g_ptr_array_new ();
-  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
-  guint n = n_carried + 2;
-
-  find_captures (l, body, c->graph, captures, seen);
-  g_autoptr (GPtrArray) results = take_outputs (l, body);
-  for (guint i = 0; i < n; i++)
-    {
-      IrValue *input = ir_graph_input (body, i);
-      IrValue *first = i == 0   ? add_scalar (c, "first", IR_DTYPE_INT64, 0)
-                       : i == 1 ? condition != NULL ? condition
-                                                    : add_scalar (c, "true", IR_DTYPE_BOOL, 1)
-                                : c->node->inputs[i];
-      variables[i] = add_variable (c, frame, first, i == 0 ? counter : input->type);
-    }
-  IrValue *predicate = add_condition (c, frame, limit, variables[0].merge->outputs[0],
-                                      variables[1].merge->outputs[0]);
-  bring_invariants (c, body, frame, captures, results);
-  for (guint i = 0; i < n; i++)
-    {
-      IrValue *input = ir_graph_input (body, i), *value = variables[i].merge->outputs[0];
-      IrValue *inputs[] = { value, predicate };
-      variables[i].exit_switch = add_node (c, "Switch", DOMAIN, 2, inputs, 2, value->type);
-      IrValue *inside = variables[i].exit_switch->outputs[1];
-      mark (c, inside);
-      ir_edit_replace_uses (l->edit, input, inside);
-      swap_result (results, input, inside);
-    }
-  IrNode *pivot = add_node (c, "Identity", NULL, 1, &variables[0].exit_switch->outputs[1], 1,
-                            counter);
-  move_in (c, body, pivot);
-  IrValue *sum[] = { variables[0].exit_switch->outputs[1],
-                     add_scalar (c, "one", IR_DTYPE_INT64, 1) };
-  close_variable (c, &variables[0], add_node (c, "Add", NULL, 2, sum, 1, counter)->outputs[0]);
-  for (guint i = 1; i < n; i++)
-    close_variable (c, &variables[i], hold_back (c, results->pdata[i - 1], pivot));
-  drop_unread (c, pivot);
-  g_autofree IrValue **out = g_new0 (IrValue *, c->node->n_outputs + 1);
-  for (guint i = 0; i < n_carried; i++)
-    {
-      IrValue **last = &variables[i + 2].exit_switch->outputs[0];
-      if (c->node->outputs[i] != NULL && c->node->outputs[i]->n_uses > 0)
-        out[i] = add_node (c, "Exit", DOMAIN, 1, last, 1, c->node->outputs[i]->type)->outputs[0];
-    }
-  return hand_over (c, out);
-}
-
-static gboolean
-is_scalar_for_sure (const IrValue *value)
-{
-  return value == NULL || (value->type != NULL && value->type->rank == 0);
-}
-
-/* (nullable) Why a Loop stays as it is */
-static const char *
-why_not_lowered (const Lowering *l, const IrNode *node, const IrGraph *body, guint n_carried)
-{
-  const char *why = why_not_moved (l, body);
-
-  if (why != NULL)
-    return why;
-  if (ir_graph_n_inputs (body) != n_carried + 2 || node->n_outputs < n_carried ||
-      ir_graph_n_outputs (body) < MAX (n_carried, node->n_outputs) + 1)
-    return "its body does not fit it";
-  for (guint i = 0; i < n_carried; i++)
-    if (node->inputs[i + 2] == NULL)
-      return "a carried value is left out";
-  for (guint i = n_carried; i < node->n_outputs; i++)
-    if (node->outputs[i] != NULL && node->outputs[i]->n_uses > 0)
-      return "it stacks values, which has no form as tokens yet";
-  if (ir_graph_opset (node->graph, "") < 9)
-    return "Less takes integers from opset 9 on";
-  /* A body is given a scalar, whatever the condition's shape is. */
-  if (ir_graph_input (body, 1)->n_uses > 0 && (!is_scalar_for_sure (ir_node_input (node, 1)) ||
-                                               !is_scalar_for_sure (ir_graph_output (body, 0))))
-    return "the body reads a condition that may not be a scalar";
-  return NULL;
-}
-
-static void
-lower_loop (Lowering *l, IrNode *node)
-{
-  IrGraph *body = ir_node_attr_graph (node, "body");
-  guint n_carried = MAX (node->n_inputs, 2) - 2;
-  const char *why = why_not_lowered (l, node, body, n_carried);
-  Construct c;
-
-  if (why != NULL)
-    {
-      ir_edit_refuse (l->edit, RULE_LOOP, node->id, why);
-      return;
-    }
-  if (!ir_pass_begin (l->context, RULE_LOOP, IR_CLASS_EXACT, node))
-    return;
-  construct_begin (&c, l, node);
-  construct_end (&c, RULE_LOOP, lower_loop_into (&c, body, n_carried));
+  if (ir_lower_begin (&c, l, rule, node))
+    ir_lower_end (&c, rule, lower_if_into (&c, then_graph, else_graph));
 }
 
 /* -- the pass -- */
 
-static void
-lower (Lowering *l, IrNode *node)
+static const Way ways[] = {
+  { IR_OP_IF, RULE_IF, lower_if },
+  { IR_OP_LOOP, RULE_LOOP, ir_lower_loop },
+  { IR_OP_SCAN, RULE_SCAN, ir_lower_loop },
+  { IR_OP_SEQUENCE_MAP, RULE_MAP, ir_lower_loop },
+};
+
+/* (nullable) */
+static const Way *
+find_way (const IrNode *node)
 {
-  gboolean is_if = ir_op_is (node, IR_OP_IF);
+  for (guint i = 0; i < G_N_ELEMENTS (ways); i++)
+    if (ir_op_is (node, ways[i].op))
+      return &ways[i];
+  return NULL;
+}
+
+static void
+lower (IrLowering *l, IrNode *node)
+{
+  const Way *way = find_way (node);
 
   if (ir_pass_is_open (node))
     return;
   if (ir_pass_is_control_source (l->context, node))
-    ir_edit_refuse (l->edit, is_if ? RULE_IF : RULE_LOOP, node->id, "another node waits for it");
-  else if (is_if)
-    lower_if (l, node);
+    ir_edit_refuse (l->edit, way->rule, node->id, "another node waits for it");
   else
-    lower_loop (l, node);
+    way->lower (l, node, way->rule);
 }
 
 static void
-find_constructs (Lowering *l, const GPtrArray *graphs)
+find_constructs (IrLowering *l, const GPtrArray *graphs)
 {
   for (guint i = 0; i < graphs->len; i++)
     note_members (l, graphs->pdata[i]);
   for (guint i = 0; i < graphs->len; i++)
     {
       const IrGraph *graph = graphs->pdata[i];
-      const Members *members = members_of (l, graph);
+      const IrLowerMembers *members = members_of (l, graph);
       for (guint k = 0; graph->kind != IR_GRAPH_FUNCTION && k < members->nodes->len; k++)
         {
           IrNode *node = members->nodes->pdata[k];
-          if ((ir_op_is (node, IR_OP_IF) || ir_op_is (node, IR_OP_LOOP)) &&
-              graph->kind == IR_GRAPH_MAIN)
+          if (graph->kind == IR_GRAPH_MAIN && find_way (node) != NULL)
             g_queue_push_tail (&l->waiting, node);
         }
     }
@@ -754,7 +559,7 @@ static gboolean
 run (IrPassContext *context, GError **error)
 {
   g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
-  Lowering l = { .context = context, .edit = context->edit, .waiting = G_QUEUE_INIT };
+  IrLowering l = { .context = context, .edit = context->edit, .waiting = G_QUEUE_INIT };
   gboolean good = TRUE;
 
   l.members = g_hash_table_new_full (NULL, NULL, NULL, members_free);
@@ -779,9 +584,15 @@ run (IrPassContext *context, GError **error)
 static const IrRule rules[] = {
   { RULE_IF, "an If", "Switches, the nodes of both branches, Merges", IR_CLASS_EXACT,
     "Each branch gets its values by Switches, and runs where they are live." },
-  { RULE_LOOP, "a Loop that stacks nothing",
-    "Enters, Merges, Switches, the nodes of the body, NextIterations, Exits", IR_CLASS_EXACT,
-    "What is carried goes round by NextIteration, what is captured is there in all iterations." },
+  { RULE_LOOP, "a Loop",
+    "Enters, Merges, Switches, the nodes of the body, NextIterations, Exits, and Stack",
+    IR_CLASS_EXACT,
+    "What is carried goes round by NextIteration, what is captured is there in all iterations. What is "
+    "stacked is put behind a sequence that goes round, and made one tensor by Stack." },
+  { RULE_SCAN, "a Scan", "the same, as long as the axis is; slices by Gather", IR_CLASS_EXACT,
+    "What is scanned is there in all iterations, and read by their number." },
+  { RULE_MAP, "a SequenceMap", "the same, as long as the sequence is; items by SequenceAt",
+    IR_CLASS_EXACT, "Items are read by the number of the iteration, and put behind a sequence." },
   { NULL },
 };
 
@@ -789,8 +600,8 @@ const IrPass ir_pass_lower_control_flow = {
   .name = "lower-control-flow",
   .title = "Lower control flow to tokens",
   .doc =
-      "If and Loop become Switch, Merge, Enter, Exit, NextIteration and LoopCond, a step for each. Loops that "
-      "stack values, Scan and SequenceMap stay, as do bodies that draw random numbers.",
+      "If, Loop, Scan and SequenceMap become Switch, Merge, Enter, Exit, NextIteration and LoopCond, a step for "
+      "each. Bodies that draw random numbers stay.",
   .source = "Yu et al. 2018; TensorFlow lower_if_op, lower_while_op",
   .step_class = IR_CLASS_EXACT,
   .before_after = "x, c -> If { f } else { g } -> y\nx, c -> Switch -> f, g -> Merge -> y",

@@ -12,8 +12,11 @@
 
 #include "core/ir/problem.h"
 #include "passes/rewrites/raise-private.h"
+#include "passes/rewrites/raise.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
+
+#include <string.h>
 
 /* One construct to come. */
 typedef struct
@@ -145,7 +148,7 @@ find_mixed (IrRaise *raise, GHashTable *choices)
 }
 
 /* Inner frames first, in a frame its choices, the last ones first: a Switch inside of another's side comes
- * behind that in the order. Then its loop. */
+ * behind that in the order. Then its loop; of loops side by side those that others read. */
 static int
 compare_items (gconstpointer a, gconstpointer b)
 {
@@ -155,6 +158,8 @@ compare_items (gconstpointer a, gconstpointer b)
     return x->frame_depth > y->frame_depth ? -1 : 1;
   if ((x->choice == NULL) != (y->choice == NULL))
     return x->choice == NULL ? 1 : -1;
+  if (x->choice == NULL)
+    return x->place < y->place ? -1 : x->place > y->place;
   return x->place > y->place ? -1 : x->place < y->place;
 }
 
@@ -186,6 +191,15 @@ find_items (IrRaise *raise, GHashTable *choices)
 
 /* -- the pass -- */
 
+/* Notes why @node stays, and of all such nodes the first. */
+static void
+refuse (IrRaise *raise, const char *rule, IrNodeId node, const char *why)
+{
+  ir_edit_refuse (raise->edit, rule, node, why);
+  if (raise->left != NULL && raise->left->why == NULL)
+    *raise->left = (IrRaiseLeft){ node, g_strdup (why) };
+}
+
 static void
 raise_item (IrRaise *raise, const Item *item)
 {
@@ -196,10 +210,9 @@ raise_item (IrRaise *raise, const Item *item)
   if (why == NULL)
     return;
   if (item->choice != NULL)
-    ir_edit_refuse (raise->edit, IR_RAISE_IF, ((IrNode *) item->choice->switches->pdata[0])->id,
-                    why);
+    refuse (raise, IR_RAISE_IF, ((IrNode *) item->choice->switches->pdata[0])->id, why);
   else
-    ir_edit_refuse (raise->edit, IR_RAISE_LOOP, frame->loop_cond, why);
+    refuse (raise, IR_RAISE_LOOP, frame->loop_cond, why);
 }
 
 /* Frames that are broken have no form. */
@@ -214,16 +227,19 @@ is_sound (IrRaise *raise)
       const IrProblem *problem = problems->pdata[i];
       if (problem->severity != IR_SEVERITY_ERROR)
         continue;
-      ir_edit_refuse (raise->edit, IR_RAISE_LOOP, problem->node, problem->message);
+      refuse (raise, IR_RAISE_LOOP, problem->node, problem->message);
       return FALSE;
     }
   return TRUE;
 }
 
 static gboolean
-raise_graph (IrPassContext *context, IrGraph *graph, guint *n_left, GError **error)
+raise_graph (
+    IrPassContext *context, IrGraph *graph, guint *n_left, IrRaiseLeft *left, GError **error)
 {
-  IrRaise raise = { .context = context, .edit = context->edit, .graph = graph, .n_left = n_left };
+  IrRaise raise = {
+    .context = context, .edit = context->edit, .graph = graph, .n_left = n_left, .left = left
+  };
   g_autoptr (GHashTable)
       choices = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, choice_free);
   gboolean good = TRUE;
@@ -252,13 +268,14 @@ count_primitives (const IrModel *model)
   for (guint i = 1; i < model->nodes->len; i++)
     {
       const IrNode *node = model->nodes->pdata[i];
-      n += node->state == IR_STATE_LIVE && ir_node_tokens (node) != IR_TOKENS_STRICT;
+      n += node->state == IR_STATE_LIVE && strcmp (node->domain, "irscope.flow") == 0;
     }
   return n;
 }
 
+/* @left: (nullable): the first node that stays */
 static gboolean
-run (IrPassContext *context, GError **error)
+raise_all (IrPassContext *context, IrRaiseLeft *left, GError **error)
 {
   const GPtrArray *graphs = context->model->graphs;
   const guint n = graphs->len; /* those that it makes have no tokens */
@@ -270,8 +287,33 @@ run (IrPassContext *context, GError **error)
       IrGraph *graph = graphs->pdata[i];
       if (graph->state == IR_STATE_LIVE && ir_graph_has_tokens (graph) &&
           !ir_graph_is_cyclic (graph))
-        good = raise_graph (context, graph, &n_left, error);
+        good = raise_graph (context, graph, &n_left, left, error);
     }
+  return good;
+}
+
+static gboolean
+run (IrPassContext *context, GError **error)
+{
+  return raise_all (context, NULL, error);
+}
+
+gboolean
+ir_raise_tokens (IrPassContext *context, const char *who, GError **error)
+{
+  IrRaiseLeft left = { 0 };
+  gboolean good = raise_all (context, &left, error);
+  const IrNode *node = left.node != 0 ? ir_model_live_node (context->model, left.node) : NULL;
+
+  if (good && left.why != NULL)
+    {
+      g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("a loop");
+      good = ir_pass_refuse (error, who,
+                             "tokens have no derivatives, and %s has no form as If, Loop, Scan or "
+                             "SequenceMap: %s",
+                             label, left.why);
+    }
+  g_free (left.why);
   return good;
 }
 
@@ -282,7 +324,14 @@ static const IrRule rules[] = {
   { IR_RAISE_LOOP, "a frame: Enters, Merges, LoopCond, Switches, NextIterations, Exits", "a Loop",
     IR_CLASS_EXACT,
     "What goes round is carried; a number that counts from 0 and its limit become those of the Loop. Any "
-    "other condition is computed before the Loop, and at the end of its body." },
+    "other condition is computed before the Loop, and at the end of its body. A sequence that is appended to "
+    "and read by Stack is a scan output." },
+  { IR_RAISE_SCAN, "a frame of as many iterations as an axis is long, which read by their number",
+    "a Scan", IR_CLASS_EXACT, "What Gather reads by the number of the iteration is scanned." },
+  { IR_RAISE_MAP, "a frame of as many iterations as a sequence is long, which read by their number",
+    "a SequenceMap", IR_CLASS_EXACT,
+    "What SequenceAt reads by the number of the iteration is an item; sequences that are appended to are "
+    "results." },
   { NULL },
 };
 
@@ -290,8 +339,8 @@ const IrPass ir_pass_raise_control_flow = {
   .name = "raise-control-flow",
   .title = "Raise tokens to control flow",
   .doc =
-      "Switch, Merge, Enter, Exit, NextIteration and LoopCond become If and Loop again, inner ones first, a "
-      "step for each. What has no such form stays, with the reason.",
+      "Switch, Merge, Enter, Exit, NextIteration and LoopCond become If, Loop, Scan and SequenceMap again, inner "
+      "ones first, a step for each. What has no such form stays, with the reason.",
   .source = "Yu et al. 2018; TensorFlow functionalize_cond, functionalize_while",
   .step_class = IR_CLASS_EXACT,
   .before_after = "x, c -> Switch -> f, g -> Merge -> y\nx, c -> If { f } else { g } -> y",

@@ -6,68 +6,41 @@
  * Source: ONNX, Loop; functionalize_while.cc of TensorFlow's bridge to XLA names the task. */
 #include "config.h"
 
-#include "passes/rewrites/raise-private.h"
-#include "passes/rule/move.h"
+#include "passes/rewrites/raise-loop-private.h"
 #include "passes/rule/step.h"
 
-/* What goes round. */
-typedef struct
-{
-  IrNode *merge, *enter, *next;
-  IrNode *exit_switch;  /* (nullable): its Switch */
-  IrValue *inside;      /* (nullable): what the body calls it */
-  gboolean is_left_out; /* the iteration's number and the condition are there anyway */
-} LoopVariable;
-
-typedef struct
-{
-  IrRaise *raise;
-  const IrFrame *frame;
-  IrNode *cond;          /* LoopCond */
-  GArray *variables;     /* of LoopVariable */
-  IrRaiseReach members;  /* all nodes of the frame but its primitives */
-  GPtrArray *primitives; /* of IrNode */
-  GPtrArray *exits;      /* of IrNode */
-  GHashTable *condition; /* set of IrNode: what only says whether it goes on */
-  GPtrArray *steps;      /* of IrNode: the same, in order */
-  LoopVariable *counter,
-      *loop_condition; /* (nullable): where the condition has the form that lowering makes */
-  IrValue *limit;      /* (nullable) */
-  IrNode *node;
-  IrGraph *body;
-} Loop;
-
 static void
-loop_clear (Loop *l)
+loop_clear (IrRaiseLoop *l)
 {
   g_clear_pointer (&l->variables, g_array_unref);
   g_clear_pointer (&l->primitives, g_ptr_array_unref);
   g_clear_pointer (&l->exits, g_ptr_array_unref);
   g_clear_pointer (&l->condition, g_hash_table_unref);
   g_clear_pointer (&l->steps, g_ptr_array_unref);
+  g_clear_pointer (&l->parts, g_array_unref);
   ir_raise_reach_clear (&l->members);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Loop, loop_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrRaiseLoop, loop_clear)
 
-static LoopVariable *
-variable_at (const Loop *l, guint i)
+IrRaiseVariable *
+ir_raise_variable_at (const IrRaiseLoop *l, guint i)
 {
-  return &g_array_index (l->variables, LoopVariable, i);
+  return &g_array_index (l->variables, IrRaiseVariable, i);
 }
 
-static gboolean
-is_primitive (const Loop *l, IrNode *node)
+gboolean
+ir_raise_is_primitive (const IrRaiseLoop *l, IrNode *node)
 {
   return g_ptr_array_find (l->primitives, node, NULL);
 }
 
 /* (nullable) The variable whose Merge, or with @inside whose Switch, gives @value */
-static LoopVariable *
-variable_of (const Loop *l, const IrValue *value, gboolean inside)
+IrRaiseVariable *
+ir_raise_variable_of (const IrRaiseLoop *l, const IrValue *value, gboolean inside)
 {
   for (guint i = 0; value != NULL && i < l->variables->len; i++)
     {
-      LoopVariable *variable = variable_at (l, i);
+      IrRaiseVariable *variable = ir_raise_variable_at (l, i);
       const IrNode *node = inside ? variable->exit_switch : variable->merge;
       if (node != NULL && value->producer == node && value->output_slot == (inside ? 1 : 0))
         return variable;
@@ -86,13 +59,13 @@ say (const char *format, const IrNode *node)
 }
 
 static IrNode *
-live_node (const Loop *l, IrNodeId id)
+live_node (const IrRaiseLoop *l, IrNodeId id)
 {
   return ir_model_live_node (l->raise->context->model, id);
 }
 
 static char *
-find_exit_switch (Loop *l, LoopVariable *variable)
+find_exit_switch (IrRaiseLoop *l, IrRaiseVariable *variable)
 {
   const IrValue *value = variable->merge->outputs[0];
 
@@ -111,14 +84,14 @@ find_exit_switch (Loop *l, LoopVariable *variable)
 }
 
 static char *
-find_variables (Loop *l)
+find_variables (IrRaiseLoop *l)
 {
   for (guint i = 0; i < l->frame->variables->len; i++)
     {
       const IrLoopVariable *parts = &g_array_index (l->frame->variables, IrLoopVariable, i);
-      LoopVariable variable = { .merge = live_node (l, parts->merge),
-                                .enter = live_node (l, parts->enter),
-                                .next = live_node (l, parts->next) };
+      IrRaiseVariable variable = { .merge = live_node (l, parts->merge),
+                                   .enter = live_node (l, parts->enter),
+                                   .next = live_node (l, parts->next) };
       if (variable.merge == NULL || variable.enter == NULL || variable.next == NULL ||
           variable.merge->n_inputs != 2)
         return g_strdup ("a variable has no Merge of an Enter and a NextIteration");
@@ -147,13 +120,13 @@ find_variables (Loop *l)
 /* -- what is in the frame -- */
 
 static gboolean
-is_end (const Loop *l, const IrNode *exit)
+is_end (const IrRaiseLoop *l, const IrNode *exit)
 {
   const IrValue *value = exit->inputs[0];
 
   for (guint i = 0; i < l->variables->len; i++)
-    if (variable_at (l, i)->exit_switch != NULL &&
-        value->producer == variable_at (l, i)->exit_switch && value->output_slot == 0)
+    if (ir_raise_variable_at (l, i)->exit_switch != NULL &&
+        value->producer == ir_raise_variable_at (l, i)->exit_switch && value->output_slot == 0)
       return TRUE;
   return FALSE;
 }
@@ -161,7 +134,7 @@ is_end (const Loop *l, const IrNode *exit)
 /* In the first, in all but the first, or in the last: the body of a Loop does the same in all. (nullable)
  * @value */
 static gboolean
-is_of_some_iterations (const Loop *l, const IrValue *value)
+is_of_some_iterations (const IrRaiseLoop *l, const IrValue *value)
 {
   const IrNode *node = value != NULL ? value->producer : NULL;
   const IrTokens tokens = node != NULL ? ir_node_tokens (node) : IR_TOKENS_STRICT;
@@ -171,7 +144,7 @@ is_of_some_iterations (const Loop *l, const IrValue *value)
   if (tokens == IR_TOKENS_ENTER)
     return ir_node_attr_int (node, "is_constant", 0) == 0;
   for (guint i = 0; tokens == IR_TOKENS_SWITCH && i < l->variables->len; i++)
-    if (variable_at (l, i)->exit_switch == node && value->output_slot == 0)
+    if (ir_raise_variable_at (l, i)->exit_switch == node && value->output_slot == 0)
       return TRUE;
   return FALSE;
 }
@@ -179,11 +152,11 @@ is_of_some_iterations (const Loop *l, const IrValue *value)
 static gboolean
 takes (IrRaiseReach *reach, IrNode *node, const IrValue *value)
 {
-  Loop *l = reach->data;
+  IrRaiseLoop *l = reach->data;
   const IrTokens tokens = ir_node_tokens (node);
   g_autofree char *label = NULL;
 
-  if (is_primitive (l, node))
+  if (ir_raise_is_primitive (l, node))
     return FALSE;
   label = ir_node_label (node);
   if (tokens != IR_TOKENS_EXIT && is_of_some_iterations (l, value))
@@ -203,7 +176,7 @@ takes (IrRaiseReach *reach, IrNode *node, const IrValue *value)
 }
 
 static char *
-find_members (Loop *l)
+find_members (IrRaiseLoop *l)
 {
   ir_raise_reach_init (&l->members, l->raise);
   l->members.takes = takes;
@@ -240,11 +213,11 @@ why_not_before (const IrNode *node)
 
 /* (nullable) The node of the frame that computes @value of what goes round; @why: or why not */
 static IrNode *
-step_of (Loop *l, const IrValue *value, char **why)
+step_of (IrRaiseLoop *l, const IrValue *value, char **why)
 {
   IrNode *node = value != NULL ? value->producer : NULL;
 
-  if (node != NULL && variable_of (l, value, TRUE) != NULL)
+  if (node != NULL && ir_raise_variable_of (l, value, TRUE) != NULL)
     *why = say ("its condition reads %s", node);
   if (node == NULL || *why != NULL || !g_hash_table_contains (l->members.set, node) ||
       !g_hash_table_add (l->condition, node))
@@ -255,7 +228,7 @@ step_of (Loop *l, const IrValue *value, char **why)
 
 /* What computes the condition, each behind what it reads */
 static char *
-find_steps (Loop *l)
+find_steps (IrRaiseLoop *l)
 {
   typedef struct
   {
@@ -284,8 +257,8 @@ find_steps (Loop *l)
   return why;
 }
 
-static gboolean
-is_number (const IrValue *value, IrDtype dtype, double number)
+gboolean
+ir_raise_is_number (const IrValue *value, IrDtype dtype, double number)
 {
   const IrTensor *tensor = value != NULL ? ir_value_constant (value) : NULL;
 
@@ -295,56 +268,58 @@ is_number (const IrValue *value, IrDtype dtype, double number)
 
 /* Starts at 0 and grows by 1, as what an ONNX Loop counts */
 static gboolean
-is_counter (const Loop *l, const LoopVariable *variable)
+is_counter (const IrRaiseLoop *l, const IrRaiseVariable *variable)
 {
   const IrNode *add = variable->next->inputs[0]->producer;
 
-  if (!is_number (variable->enter->inputs[0], IR_DTYPE_INT64, 0) || add == NULL ||
+  if (!ir_raise_is_number (variable->enter->inputs[0], IR_DTYPE_INT64, 0) || add == NULL ||
       !ir_node_is (add, "Add") || add->n_inputs != 2)
     return FALSE;
   for (guint i = 0; i < 2; i++)
-    if (variable_of (l, add->inputs[i], TRUE) == variable &&
-        is_number (add->inputs[1 - i], IR_DTYPE_INT64, 1))
+    if (ir_raise_variable_of (l, add->inputs[i], TRUE) == variable &&
+        ir_raise_is_number (add->inputs[1 - i], IR_DTYPE_INT64, 1))
       return TRUE;
   return FALSE;
 }
 
 /* (nullable) What does not change in the loop, as it is called outside */
-static IrValue *
-outside (const Loop *l, IrValue *value)
+IrValue *
+ir_raise_outside (const IrRaiseLoop *l, IrValue *value)
 {
   IrNode *node = value->producer;
 
-  if (node != NULL && ir_node_tokens (node) == IR_TOKENS_ENTER && is_primitive (l, node))
-    return variable_of (l, value, FALSE) == NULL ? node->inputs[0] : NULL;
+  if (node != NULL && ir_node_tokens (node) == IR_TOKENS_ENTER && ir_raise_is_primitive (l, node))
+    return ir_raise_variable_of (l, value, FALSE) == NULL ? node->inputs[0] : NULL;
   return node != NULL && g_hash_table_contains (l->members.set, node) ? NULL
-         : node != NULL && is_primitive (l, node)                     ? NULL
+         : node != NULL && ir_raise_is_primitive (l, node)            ? NULL
                                                                       : value;
 }
 
 /* Less (i, M), read by nobody else */
 static gboolean
-match_limit (Loop *l, const IrValue *value)
+match_limit (IrRaiseLoop *l, const IrValue *value)
 {
   const IrNode *less = value->producer;
 
   if (less == NULL || !ir_node_is (less, "Less") || less->n_inputs != 2 ||
       less->inputs[1] == NULL || value->n_uses != 1 || ir_value_rank (less->inputs[1]) > 1)
     return FALSE;
-  l->counter = variable_of (l, less->inputs[0], FALSE);
-  l->limit = l->counter != NULL && is_counter (l, l->counter) ? outside (l, less->inputs[1]) : NULL;
+  l->counter = ir_raise_variable_of (l, less->inputs[0], FALSE);
+  l->limit = l->counter != NULL && is_counter (l, l->counter)
+                 ? ir_raise_outside (l, less->inputs[1])
+                 : NULL;
   return l->limit != NULL && ir_value_dtype (l->limit) == IR_DTYPE_INT64;
 }
 
 static gboolean
-match_loop_condition (Loop *l, const IrValue *value)
+match_loop_condition (IrRaiseLoop *l, const IrValue *value)
 {
-  l->loop_condition = variable_of (l, value, FALSE);
+  l->loop_condition = ir_raise_variable_of (l, value, FALSE);
   return l->loop_condition != NULL;
 }
 
 static gboolean
-has_exit (const Loop *l, const LoopVariable *variable)
+has_exit (const IrRaiseLoop *l, const IrRaiseVariable *variable)
 {
   return variable->exit_switch != NULL && variable->exit_switch->outputs[0] != NULL &&
          variable->exit_switch->outputs[0]->n_uses > 0;
@@ -352,7 +327,7 @@ has_exit (const Loop *l, const LoopVariable *variable)
 
 /* The forms that need nothing to be computed twice. */
 static gboolean
-match_form (Loop *l)
+match_form (IrRaiseLoop *l)
 {
   const IrValue *value = l->cond->inputs[0];
   const IrNode *both = value->producer;
@@ -364,7 +339,7 @@ match_form (Loop *l)
 }
 
 static void
-find_form (Loop *l)
+find_form (IrRaiseLoop *l)
 {
   if (!match_form (l))
     {
@@ -372,8 +347,8 @@ find_form (Loop *l)
       l->limit = NULL;
     }
   for (guint i = 0; l->counter == NULL && i < l->variables->len; i++)
-    if (is_counter (l, variable_at (l, i)))
-      l->counter = variable_at (l, i);
+    if (is_counter (l, ir_raise_variable_at (l, i)))
+      l->counter = ir_raise_variable_at (l, i);
   if (l->counter != NULL)
     l->counter->is_left_out = !has_exit (l, l->counter);
   if (l->loop_condition != NULL)
@@ -381,7 +356,7 @@ find_form (Loop *l)
 }
 
 static char *
-find_parts (Loop *l)
+find_parts (IrRaiseLoop *l)
 {
   char *why;
 
@@ -394,252 +369,40 @@ find_parts (Loop *l)
   for (guint i = 0; i < l->cond->outputs[0]->n_uses; i++)
     {
       const IrNode *reader = ir_value_use (l->cond->outputs[0], i).node;
-      if (reader == NULL || !is_primitive (l, (IrNode *) reader))
+      if (reader == NULL || !ir_raise_is_primitive (l, (IrNode *) reader))
         return say ("what %s gives is read by more than the Switches of variables", l->cond);
     }
   find_form (l);
+  ir_raise_find_collected (l);
+  ir_raise_find_loop_form (l);
   return NULL;
 }
 
-/* -- the Loop -- */
+/* -- the step -- */
 
-static const IrType *
-scalar (const Loop *l, IrDtype dtype)
-{
-  return ir_type_tensor (l->raise->context->model->context, dtype, 0, NULL);
-}
-
-/* Computes the condition of @map's values (Merge's output -> value) in @graph. */
-static IrValue *
-copy_condition (Loop *l, GHashTable *map, IrGraph *graph)
-{
-  IrRaise *raise = l->raise;
-  IrValue *result = l->cond->inputs[0], *found;
-
-  for (guint i = 0; i < l->steps->len; i++)
-    {
-      IrNode *from = l->steps->pdata[i];
-      g_autofree IrValue **inputs = g_memdup2 (from->inputs,
-                                               (from->n_inputs + 1) * sizeof (IrValue *));
-      for (guint k = 0; k < from->n_inputs; k++)
-        if (inputs[k] != NULL && (found = g_hash_table_lookup (map, inputs[k])) != NULL)
-          inputs[k] = found;
-      IrNode *copy = ir_raise_add (raise, graph, from, from->op_type, from->n_inputs, inputs,
-                                   from->n_outputs);
-      ir_edit_set_op (raise->edit, copy, from->op_type, from->domain, from->overload);
-      for (guint k = 0; k < from->n_attrs; k++)
-        ir_edit_set_attr (raise->edit, copy, from->attrs[k]);
-      for (guint k = 0; k < from->n_outputs; k++)
-        if (from->outputs[k] != NULL)
-          g_hash_table_insert (map, from->outputs[k], copy->outputs[k]);
-    }
-  found = g_hash_table_lookup (map, result);
-  return found != NULL ? found : result;
-}
-
-static IrValue *
-first_condition (Loop *l)
-{
-  g_autoptr (GHashTable) map = g_hash_table_new (NULL, NULL);
-  IrNode *producer;
-
-  if (l->loop_condition != NULL)
-    {
-      IrValue *first = l->loop_condition->enter->inputs[0];
-      producer = first->producer;
-      return producer == NULL && is_number (first, IR_DTYPE_BOOL, 1) ? NULL : first;
-    }
-  if (l->limit != NULL)
-    return NULL;
-  for (guint i = 0; i < l->variables->len; i++)
-    g_hash_table_insert (map, variable_at (l, i)->merge->outputs[0],
-                         variable_at (l, i)->enter->inputs[0]);
-  return copy_condition (l, map, l->raise->graph);
-}
-
-static void
-add_body (Loop *l)
-{
-  IrRaise *raise = l->raise;
-  g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
-  IrValue *number, *loop_condition;
-
-  l->body = ir_edit_add_graph (raise->edit, IR_GRAPH_SUBGRAPH, "body");
-  ir_edit_set_attr (raise->edit, l->node,
-                    ir_attr_graph (raise->context->model->context, "body", l->body->id));
-  number = ir_edit_add_value (raise->edit, l->body, ir_edit_unique_name (raise->edit, "iteration"),
-                              scalar (l, IR_DTYPE_INT64));
-  loop_condition = ir_edit_add_value (raise->edit, l->body,
-                                      ir_edit_unique_name (raise->edit, "condition"),
-                                      scalar (l, IR_DTYPE_BOOL));
-  g_ptr_array_add (inputs, number);
-  g_ptr_array_add (inputs, loop_condition);
-  for (guint i = 0; i < l->variables->len; i++)
-    {
-      LoopVariable *variable = variable_at (l, i);
-      const IrValue *value = variable->merge->outputs[0];
-      if (variable->is_left_out)
-        variable->inside = variable == l->counter ? number : loop_condition;
-      else
-        variable->inside = ir_edit_add_value (
-            raise->edit, l->body, ir_edit_unique_name (raise->edit, value->name), value->type);
-      if (!variable->is_left_out)
-        g_ptr_array_add (inputs, variable->inside);
-    }
-  ir_edit_set_graph_inputs (raise->edit, l->body, (IrValue *const *) inputs->pdata, inputs->len);
-}
-
-static IrValue *
-next_value (const Loop *l, const LoopVariable *variable)
-{
-  IrValue *value = variable->next->inputs[0];
-  const LoopVariable *other = variable_of (l, value, FALSE);
-
-  return other != NULL ? other->inside : value;
-}
-
-static IrValue *
-last_condition (Loop *l)
-{
-  g_autoptr (GHashTable) map = NULL;
-
-  if (l->loop_condition != NULL)
-    return next_value (l, l->loop_condition);
-  if (l->limit != NULL)
-    return ir_raise_identity (l->raise, l->body, l->node, ir_graph_input (l->body, 1));
-  map = g_hash_table_new (NULL, NULL);
-  for (guint i = 0; i < l->variables->len; i++)
-    g_hash_table_insert (map, variable_at (l, i)->merge->outputs[0],
-                         next_value (l, variable_at (l, i)));
-  return copy_condition (l, map, l->body);
-}
-
-/* What all iterations see is read as it is. */
-static void
-capture_invariants (Loop *l)
-{
-  for (guint i = 0; i < l->primitives->len; i++)
-    {
-      IrNode *node = l->primitives->pdata[i];
-      if (ir_node_tokens (node) == IR_TOKENS_ENTER && outside (l, node->outputs[0]) != NULL &&
-          node->outputs[0]->n_uses > 0 && ir_node_attr_int (node, "is_constant", 0) != 0)
-        ir_edit_replace_uses (l->raise->edit, node->outputs[0], node->inputs[0]);
-    }
-}
-
-static void
-fill_body (Loop *l)
-{
-  IrRaise *raise = l->raise;
-  g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
-
-  for (guint i = 0; i < l->variables->len; i++)
-    if (variable_at (l, i)->exit_switch != NULL &&
-        variable_at (l, i)->exit_switch->outputs[1] != NULL)
-      ir_edit_replace_uses (raise->edit, variable_at (l, i)->exit_switch->outputs[1],
-                            variable_at (l, i)->inside);
-  g_ptr_array_add (outputs, last_condition (l));
-  for (guint i = 0; i < l->variables->len; i++)
-    if (!variable_at (l, i)->is_left_out)
-      g_ptr_array_add (outputs, next_value (l, variable_at (l, i)));
-  for (guint i = 0; i < l->variables->len; i++)
-    ir_edit_replace_uses (raise->edit, variable_at (l, i)->merge->outputs[0],
-                          variable_at (l, i)->inside);
-  ir_raise_move_in (raise, &l->members, l->body);
-  for (guint i = 0; i < outputs->len; i++)
-    {
-      IrValue *value = outputs->pdata[i];
-      if (value->graph != l->body)
-        outputs->pdata[i] = ir_raise_identity (raise, l->body, l->node, value);
-    }
-  ir_edit_set_graph_outputs (raise->edit, l->body, (IrValue *const *) outputs->pdata, outputs->len);
-}
-
-static void
-set_inputs (Loop *l, IrValue *first)
-{
-  guint n = 0;
-
-  ir_edit_set_n_inputs (l->raise->edit, l->node, l->variables->len + 2);
-  ir_edit_set_input (l->raise->edit, l->node, n++, l->limit);
-  ir_edit_set_input (l->raise->edit, l->node, n++, first);
-  for (guint i = 0; i < l->variables->len; i++)
-    if (!variable_at (l, i)->is_left_out)
-      ir_edit_set_input (l->raise->edit, l->node, n++, variable_at (l, i)->enter->inputs[0]);
-  ir_edit_set_n_inputs (l->raise->edit, l->node, n);
-}
-
-static gboolean
-replace_exits (Loop *l)
-{
-  IrRaise *raise = l->raise;
-
-  for (guint i = 0; i < l->exits->len; i++)
-    {
-      IrNode *exit = l->exits->pdata[i];
-      IrValue *old = exit->outputs[0], *with = NULL;
-      guint place = 0;
-      for (guint k = 0; k < l->variables->len && with == NULL; k++)
-        {
-          if (variable_at (l, k)->exit_switch == exit->inputs[0]->producer)
-            with = l->node->outputs[place];
-          place += !variable_at (l, k)->is_left_out;
-        }
-      if (!ir_pass_fit_type (raise->context, old, with))
-        return FALSE;
-      ir_edit_replace_uses (raise->edit, old, with);
-      ir_edit_remove_node (raise->edit, exit);
-      ir_pass_take_name (raise->context, old, with);
-    }
-  return TRUE;
-}
-
-static void
-remove_primitives (Loop *l)
-{
-  IrRaise *raise = l->raise;
-
-  if (l->counter != NULL)
-    g_ptr_array_add (l->steps, l->counter->next->inputs[0]->producer);
-  for (guint i = 0; i < l->variables->len; i++)
-    for (guint k = 0; k < 2; k++)
-      ir_edit_set_input (raise->edit, variable_at (l, i)->merge, k, NULL);
-  for (guint i = 0; i < l->primitives->len; i++)
-    ir_raise_take_controls (raise, l->primitives->pdata[i], l->node);
-  ir_raise_remove_unread (raise, l->primitives);
-  ir_raise_remove_unread (raise, l->steps);
-}
+static const char *const rules[] = { [IR_RAISE_TO_LOOP] = IR_RAISE_LOOP,
+                                     [IR_RAISE_TO_SCAN] = IR_RAISE_SCAN,
+                                     [IR_RAISE_TO_MAP] = IR_RAISE_MAP };
 
 char *
 ir_raise_loop (IrRaise *raise, guint frame)
 {
-  g_auto (Loop)
+  g_auto (IrRaiseLoop)
       l = { .raise = raise, .frame = &g_array_index (raise->frames->frames, IrFrame, frame) };
   char *why;
-  guint n = 0;
 
   l.cond = ir_model_live_node (raise->context->model, l.frame->loop_cond);
-  l.variables = g_array_new (FALSE, FALSE, sizeof (LoopVariable));
+  l.variables = g_array_new (FALSE, FALSE, sizeof (IrRaiseVariable));
   l.primitives = g_ptr_array_new ();
   l.exits = g_ptr_array_new ();
   l.condition = g_hash_table_new (NULL, NULL);
   l.steps = g_ptr_array_new ();
+  l.parts = g_array_new (FALSE, FALSE, sizeof (IrRaisePart));
   why = find_parts (&l);
-  if (why != NULL || !ir_pass_begin (raise->context, IR_RAISE_LOOP, IR_CLASS_EXACT, l.cond))
+  if (why != NULL || !ir_pass_begin (raise->context, rules[l.form], IR_CLASS_EXACT, l.cond))
     return why;
-  for (guint i = 0; i < l.variables->len; i++)
-    n += !variable_at (&l, i)->is_left_out;
-  l.node = ir_raise_add (raise, raise->graph, l.cond, "Loop", 0, NULL, n);
-  capture_invariants (&l);
-  set_inputs (&l, first_condition (&l));
-  add_body (&l);
-  fill_body (&l);
-  if (!replace_exits (&l))
-    {
-      ir_pass_abort (raise->context);
-      return g_strdup ("less would be known of the type of an output");
-    }
-  remove_primitives (&l);
-  ir_raise_end (raise, l.primitives->len + l.exits->len);
-  return NULL;
+  if (ir_raise_build_loop (&l))
+    return NULL;
+  ir_pass_abort (raise->context);
+  return g_strdup ("less would be known of the type of an output");
 }

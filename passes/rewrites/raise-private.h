@@ -5,6 +5,13 @@
 #include "core/op/op.h"
 #include "passes/pass.h"
 
+/* A node that stays, and why. */
+typedef struct
+{
+  IrNodeId node;
+  char *why; /* (nullable) (owned) */
+} IrRaiseLeft;
+
 /* One graph that tokens move through. */
 typedef struct
 {
@@ -14,6 +21,7 @@ typedef struct
   IrFrames *frames;    /* as they were before anything was raised: nodes stay what they are */
   GHashTable *waiting; /* IrNode -> GPtrArray of IrNode that wait for it, or did */
   guint *n_left;       /* primitives in the whole model */
+  IrRaiseLeft *left;   /* (nullable) the first that stays, once one does */
 } IrRaise;
 
 /* The Switches of one predicate, in one frame. */
@@ -68,3 +76,5 @@ char *ir_raise_loop (IrRaise *raise, guint frame);
 
 #define IR_RAISE_IF   "raise-if"
 #define IR_RAISE_LOOP "raise-loop"
+#define IR_RAISE_SCAN "raise-scan"
+#define IR_RAISE_MAP  "raise-sequence-map"

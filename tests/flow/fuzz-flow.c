@@ -1,4 +1,4 @@
-/* Random structured programs, nested If and Loop, run as they are and lowered to tokens, one and ten
+/* Random structured programs, nested If, Loop, Scan and SequenceMap, run as they are and lowered to tokens, one and ten
  * iterations in flight, and once more after the lowered graph was written and read: no bit may differ on
  * the reference kernels, nor on cpu between its own two runs.
  *
@@ -15,299 +15,11 @@
 #include "core/exec/run/iterations.h"
 #include "core/ir/frames.h"
 #include "core/op/verify.h"
+#include "tests/flow/flow-program.h"
 #include "tests/rules/pass-test.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
-
-#define MAX_DEPTH 4
-
-/* Kinds of values. */
-typedef enum
-{
-  INT,    /* int64 scalar */
-  FLOAT,  /* float[3] */
-  BOOL,   /* bool scalar */
-  VECTOR, /* int64 of rank 1, of any length */
-  N_KINDS
-} Kind;
-
-/* In heads of graphs; of a vector nothing is said. */
-static const char *const types[N_KINDS] = { "int64 ", "float[3] ", "bool ", "" };
-
-typedef struct
-{
-  GRand *rand;
-  GString *text;
-  GPtrArray *scope[N_KINDS]; /* of char *: what can be read, the last ones the nearest */
-  guint n_names, n_nodes, n_loops, n_ifs, depth;
-  guint growth; /* of loops around: vectors grow in few */
-} Program;
-
-static guint
-pick (Program *p, guint n)
-{
-  return (guint) g_rand_int_range (p->rand, 0, (gint32) n);
-}
-
-static const char *
-some (Program *p, Kind kind)
-{
-  const GPtrArray *names = p->scope[kind];
-  guint near = MIN (names->len, 6);
-
-  return names->pdata[pick (p, 3) > 0 ? names->len - 1 - pick (p, near) : pick (p, names->len)];
-}
-
-static const char *
-fresh (Program *p, Kind kind)
-{
-  char *name = g_strdup_printf ("%c%u", "ifbv"[kind], ++p->n_names);
-
-  g_ptr_array_add (p->scope[kind], name);
-  return name;
-}
-
-/* Takes its name out of the scope for a moment: a node does not read itself. */
-static char *
-fresh_later (Program *p, Kind kind)
-{
-  return g_strdup_printf ("%c%u", "ifbv"[kind], ++p->n_names);
-}
-
-static void
-declare (Program *p, Kind kind, char *name)
-{
-  g_ptr_array_add (p->scope[kind], name);
-}
-
-static void
-add_compute (Program *p)
-{
-  static const char *const int_ops[] = { "Add", "Sub", "Mul", "Max", "Min" };
-  static const char *const float_ops[] = { "Add", "Mul", "Sub", "Max" };
-  static const char *const unary_ops[] = { "Tanh", "Neg", "Relu", "Abs" };
-  static const char *const compare_ops[] = { "Less", "Equal", "Greater" };
-  static const char *const logic_ops[] = { "And", "Or", "Xor" };
-  Kind kind = (Kind) pick (p, N_KINDS);
-  char *name = fresh_later (p, kind);
-  GString *out = p->text;
-
-  p->n_nodes++;
-  if (pick (p, 6) == 0 && kind != VECTOR)
-    g_string_append_printf (out,
-                            kind == INT     ? "%s = Constant <value_int = %d> ()\n"
-                            : kind == FLOAT ? "%s = Constant <value = float[3] {%d, 0.5, -2}> ()\n"
-                                            : "%s = Constant <value = bool {%d}> ()\n",
-                            name, kind == BOOL ? (int) pick (p, 2) : (int) pick (p, 7) - 3);
-  else if (kind == INT)
-    g_string_append_printf (out, "%s = %s (%s, %s)\n", name, int_ops[pick (p, 5)], some (p, INT),
-                            some (p, INT));
-  else if (kind == FLOAT && pick (p, 2) == 0)
-    g_string_append_printf (out, "%s = %s (%s)\n", name, unary_ops[pick (p, 4)], some (p, FLOAT));
-  else if (kind == FLOAT)
-    g_string_append_printf (out, "%s = %s (%s, %s)\n", name, float_ops[pick (p, 4)],
-                            some (p, FLOAT), some (p, FLOAT));
-  else if (kind == BOOL && pick (p, 3) > 0)
-    g_string_append_printf (out, "%s = %s (%s, %s)\n", name, compare_ops[pick (p, 3)],
-                            some (p, INT), some (p, INT));
-  else if (kind == BOOL)
-    g_string_append_printf (out, "%s = %s (%s, %s)\n", name, logic_ops[pick (p, 3)], some (p, BOOL),
-                            some (p, BOOL));
-  else if (p->growth < 2)
-    g_string_append_printf (out, "%s_ = Unsqueeze (%s, axis0)\n%s = Concat <axis = 0> (%s, %s_)\n",
-                            name, some (p, INT), name, some (p, VECTOR), name);
-  else
-    g_string_append_printf (out, "%s = Neg (%s)\n", name, some (p, VECTOR));
-  declare (p, kind, name);
-}
-
-static void add_block (Program *p, guint n);
-
-static void
-forget (Program *p, const guint *marks)
-{
-  for (guint k = 0; k < N_KINDS; k++)
-    g_ptr_array_set_size (p->scope[k], (gint) marks[k]);
-}
-
-static void
-take_marks (const Program *p, guint *marks)
-{
-  for (guint k = 0; k < N_KINDS; k++)
-    marks[k] = p->scope[k]->len;
-}
-
-/* "(int64 a, float[3] b)" for values of @kinds */
-static void
-add_branch (Program *p, const char *attr, const Kind *kinds, guint n)
-{
-  guint marks[N_KINDS];
-  g_autoptr (GString) outputs = g_string_new (NULL);
-  GString *outer = p->text, *inner = g_string_new (NULL);
-
-  take_marks (p, marks);
-  p->text = inner;
-  add_block (p, pick (p, 4));
-  for (guint i = 0; i < n; i++)
-    {
-      /* What is captured, or a constant, may be handed out as it is; a name once, by Identity else. */
-      const char *result = some (p, kinds[i]);
-      g_autofree char *name = g_strdup_printf ("r%u", ++p->n_names);
-      g_string_append_printf (inner, "%s = Identity (%s)\n", name, result);
-      g_string_append_printf (outputs, "%s%s%s", i > 0 ? ", " : "", types[kinds[i]], name);
-    }
-  p->text = outer;
-  g_string_append_printf (outer, "%s = g%u () => (%s) {\n%s}", attr, ++p->n_names, outputs->str,
-                          inner->str);
-  g_string_free (inner, TRUE);
-  forget (p, marks);
-}
-
-static void
-add_if (Program *p)
-{
-  Kind kinds[3];
-  guint n = 1 + pick (p, 3);
-  char *names[3];
-  g_autofree char *condition = g_strdup (some (p, BOOL));
-
-  p->n_ifs++;
-  for (guint i = 0; i < n; i++)
-    {
-      kinds[i] = (Kind) pick (p, N_KINDS);
-      names[i] = fresh_later (p, kinds[i]);
-      g_string_append_printf (p->text, "%s%s", i > 0 ? ", " : "", names[i]);
-    }
-  g_string_append_printf (p->text, " = If (%s) <", condition);
-  p->depth++;
-  add_branch (p, "then_branch", kinds, n);
-  g_string_append (p->text, ", ");
-  add_branch (p, "else_branch", kinds, n);
-  p->depth--;
-  g_string_append (p->text, ">\n");
-  for (guint i = 0; i < n; i++)
-    declare (p, kinds[i], names[i]);
-}
-
-static void
-add_loop_body (Program *p, const Kind *kinds, guint n)
-{
-  guint marks[N_KINDS];
-  g_autoptr (GString) outputs = g_string_new (NULL);
-  GString *outer = p->text, *inner = g_string_new (NULL);
-
-  take_marks (p, marks);
-  g_string_append_printf (outer, "body = g%u (", ++p->n_names);
-  g_string_append_printf (outer, "int64 %s, ", fresh (p, INT));
-  g_autofree char *go_on = g_strdup (fresh (p, BOOL));
-  g_string_append_printf (outer, "bool %s", go_on);
-  for (guint i = 0; i < n; i++)
-    g_string_append_printf (outer, ", %s%s", types[kinds[i]], fresh (p, kinds[i]));
-  p->text = inner;
-  add_block (p, 1 + pick (p, 4));
-  g_autofree char *next = g_strdup_printf ("c%u", ++p->n_names);
-  g_string_append_printf (inner, "%s = Identity (%s)\n", next,
-                          pick (p, 2) ? go_on : some (p, BOOL));
-  g_string_append_printf (outputs, "bool %s", next);
-  for (guint i = 0; i < n; i++)
-    {
-      g_autofree char *name = g_strdup_printf ("r%u", ++p->n_names);
-      g_string_append_printf (inner, "%s = Identity (%s)\n", name, some (p, kinds[i]));
-      g_string_append_printf (outputs, ", %s%s", types[kinds[i]], name);
-    }
-  p->text = outer;
-  g_string_append_printf (outer, ") => (%s) {\n%s}", outputs->str, inner->str);
-  g_string_free (inner, TRUE);
-  forget (p, marks);
-}
-
-static void
-add_loop (Program *p)
-{
-  Kind kinds[4];
-  guint n = 1 + pick (p, 4);
-  char *names[4];
-  g_autoptr (GString) first = g_string_new (NULL);
-  g_autofree char *limit = g_strdup_printf ("m%u", ++p->n_names);
-
-  p->n_loops++;
-  if (pick (p, 2) == 0)
-    g_string_append_printf (p->text, "%s = Constant <value_int = %u> ()\n", limit, pick (p, 4));
-  else
-    g_string_append_printf (p->text, "%s = Mod (%s, four)\n", limit, some (p, INT));
-  for (guint i = 0; i < n; i++)
-    {
-      kinds[i] = (Kind) pick (p, N_KINDS);
-      names[i] = fresh_later (p, kinds[i]);
-      g_string_append_printf (first, ", %s", some (p, kinds[i]));
-    }
-  g_autofree char *condition = g_strdup (pick (p, 3) == 0 ? ""
-                                         : pick (p, 2)    ? "yes"
-                                                          : some (p, BOOL));
-  for (guint i = 0; i < n; i++)
-    g_string_append_printf (p->text, "%s%s", i > 0 ? ", " : "", names[i]);
-  g_string_append_printf (p->text, " = Loop (%s, %s%s) <", limit, *condition ? condition : "\"\"",
-                          first->str);
-  p->depth++;
-  p->growth++;
-  add_loop_body (p, kinds, n);
-  p->growth--;
-  p->depth--;
-  g_string_append (p->text, ">\n");
-  for (guint i = 0; i < n; i++)
-    declare (p, kinds[i], names[i]);
-}
-
-static void
-add_block (Program *p, guint n)
-{
-  for (guint i = 0; i < n; i++)
-    {
-      guint kind = pick (p, 5);
-      if (p->depth < MAX_DEPTH && kind == 0)
-        add_if (p);
-      else if (p->depth < MAX_DEPTH && kind == 1)
-        add_loop (p);
-      else
-        add_compute (p);
-    }
-}
-
-/* (transfer full) */
-static char *
-make_program (guint64 seed, guint *n_constructs)
-{
-  const guint32 seeds[] = { (guint32) seed, (guint32) (seed >> 32) };
-  Program p = { .rand = g_rand_new_with_seed_array (seeds, 2), .text = g_string_new (NULL) };
-  g_autoptr (GString) all = g_string_new (NULL), outputs = g_string_new (NULL);
-
-  for (guint k = 0; k < N_KINDS; k++)
-    p.scope[k] = g_ptr_array_new_with_free_func (g_free);
-  declare (&p, INT, g_strdup ("x"));
-  declare (&p, INT, g_strdup ("four"));
-  declare (&p, FLOAT, g_strdup ("y"));
-  declare (&p, BOOL, g_strdup ("z"));
-  declare (&p, BOOL, g_strdup ("yes"));
-  declare (&p, VECTOR, g_strdup ("v"));
-  add_block (&p, 4 + pick (&p, 6));
-  for (guint k = 0; k < N_KINDS; k++)
-    {
-      g_string_append_printf (outputs, "%s%sout%u", k > 0 ? ", " : "", types[k], k);
-      g_string_append_printf (p.text, "out%u = Identity (%s)\n", k, some (&p, (Kind) k));
-    }
-  g_string_append_printf (all,
-                          "<ir_version: 10, opset_import: [\"\" : 21]>\n"
-                          "g (int64 x, float[3] y, bool z, int64[2] v) => (%s)\n"
-                          "<int64 four = {4}, bool yes = {1}, int64[1] axis0 = {0}> {\n%s}\n",
-                          outputs->str, p.text->str);
-  *n_constructs = p.n_ifs + p.n_loops;
-  for (guint k = 0; k < N_KINDS; k++)
-    g_ptr_array_unref (p.scope[k]);
-  g_string_free (p.text, TRUE);
-  g_rand_free (p.rand);
-  return g_strdup (all->str);
-}
 
 /* -- trials -- */
 
@@ -550,14 +262,15 @@ try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint
     return g_strdup_printf ("as it is: %s", error->message);
   g_autoptr (IrModel) lowered = ir_model_clone (model);
   g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find ("lower-control-flow"));
-  guint n_ifs = 0;
+  guint n_constructs = 0;
   ir_pipeline_run (lowered, pipeline, NULL, NULL, NULL, &error);
   g_assert_no_error (error);
   for (guint i = 1; i < lowered->nodes->len; i++)
-    n_ifs += ir_model_live_node (lowered, i) != NULL &&
-             (ir_node_is (lowered->nodes->pdata[i], "If") ||
-              ir_node_is (lowered->nodes->pdata[i], "Loop"));
-  if (n_ifs > 0) /* a condition that the body reads, of which the rank is not known */
+    {
+      const IrNode *node = ir_model_live_node (lowered, i);
+      n_constructs += node != NULL && node->op != NULL && (node->op->flags & IR_OP_SUBGRAPHS) != 0;
+    }
+  if (n_constructs > 0) /* a condition that the body reads, of which the rank is not known */
     {
       *n_left += 1;
       return try_way (lowered, model, run, inputs, "lowered in part");
@@ -617,7 +330,7 @@ main (int argc, char **argv)
   for (gint64 seed = from; seed < from + n_graphs; seed++)
     {
       guint n;
-      g_autofree char *text = make_program ((guint64) seed, &n);
+      g_autofree char *text = flow_program ((guint64) seed, &n);
       if (write != NULL)
         return g_file_set_contents (write, text, -1, NULL) ? 0 : 1;
       g_autofree char *found = try_program (text, (guint64) seed, (guint) MAX (n_broken, 0), &n_ran,

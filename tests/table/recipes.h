@@ -247,6 +247,7 @@ static const Recipe recipes[] = {
   { "SequenceLength", "qs3", "" },
   { "ConcatFromSequence", "qf2x3", "axis=1" },
   { "ConcatFromSequence", "qi2x3", "axis=0 new_axis=1" },
+  { "Stack", "qf2x3", "axis=1 direction=1" },
   { "SplitToSequence", "f4x6 i<4", "axis=1" },
   { "Optional", "f2x3", "" },
   { "OptionalHasElement", "of2x3", "" },

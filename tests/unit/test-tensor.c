@@ -220,6 +220,34 @@ test_origin (void)
   g_assert_cmpint (ir_tensor_origin (tensor)->length, ==, -1);
 }
 
+/* One owner appends in place: what is copied grows with the items, not with their square. */
+static void
+test_append (void)
+{
+  const guint n = 200000;
+  g_autoptr (IrTensor) item = ir_tensor_new_scalar (IR_DTYPE_INT64, 7);
+  g_autoptr (IrTensor) text = ir_tensor_new_scalar (IR_DTYPE_FLOAT, 7);
+  g_autoptr (IrTensor) first = ir_tensor_new_sequence (NULL, &item, 1);
+  IrTensor *sequence = ir_tensor_ref (first);
+  guint64 copied = 0;
+
+  for (guint i = 1; i < n; i++)
+    {
+      IrTensor *longer = ir_tensor_append (sequence, item);
+      if (ir_tensor_item_store (longer) != ir_tensor_item_store (sequence))
+        copied += ir_tensor_n_items (sequence) * sizeof (gpointer);
+      ir_tensor_unref (sequence);
+      sequence = longer;
+    }
+  g_assert_cmpuint (ir_tensor_n_items (sequence), ==, n);
+  g_assert_cmpuint (ir_tensor_n_bytes (sequence), ==, n * sizeof (gint64));
+  g_assert_cmpuint (copied, <, 2 * n * sizeof (gpointer));
+  g_assert_cmpuint (ir_tensor_n_items (first), ==, 1);
+  g_assert_null (ir_tensor_append (first, text)); /* of another type */
+  g_assert_null (ir_tensor_append (item, item));
+  ir_tensor_unref (sequence);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -234,5 +262,6 @@ main (int argc, char **argv)
   g_test_add_func ("/tensor/equality is bit by bit", test_equality);
   g_test_add_func ("/tensor/text is nested and cut", test_text);
   g_test_add_func ("/tensor/origin is copied", test_origin);
+  g_test_add_func ("/tensor/a sequence is appended to in place", test_append);
   return g_test_run ();
 }

@@ -267,10 +267,8 @@ stack_nothing (gint64 axis, const IrValue *like, GError **error)
                    "the axis of a scan output is out of range");
       return NULL;
     }
-  if (dtype == IR_DTYPE_STRING)
-    return ir_tensor_new_strings ((guint) n + 1, dims, NULL);
-  return ir_tensor_new_alloc (dtype != IR_DTYPE_UNDEFINED ? dtype : IR_DTYPE_FLOAT, (guint) n + 1,
-                              dims, error);
+  return ir_slab_none (dtype != IR_DTYPE_UNDEFINED ? dtype : IR_DTYPE_FLOAT, (guint) n + 1, dims,
+                       error);
 }
 
 static gboolean

@@ -8,8 +8,8 @@
 /* A tensor under construction. */
 typedef struct
 {
-  IrTensor *tensor;   /* (nullable) all but strings */
-  GBytes **strings;   /* (nullable) borrowed from the sources */
+  IrTensor *tensor; /* (nullable) all but strings */
+  GBytes **strings; /* (nullable) borrowed from the sources */
   guint rank;
   gint64 dims[IR_MAX_RANK];
   IrDtype dtype;
@@ -226,4 +226,20 @@ ir_slabs_join (IrTensor *const *pieces, guint n, const IrSlabJoin *how, GError *
       place += length;
     }
   return result_finish (&result, error);
+}
+
+/**
+ * ir_slab_none:
+ * @dtype: an element type
+ * @rank: number of dims
+ * @dims: (array length=rank): all >= 0, one of them 0
+ * @error: return location for an error
+ *
+ * Returns: (transfer full) (nullable): what pieces are together if there are none
+ */
+IrTensor *
+ir_slab_none (IrDtype dtype, guint rank, const gint64 *dims, GError **error)
+{
+  return dtype == IR_DTYPE_STRING ? ir_tensor_new_strings (rank, dims, NULL)
+                                  : ir_tensor_new_alloc (dtype, rank, dims, error);
 }

@@ -20,3 +20,5 @@ typedef struct
   gsize max_bytes;   /* of the result; 0: no limit */
 } IrSlabJoin;
 IrTensor *ir_slabs_join (IrTensor *const *pieces, guint n, const IrSlabJoin *how, GError **error);
+/* A tensor without an element: strings too. */
+IrTensor *ir_slab_none (IrDtype dtype, guint rank, const gint64 *dims, GError **error);

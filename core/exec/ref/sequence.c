@@ -123,9 +123,18 @@ ir_ref_sequence_insert (IrCall *call, GError **error)
 
   if (!prepare (call, error) || !need_sequence (call, error))
     return FALSE;
-  g_autoptr (GPtrArray) items = borrow_items (call);
-  if (!read_position (call, 2, items->len, items->len, &position, error))
+  guint n = ir_tensor_n_items (ir_call_input (call, 0));
+  if (!read_position (call, 2, n, n, &position, error))
     return FALSE;
+  IrTensor *longer = position == n ? ir_tensor_append (ir_call_input (call, 0),
+                                                       (IrTensor *) ir_call_input (call, 1))
+                                   : NULL;
+  if (longer != NULL)
+    {
+      ir_call_take_output (call, 0, longer);
+      return TRUE;
+    }
+  g_autoptr (GPtrArray) items = borrow_items (call);
   g_ptr_array_insert (items, (gint) position, (IrTensor *) ir_call_input (call, 1));
   return take_sequence (call, item_type (call), (IrTensor *const *) items->pdata, items->len,
                         error);
@@ -177,8 +186,7 @@ piece_sizes (const IrCall *call, gint64 whole, GError **error)
                     "pieces of size %" G_GINT64_FORMAT " cannot be cut", each);
       return NULL;
     }
-  for (guint64 i = 0; is_list && i < ir_tensor_n_elements (split);
-       i++)
+  for (guint64 i = 0; is_list && i < ir_tensor_n_elements (split); i++)
     {
       gint64 size = ir_tensor_get_int64 (split, i);
       if (size < 0 || size > left)
@@ -205,8 +213,7 @@ piece_sizes (const IrCall *call, gint64 whole, GError **error)
 gboolean
 ir_ref_split_to_sequence (IrCall *call, GError **error)
 {
-  g_autoptr (GPtrArray)
-      pieces = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  g_autoptr (GPtrArray) pieces = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   gint64 axis, start = 0;
 
   if (!prepare (call, error))
@@ -238,24 +245,65 @@ ir_ref_split_to_sequence (IrCall *call, GError **error)
   return take_sequence (call, element, (IrTensor *const *) pieces->pdata, pieces->len, error);
 }
 
-gboolean
-ir_ref_concat_from_sequence (IrCall *call, GError **error)
+/* Puts the items of input 0 together. */
+static gboolean
+join_items (IrCall *call, const IrSlabJoin *how, GError **error)
 {
-  IrSlabJoin how = { .max_bytes = call->max_output_bytes };
-
-  if (!prepare (call, error) || !need_sequence (call, error))
-    return FALSE;
   g_autoptr (GPtrArray) items = borrow_items (call);
-  if (items->len == 0)
-    return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
-                         "an empty sequence has no shape to put together");
-  how.axis = ir_call_int (call, "axis", 0);
-  how.new_axis = ir_call_int (call, "new_axis", 0) != 0;
-  IrTensor *joined = ir_slabs_join ((IrTensor *const *) items->pdata, items->len, &how, error);
+  IrTensor *joined = ir_slabs_join ((IrTensor *const *) items->pdata, items->len, how, error);
+
   if (joined == NULL)
     return FALSE;
   ir_call_take_output (call, 0, joined);
   return TRUE;
+}
+
+gboolean
+ir_ref_concat_from_sequence (IrCall *call, GError **error)
+{
+  if (!prepare (call, error) || !need_sequence (call, error))
+    return FALSE;
+  if (ir_tensor_n_items (ir_call_input (call, 0)) == 0)
+    return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
+                         "an empty sequence has no shape to put together");
+  const IrSlabJoin how = { .axis = ir_call_int (call, "axis", 0),
+                           .new_axis = ir_call_int (call, "new_axis", 0) != 0,
+                           .max_bytes = call->max_output_bytes };
+  return join_items (call, &how, error);
+}
+
+/* Stack, of an empty sequence: what is declared of the output says the sizes but the one of @axis. */
+static gboolean
+stack_nothing (IrCall *call, gint64 axis, GError **error)
+{
+  const IrValue *output = call->node != NULL ? ir_node_output (call->node, 0) : NULL;
+  const IrType *type = output != NULL ? ir_value_shown_type (output) : NULL;
+  gboolean is_known = ir_type_is_tensor (type) && type->rank > 0;
+  gint64 dims[IR_MAX_RANK] = { 0 }, place;
+  const guint rank = is_known ? (guint) type->rank : 1;
+
+  if (!ir_call_axis (call, axis, (int) rank, &place, error))
+    return FALSE;
+  for (guint i = 0; i < rank; i++)
+    dims[i] = is_known && i != place ? MAX (type->dims[i], 0) : 0;
+  IrTensor *none = ir_slab_none (item_type (call)->dtype, rank, dims, error);
+  if (none != NULL)
+    ir_call_take_output (call, 0, none);
+  return none != NULL;
+}
+
+gboolean
+ir_ref_stack (IrCall *call, GError **error)
+{
+  const IrSlabJoin how = { .axis = ir_call_int (call, "axis", 0),
+                           .new_axis = TRUE,
+                           .backward = ir_call_int (call, "direction", 0) == 1,
+                           .max_bytes = call->max_output_bytes };
+
+  if (!prepare (call, error) || !need_sequence (call, error))
+    return FALSE;
+  return ir_tensor_n_items (ir_call_input (call, 0)) > 0 ? join_items (call, &how, error)
+                                                         : stack_nothing (call, how.axis, error);
 }
 
 /* -- optionals -- */

@@ -6,7 +6,8 @@
 typedef struct
 {
   guint64 bytes;
-  guint count; /* values and containers that share them */
+  guint count;   /* values and containers that share them */
+  guint n_items; /* of the longest of the containers that share them */
 } Holding;
 
 IrAccount *
@@ -25,9 +26,22 @@ ir_account_free (IrAccount *account)
 static gconstpointer
 key_of (const IrTensor *tensor)
 {
-  gconstpointer data = ir_tensor_data (tensor);
+  gconstpointer data = ir_tensor_is_container (tensor) ? ir_tensor_item_store (tensor)
+                                                       : ir_tensor_data (tensor);
 
-  return data != NULL ? data : tensor; /* strings and containers */
+  return data != NULL ? data : tensor; /* strings */
+}
+
+/* Items that a sequence has beyond those of the ones that share theirs with it */
+static guint64
+add_items (IrAccount *account, Holding *holding, const IrTensor *tensor)
+{
+  guint64 bytes = 0;
+
+  for (guint i = holding->n_items; i < ir_tensor_n_items (tensor); i++)
+    bytes += sizeof (gpointer) + ir_account_add (account, ir_tensor_item (tensor, i));
+  holding->n_items = MAX (holding->n_items, ir_tensor_n_items (tensor));
+  return bytes;
 }
 
 /* By how many bytes more is held */
@@ -40,17 +54,12 @@ ir_account_add (IrAccount *account, const IrTensor *tensor)
   if (found != NULL)
     {
       found->count++;
-      return 0;
+      return add_items (account, found, tensor);
     }
-  guint n_items = ir_tensor_n_items (tensor);
-  guint64 bytes = ir_tensor_is_container (tensor) ? n_items * sizeof (gpointer)
-                                                  : ir_tensor_n_bytes (tensor);
   found = g_new (Holding, 1);
-  *found = (Holding){ bytes, 1 };
+  *found = (Holding){ ir_tensor_is_container (tensor) ? 0 : ir_tensor_n_bytes (tensor), 1, 0 };
   g_hash_table_replace (account, (gpointer) key, found);
-  for (guint i = 0; i < n_items; i++)
-    bytes += ir_account_add (account, ir_tensor_item (tensor, i));
-  return bytes;
+  return found->bytes + add_items (account, found, tensor);
 }
 
 /* By how many bytes less is held. @tensor: what is held once less; nothing happens if it was not
@@ -63,10 +72,19 @@ ir_account_remove (IrAccount *account, const IrTensor *tensor)
 
   if (found == NULL || --found->count > 0)
     return 0;
-  guint64 bytes = found->bytes;
+  const guint n_items = found->n_items;
+  guint64 bytes = found->bytes + n_items * sizeof (gpointer);
   g_hash_table_remove (account, key);
-  guint n_items = ir_tensor_n_items (tensor);
   for (guint i = 0; i < n_items; i++)
-    bytes += ir_account_remove (account, ir_tensor_item (tensor, i));
+    bytes += ir_account_remove (account, ir_tensor_stored_item (tensor, i));
   return bytes;
+}
+
+/* How many of the items of @tensor are held, by it or by one that shares them */
+guint
+ir_account_n_items (IrAccount *account, const IrTensor *tensor)
+{
+  const Holding *found = g_hash_table_lookup (account, key_of (tensor));
+
+  return found != NULL ? found->n_items : 0;
 }

@@ -10,3 +10,4 @@ IrAccount *ir_account_new (void);
 void ir_account_free (IrAccount *account);
 guint64 ir_account_add (IrAccount *account, const IrTensor *tensor);
 guint64 ir_account_remove (IrAccount *account, const IrTensor *tensor);
+guint ir_account_n_items (IrAccount *account, const IrTensor *tensor);

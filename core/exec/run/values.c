@@ -117,7 +117,7 @@ ir_run_state_drop (IrRunState *state, const IrValue *value)
   ir_tensor_unref (tensor);
 }
 
-/* Whether any of it lies in the arena. */
+/* Whether any of it lies in the arena; what a value holds never does, nor what a sequence has been made of. */
 static gboolean
 reaches_arena (const IrRunState *state, const IrTensor *tensor)
 {
@@ -125,7 +125,7 @@ reaches_arena (const IrRunState *state, const IrTensor *tensor)
 
   if (data != NULL)
     return in_arena (state, data);
-  for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
+  for (guint i = ir_account_n_items (state->account, tensor); i < ir_tensor_n_items (tensor); i++)
     if (reaches_arena (state, ir_tensor_item (tensor, i)))
       return TRUE;
   return FALSE;

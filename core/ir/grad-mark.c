@@ -3,6 +3,8 @@
 
 #include "core/ir/grad-mark.h"
 
+#include "core/ir/node-prop.h"
+
 #include <string.h>
 
 #define KEY "irscope.gradient"
@@ -18,9 +20,7 @@ static const char *const names[IR_N_GRAD_MARKS] = { "plain", "stop", "straight-t
 IrGradMark
 ir_grad_mark (const IrNode *node)
 {
-  const char *text = node->extra != NULL && node->extra->props != NULL
-                         ? ir_props_get (node->extra->props, KEY)
-                         : NULL;
+  const char *text = ir_node_prop (node, KEY);
 
   for (guint i = 0; text != NULL && i < IR_N_GRAD_MARKS; i++)
     if (strcmp (names[i], text) == 0)
@@ -48,27 +48,5 @@ ir_grad_mark_name (IrGradMark mark)
 void
 ir_grad_set_mark (IrEdit *edit, IrNode *node, IrGradMark mark)
 {
-  const IrProps *old = node->extra != NULL ? node->extra->props : NULL;
-  IrContext *context = ir_edit_model (edit)->context;
-  g_autoptr (GPtrArray) keys = g_ptr_array_new (), values = g_ptr_array_new ();
-
-  for (guint i = 0; old != NULL && i < old->n; i++)
-    if (strcmp (old->pairs[i].key, KEY) != 0)
-      {
-        g_ptr_array_add (keys, (gpointer) old->pairs[i].key);
-        g_ptr_array_add (values, (gpointer) old->pairs[i].value);
-      }
-  if (mark != IR_GRAD_MARK_PLAIN)
-    {
-      g_ptr_array_add (keys, (gpointer) KEY);
-      g_ptr_array_add (values, (gpointer) names[mark]);
-    }
-  ir_edit_set_node_extra (
-      edit, node,
-      ir_extra_new (context, node->extra != NULL ? node->extra->doc : NULL,
-                    keys->len == 0
-                        ? NULL
-                        : ir_props_new (context, keys->len, (const char *const *) keys->pdata,
-                                        (const char *const *) values->pdata),
-                    node->extra != NULL ? node->extra->unknown : NULL));
+  ir_node_set_prop (edit, node, KEY, mark != IR_GRAD_MARK_PLAIN ? names[mark] : NULL);
 }

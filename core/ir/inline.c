@@ -19,6 +19,8 @@
 
 #include "core/ir/inline.h"
 
+#include "core/ir/node-prop.h"
+
 #include "core/op/op.h"
 
 #include <string.h>
@@ -39,6 +41,7 @@ typedef struct
   GHashTable *results; /* IrValue of the body -> IrValue: outputs that await their producer */
   GPtrArray *nodes;    /* of IrNode: made so far in the call's graph */
   GHashTable *orders;  /* IrGraph of a body -> GPtrArray of its nodes, as no call changes them */
+  const char *suffix, *mark; /* (nullable) of an iteration */
 } Expansion;
 
 static void copy_nodes (Expansion *expansion, const IrGraph *from, IrGraph *to);
@@ -60,7 +63,9 @@ name_within (const Expansion *expansion, const char *name)
 {
   const IrNode *call = expansion->call;
   const char *prefix = call->name[0] != '\0' ? call->name : call->op_type;
-  g_autofree char *joined = g_strconcat (prefix, "/", name, NULL);
+  g_autofree char *joined = expansion->suffix != NULL
+                                ? g_strconcat (name, "_", expansion->suffix, NULL)
+                                : g_strconcat (prefix, "/", name, NULL);
 
   if (ir_edit_name_is_free (expansion->edit, joined))
     return ir_context_intern (expansion->model->context, joined);
@@ -183,6 +188,22 @@ resolve_attr (Expansion *expansion, const IrAttr *attr)
 
 /* -- nodes -- */
 
+/* What it says of iterations of loops inside of the one that is copied stays. */
+static void
+mark_iteration (Expansion *expansion, const IrNode *from, IrNode *to)
+{
+  const char *inner = ir_node_prop (from, IR_PROP_ITERATION);
+  const char *output = from->n_outputs > 0 && from->outputs[0] != NULL ? from->outputs[0]->name
+                                                                       : from->op_type;
+  g_autofree char *text = g_strconcat (expansion->mark, "/",
+                                       inner != NULL           ? inner
+                                       : from->name[0] != '\0' ? from->name
+                                                               : output,
+                                       NULL);
+
+  ir_node_set_prop (expansion->edit, to, IR_PROP_ITERATION, text);
+}
+
 static void
 place_node (Expansion *expansion, const IrNode *from, IrNode *to)
 {
@@ -196,6 +217,8 @@ place_node (Expansion *expansion, const IrNode *from, IrNode *to)
   ir_edit_set_device (edit, to, from->device[0] != '\0' ? from->device : call->device);
   if (from->extra != NULL)
     ir_edit_set_node_extra (edit, to, from->extra);
+  if (expansion->mark != NULL)
+    mark_iteration (expansion, from, to);
   for (guint i = 0; i < from->n_attrs; i++)
     {
       const IrAttr *attr = resolve_attr (expansion, from->attrs[i]);
@@ -250,11 +273,13 @@ copy_nodes (Expansion *expansion, const IrGraph *from, IrGraph *to)
         outputs[k] = output_value (expansion, node->outputs[k], to);
       for (guint k = 0; k < node->n_inputs; k++)
         inputs[k] = map_value (expansion, node->inputs[k], to);
+      const char *name = node->name[0] != '\0'       ? name_within (expansion, node->name)
+                         : expansion->suffix != NULL ? ""
+                                                     : name_within (expansion, node->op_type);
       place_node (expansion, node,
-                  ir_edit_add_node_with_outputs (
-                      expansion->edit, to, node->op_type, node->domain,
-                      name_within (expansion, node->name[0] != '\0' ? node->name : node->op_type),
-                      node->n_inputs, inputs, node->n_outputs, outputs));
+                  ir_edit_add_node_with_outputs (expansion->edit, to, node->op_type, node->domain,
+                                                 name, node->n_inputs, inputs, node->n_outputs,
+                                                 outputs));
     }
 }
 
@@ -480,6 +505,32 @@ GPtrArray *
 ir_inline_body (
     IrEdit *edit, const IrNode *node, const IrGraph *body, IrGraph *to, GHashTable *values)
 {
+  return ir_inline_iteration (edit, node, body, to, values, NULL, NULL);
+}
+
+/**
+ * ir_inline_iteration:
+ * @edit: an edit, with a step open unless it imports
+ * @node: a node that owns @body
+ * @body: a subgraph
+ * @to: the graph of @node, or one within
+ * @values: as in ir_inline_body()
+ * @suffix: (nullable): of the names of the copies: h becomes h_3; a name that exists gets a further number
+ * @mark: (nullable): "loop@3": the copies say so, by %IR_PROP_ITERATION
+ *
+ * As ir_inline_body().
+ *
+ * Returns: (transfer container): the new nodes of @to, in a valid order
+ */
+GPtrArray *
+ir_inline_iteration (IrEdit *edit,
+                     const IrNode *node,
+                     const IrGraph *body,
+                     IrGraph *to,
+                     GHashTable *values,
+                     const char *suffix,
+                     const char *mark)
+{
   g_autoptr (GHashTable) orders = orders_new ();
   g_autoptr (GHashTable) results = g_hash_table_new (NULL, NULL);
   GPtrArray *nodes = g_ptr_array_new ();
@@ -491,7 +542,9 @@ ir_inline_body (
                           .values = values,
                           .results = results,
                           .nodes = nodes,
-                          .orders = orders };
+                          .orders = orders,
+                          .suffix = suffix,
+                          .mark = mark };
 
   copy_nodes (&expansion, body, to);
   for (guint i = 0; i < ir_graph_n_outputs (body); i++)

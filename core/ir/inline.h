@@ -9,5 +9,12 @@ gboolean ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems);
  * new nodes. */
 GPtrArray *ir_inline_body (
     IrEdit *edit, const IrNode *node, const IrGraph *body, IrGraph *to, GHashTable *values);
+GPtrArray *ir_inline_iteration (IrEdit *edit,
+                                const IrNode *node,
+                                const IrGraph *body,
+                                IrGraph *to,
+                                GHashTable *values,
+                                const char *suffix,
+                                const char *mark);
 gboolean ir_inline_is_bounded (const IrModel *model); /* all calls expanded: does it end? */
 guint ir_inline_functions (IrEdit *edit, GPtrArray *problems);

@@ -14,11 +14,11 @@
  * WhileLoopUnroller. */
 #include "config.h"
 
-#include "core/ir/inline.h"
 #include "passes/rule/move.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 #include "passes/rewrites/trips.h"
+#include "passes/rewrites/unroll.h"
 
 #define RULE_IF     "inline-branch"
 #define RULE_LOOP   "remove-loop"
@@ -42,30 +42,6 @@ names_of (Simplifier *s)
   return s->names;
 }
 
-/* How many nodes @graph has, with those of the graphs inside it; G_MAXUINT if some is random. */
-static guint
-size_of (const IrGraph *graph)
-{
-  IrNode *const *nodes;
-  guint n, size = 0;
-
-  nodes = ir_graph_order (graph, &n);
-  for (guint i = 0; i < n && size < G_MAXUINT; i++)
-    {
-      g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes[i]);
-
-      if (nodes[i]->op != NULL && nodes[i]->op->flags & IR_OP_RANDOM)
-        return G_MAXUINT;
-      size += !ir_node_is_constant (nodes[i]);
-      for (guint k = 0; k < inner->len && size < G_MAXUINT; k++)
-        {
-          guint more = size_of (inner->pdata[k]);
-          size = more > G_MAXUINT / 2 ? G_MAXUINT : MIN (size + more, G_MAXUINT / 2);
-        }
-    }
-  return size;
-}
-
 static GPtrArray *
 outputs_of (const IrGraph *graph)
 {
@@ -85,29 +61,6 @@ are_all_there (const GPtrArray *values)
   return TRUE;
 }
 
-/* @results stand for the outputs of @node, and it goes. FALSE: nothing may stay. */
-static gboolean
-hand_over (IrPassContext *context, IrNode *node, const GPtrArray *results)
-{
-  guint n = node->n_outputs;
-  g_autofree IrValue **old = g_memdup2 (node->outputs, n * sizeof (IrValue *));
-
-  for (guint i = 0; i < n; i++)
-    {
-      if (old[i] == NULL || old[i]->n_uses == 0)
-        continue;
-      if (results->pdata[i] == NULL || !ir_pass_fit_type (context, old[i], results->pdata[i]))
-        return FALSE;
-      ir_edit_replace_uses (context->edit, old[i], results->pdata[i]);
-    }
-  ir_pass_remove_node (context, node);
-  for (guint i = 0; i < n; i++)
-    if (old[i] != NULL && results->pdata[i] != NULL &&
-        ((IrValue *) results->pdata[i])->producer != NULL)
-      ir_pass_take_name (context, old[i], results->pdata[i]);
-  return TRUE;
-}
-
 static void
 finish (IrPassContext *context, const char *rule, IrNodeId node, gboolean done)
 {
@@ -121,22 +74,6 @@ finish (IrPassContext *context, const char *rule, IrNodeId node, gboolean done)
 }
 
 /* -- If -- */
-
-/* Initializers, which have no producer. */
-static void
-move_free_values (Simplifier *s, const IrGraph *from, IrGraph *to)
-{
-  g_autoptr (GPtrArray) values = g_ptr_array_new ();
-  IrValue *const *live;
-  guint n;
-
-  live = ir_graph_values (from, &n);
-  for (guint i = 0; i < n; i++)
-    if (live[i]->producer == NULL && !ir_graph_has_input (from, live[i]))
-      g_ptr_array_add (values, live[i]);
-  for (guint i = 0; i < values->len; i++)
-    ir_pass_move_value (s->context, names_of (s), values->pdata[i], to);
-}
 
 static void
 move_nodes (Simplifier *s, const IrNode *owner, const IrGraph *from, IrGraph *to)
@@ -163,8 +100,8 @@ inline_branch (Simplifier *s, IrNode *node, IrGraph *branch)
 
   ir_edit_set_graph_outputs (s->context->edit, branch, NULL, 0);
   move_nodes (s, node, branch, node->graph);
-  move_free_values (s, branch, node->graph);
-  return hand_over (s->context, node, results);
+  ir_unroll_move_free_values (s->context, names_of (s), branch, node->graph);
+  return ir_unroll_hand_over (s->context, node, results);
 }
 
 static void
@@ -181,7 +118,7 @@ simplify_if (Simplifier *s, IrNode *node)
   g_autoptr (GPtrArray) results = outputs_of (branch);
   if (!are_all_there (results))
     return;
-  if (size_of (branch) == G_MAXUINT)
+  if (ir_unroll_size (branch) == G_MAXUINT)
     {
       ir_edit_refuse (s->context->edit, RULE_IF, node->id,
                       "the branch draws random numbers, which depend on names");
@@ -196,51 +133,6 @@ simplify_if (Simplifier *s, IrNode *node)
 }
 
 /* -- Loop -- */
-
-typedef struct
-{
-  IrNode *node;
-  IrGraph *body;
-  guint n_carried;
-  gint64 trips;
-} KnownLoop;
-
-static gboolean
-is_well_formed (const KnownLoop *loop)
-{
-  g_autoptr (GPtrArray) outputs = NULL;
-
-  if (loop->body == NULL || ir_graph_is_cyclic (loop->body) ||
-      ir_graph_n_inputs (loop->body) != loop->n_carried + 2 ||
-      ir_graph_n_outputs (loop->body) < MAX (loop->n_carried, loop->node->n_outputs) + 1 ||
-      loop->node->n_outputs < loop->n_carried)
-    return FALSE;
-  for (guint i = 0; i < loop->n_carried; i++)
-    if (loop->node->inputs[i + 2] == NULL)
-      return FALSE;
-  for (guint i = 0; i < loop->n_carried + 2; i++)
-    if (ir_graph_input (loop->body, i) == NULL || ir_graph_input (loop->body, i)->initializer)
-      return FALSE;
-  outputs = outputs_of (loop->body);
-  return are_all_there (outputs);
-}
-
-/* How often the body runs, if the graph says so. */
-static gboolean
-count_trips (KnownLoop *loop)
-{
-  const IrValue *limit = ir_node_input (loop->node, 0), *condition = ir_node_input (loop->node, 1);
-  gboolean limited = ir_pass_constant_element (limit, &loop->trips);
-  gint64 first = 1;
-
-  loop->trips = limited ? MAX (loop->trips, 0) : -1;
-  if (condition != NULL && ir_pass_constant_element (condition, &first) && first == 0)
-    loop->trips = 0;
-  if (loop->trips <= 0)
-    return loop->trips == 0;
-  return (condition == NULL || ir_pass_constant_element (condition, &first)) &&
-         (loop->trips == 1 || ir_pass_is_true_inside (loop->body, ir_graph_output (loop->body, 0)));
-}
 
 /* What is stacked if nothing was; NULL if the shape of an element is not known. */
 static IrValue *
@@ -259,7 +151,7 @@ empty_stack (IrPassContext *context, IrGraph *graph, const IrType *element)
 }
 
 static gboolean
-remove_loop (IrPassContext *context, const KnownLoop *loop)
+remove_loop (IrPassContext *context, const IrKnownLoop *loop)
 {
   g_autoptr (GPtrArray) results = g_ptr_array_new ();
 
@@ -275,98 +167,13 @@ remove_loop (IrPassContext *context, const KnownLoop *loop)
         g_ptr_array_add (results, empty_stack (context, loop->node->graph,
                                                ir_graph_output (loop->body, i + 1)->type));
     }
-  return hand_over (context, loop->node, results);
+  return ir_unroll_hand_over (context, loop->node, results);
 }
 
 /* -- unrolling -- */
 
-static IrValue *
-add_scalar (IrPassContext *context, IrGraph *graph, const char *name, IrDtype dtype, gint64 number)
-{
-  g_autoptr (IrTensor) tensor = ir_tensor_new_scalar (dtype, (double) number);
-
-  return ir_pass_add_constant (context, graph, name, tensor);
-}
-
-/* One copy of the body. @carried: what it begins with, then what it ends with. */
-static void
-unroll_once (IrPassContext *context,
-             const KnownLoop *loop,
-             gint64 trip,
-             GPtrArray *carried,
-             GPtrArray **scans)
-{
-  IrGraph *graph = loop->node->graph;
-  g_autoptr (GHashTable) values = g_hash_table_new (NULL, NULL);
-  g_autoptr (GPtrArray) nodes = NULL;
-  IrValue *first = ir_graph_input (loop->body, 0), *second = ir_graph_input (loop->body, 1);
-
-  if (first->n_uses > 0)
-    g_hash_table_insert (values, first,
-                         add_scalar (context, graph, "iteration", IR_DTYPE_INT64, trip));
-  if (second->n_uses > 0)
-    g_hash_table_insert (values, second, add_scalar (context, graph, "true", IR_DTYPE_BOOL, 1));
-  for (guint i = 0; i < loop->n_carried; i++)
-    g_hash_table_insert (values, ir_graph_input (loop->body, i + 2), carried->pdata[i]);
-  nodes = ir_inline_body (context->edit, loop->node, loop->body, loop->node->graph, values);
-  for (guint i = 0; i < nodes->len; i++)
-    ir_infer_node (context->edit, nodes->pdata[i], NULL);
-  for (guint i = 1; i < ir_graph_n_outputs (loop->body); i++)
-    {
-      IrValue *result = g_hash_table_lookup (values, ir_graph_output (loop->body, i));
-
-      if (i <= loop->n_carried)
-        carried->pdata[i - 1] = result;
-      else
-        g_ptr_array_add (scans[i - 1 - loop->n_carried], result);
-    }
-}
-
-/* @value with a new first axis of size 1. */
-static IrValue *
-unsqueeze (IrPassContext *context, const KnownLoop *loop, IrValue *value, IrValue **axes)
-{
-  IrGraph *graph = loop->node->graph;
-  static const gint64 zero = 0;
-  gboolean by_input = ir_graph_opset (graph, "") >= 13;
-  IrNode *node;
-
-  if (by_input && *axes == NULL)
-    {
-      g_autoptr (IrTensor) tensor = ir_tensor_new_int64s (&zero, 1);
-      *axes = ir_pass_add_constant (context, graph, "axes", tensor);
-    }
-  IrValue *inputs[] = { value, *axes };
-  node = ir_edit_add_node (context->edit, graph, "Unsqueeze", NULL, NULL, by_input ? 2 : 1, inputs,
-                           1);
-  if (!by_input)
-    ir_edit_set_attr (context->edit, node,
-                      ir_attr_ints (context->model->context, "axes", &zero, 1));
-  ir_infer_node (context->edit, node, NULL);
-  ir_edit_step_map_node (context->edit, loop->node->id, node->id);
-  return node->outputs[0];
-}
-
-static IrValue *
-stack (IrPassContext *context, const KnownLoop *loop, const GPtrArray *parts, IrValue **axes)
-{
-  g_autoptr (GPtrArray) rows = g_ptr_array_new ();
-  IrNode *node;
-
-  for (guint i = 0; i < parts->len; i++)
-    g_ptr_array_add (rows, unsqueeze (context, loop, parts->pdata[i], axes));
-  if (rows->len == 1)
-    return rows->pdata[0];
-  node = ir_edit_add_node (context->edit, loop->node->graph, "Concat", NULL, NULL, rows->len,
-                           (IrValue *const *) rows->pdata, 1);
-  ir_edit_set_attr (context->edit, node, ir_attr_int (context->model->context, "axis", 0));
-  ir_infer_node (context->edit, node, NULL);
-  ir_edit_step_map_node (context->edit, loop->node->id, node->id);
-  return node->outputs[0];
-}
-
 static gboolean
-unroll (Simplifier *s, const KnownLoop *loop)
+unroll (Simplifier *s, const IrKnownLoop *loop)
 {
   guint n_scans = ir_graph_n_outputs (loop->body) - 1 - loop->n_carried;
   g_autofree GPtrArray **scans = g_new0 (GPtrArray *, n_scans + 1);
@@ -377,51 +184,45 @@ unroll (Simplifier *s, const KnownLoop *loop)
     scans[i] = g_ptr_array_new ();
   for (guint i = 0; i < loop->n_carried; i++)
     g_ptr_array_add (carried, loop->node->inputs[i + 2]);
-  move_free_values (s, loop->body, loop->node->graph);
+  ir_unroll_move_free_values (s->context, names_of (s), loop->body, loop->node->graph);
   for (gint64 trip = 0; trip < loop->trips; trip++)
-    unroll_once (s->context, loop, trip, carried, scans);
+    ir_unroll_copy (s->context, loop,
+                    &(IrUnrolledIteration){ .to = loop->node->graph, .constant = trip }, carried,
+                    scans);
   for (guint i = loop->n_carried; i < loop->node->n_outputs; i++)
     {
       const IrValue *old = loop->node->outputs[i];
       gboolean used = old != NULL && old->n_uses > 0;
 
-      g_ptr_array_add (carried,
-                       used ? stack (s->context, loop, scans[i - loop->n_carried], &axes) : NULL);
+      g_ptr_array_add (carried, used ? ir_unroll_stack (s->context, loop, loop->node->graph,
+                                                        scans[i - loop->n_carried], &axes)
+                                     : NULL);
     }
   for (guint i = 0; i < n_scans; i++)
     g_ptr_array_unref (scans[i]);
-  return hand_over (s->context, loop->node, carried);
-}
-
-static gboolean
-stacks_tensors (const KnownLoop *loop)
-{
-  for (guint i = loop->n_carried; i < loop->node->n_outputs; i++)
-    if (!ir_type_is_tensor (ir_graph_output (loop->body, i + 1)->type))
-      return FALSE;
-  return TRUE;
+  return ir_unroll_hand_over (s->context, loop->node, carried);
 }
 
 static const char *
-why_not_unrolled (const KnownLoop *loop)
+why_not_unrolled (const IrKnownLoop *loop)
 {
-  guint size = size_of (loop->body);
+  guint size = ir_unroll_size (loop->body);
 
   if (size == G_MAXUINT)
     return "the body draws random numbers, which depend on names";
   if (loop->trips > UNROLL_NODES || size * (guint64) loop->trips > UNROLL_NODES)
     return "the copies of the body would be too many nodes";
-  return stacks_tensors (loop) ? NULL : "what is stacked is not known to be a tensor";
+  return ir_unroll_stacks_tensors (loop) ? NULL : "what is stacked is not known to be a tensor";
 }
 
 static void
 simplify_loop (Simplifier *s, IrNode *node)
 {
-  KnownLoop loop = { node, ir_node_attr_graph (node, "body"), MAX (node->n_inputs, 2) - 2, 0 };
+  IrKnownLoop loop;
   const char *why;
   IrNodeId id = node->id;
 
-  if (!is_well_formed (&loop) || !count_trips (&loop))
+  if (!ir_unroll_find (node, &loop) || !ir_unroll_count_trips (&loop))
     return;
   if (loop.trips == 0)
     {

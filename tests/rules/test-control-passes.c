@@ -5,15 +5,16 @@
 #include "tests/rules/pass-test.h"
 
 #include "core/ir/dump.h"
+#include "core/ir/node-prop.h"
 
 #include <string.h>
 
 typedef struct
 {
   const char *name;
-  const char *passes;
-  guint n_steps; /* in all iterations */
-  int n_nodes;   /* counted, after; -1: not looked at */
+  const char *passes; /* and options that are set */
+  guint n_steps;      /* in all iterations */
+  int n_nodes;        /* counted, after; -1: not looked at */
   const char *text;
   const char *why; /* (nullable) part of a refusal */
 } Case;
@@ -33,6 +34,15 @@ typedef struct
 #define MAPS          "(float[n,3,4,5] x) => (float[n,3,4,5] y) "
 #define INLINE        "inline-functions"
 #define MERGE         "merge-loops"
+#define UNROLL        "unroll-loops"
+#define BY(N)         UNROLL " unroll-loops.by=" #N
+#define PEEL(RANGE)   UNROLL " unroll-loops.peel=" RANGE
+/* carries s, reads the number, and stacks rows of a known size */
+#define COUNTING                                                                                   \
+  BODY (", float[4] p")                                                                            \
+  "{ " GO_ON "f = Cast <to = 1> (i)  a = Tanh (s)  t = Add (a, f)  "                               \
+  "ax = Constant <value_ints = [0]> ()  p = ReduceMax <keepdims = 0> (t, ax) }> }"
+#define COUNTED "(float[3,4] x) => (float[3,4] y, float[k,4] z) { "
 #define ADDS                                                                                       \
   "body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { t = Add (s, e)  r = Mul (t, e) }"
 #define MULS                                                                                       \
@@ -220,6 +230,45 @@ static const Case cases[] = {
     "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z) { k = Abs (v)  y, z = Scan (v, x) "
     "<num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { "
     "w = Exp (k)  t = Add (s, e)  r = Mul (t, w) }> }" },
+  /* -- iterations that are written out -- */
+  { "all iterations, with what they stack", UNROLL, 1, -1,
+    COUNTED NUMBER (4) "y, z = Loop (m, , x) " COUNTING },
+  { "three at once and the rest", BY (3), 1, -1,
+    COUNTED NUMBER (7) "y, z = Loop (m, , x) " COUNTING },
+  { "three at once without a rest", BY (3), 1, -1,
+    COUNTED NUMBER (6) "y, z = Loop (m, , x) " COUNTING },
+  { "two at once of an unknown number, under an unknown condition", BY (2), 1, -1,
+    "(float[3,4] x, int64 m, bool c) => (float[3,4] y, float[k,4] z) { y, z = Loop (m, c, x) " COUNTING },
+  { "two at once in a loop in a loop", BY (2), 2, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y) { y = Loop (m, , x) " BODY (
+        "") "{ " GO_ON
+            "t = Loop (m, , s) <body = b2 (int64 i2, bool go2, float[n,4] s2) => (bool more2, "
+            "float[n,4] t2) { more2 = Identity (go2)  f = Cast <to = 1> (i2)  e = Cast <to = 1> (i)  "
+            "g = Mul (s2, f)  h = Sub (g, e)  t2 = Tanh (h) }> }> }" },
+  { "a loop before, copies, a loop after", PEEL ("1..2"), 1, -1,
+    COUNTED NUMBER (5) "y, z = Loop (m, , x) " COUNTING },
+  { "the first ones", PEEL ("0..1"), 1, -1, COUNTED NUMBER (5) "y, z = Loop (m, , x) " COUNTING },
+  { "the last ones, and no more than there are", PEEL ("3..9"), 1, -1,
+    COUNTED NUMBER (5) "y, z = Loop (m, , x) " COUNTING },
+  { "of two loops the one that is named", UNROLL " unroll-loops.loop=y", 1, -1,
+    TWO "{ " NUMBER (2) "y = Loop (m, , x) " BODY (
+        "") "{ " GO_ON "t = Neg (s) }>  z = Loop (m, , x) "
+            "<body = b2 (int64 i2, bool go2, float[n,4] s2) => (bool more2, float[n,4] t2) { more2 = Identity (go2)  "
+            "t2 = Abs (s2) }> }" },
+  { "iterations that are not there", PEEL ("7..8"), 0, -1,
+    COUNTED NUMBER (5) "y, z = Loop (m, , x) " COUNTING, "no such iterations" },
+  { "fewer than there are to be copies", BY (3), 0, -1,
+    COUNTED NUMBER (2) "y, z = Loop (m, , x) " COUNTING, "fewer times" },
+  { "a condition that may end it", BY (3), 0, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y) { y = Loop (m, , x) " BODY (
+        "") "{ three = Constant <value_int = 3> ()  more = Less (i, three)  t = Neg (s) }> }",
+    "may end it" },
+  { "more nodes than are allowed", UNROLL " unroll-loops.nodes=8", 0, -1,
+    COUNTED NUMBER (4) "y, z = Loop (m, , x) " COUNTING, "too many nodes" },
+  { "an unknown number of iterations is not written out", UNROLL, 0, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y) { y = Loop (m, , x) " BODY ("") "{ " GO_ON
+                                                                               "t = Neg (s) }> }",
+    "not known" },
   /* -- loops that become one -- */
   { "two Scans over the same are one, and cut it once", MERGE, 1, -1,
     SCANS "{ y, z = Scan (v, x) <num_scan_inputs = 1, " ADDS
@@ -527,14 +576,23 @@ model_of (const Case *c, guint seed)
 static void
 optimize (IrModel *model, const char *passes, IrPipelineResult *result)
 {
-  g_auto (GStrv) list = g_strsplit (passes, " ", -1);
+  g_auto (GStrv) words = g_strsplit (passes, " ", -1);
+  g_autoptr (GPtrArray) list = g_ptr_array_new ();
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
                                 .verify = TRUE,
                                 .record_refusals = TRUE };
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names ((const char *const *) list, &error);
 
+  for (guint i = 0; words[i] != NULL; i++)
+    if (strchr (words[i], '=') == NULL)
+      g_ptr_array_add (list, words[i]);
+  g_ptr_array_add (list, NULL);
+  g_autoptr (IrPipeline)
+      pipeline = ir_pipeline_new_from_names ((const char *const *) list->pdata, &error);
   g_assert_no_error (error);
+  for (guint i = 0; words[i] != NULL; i++)
+    if (strchr (words[i], '=') != NULL)
+      g_assert_true (ir_pipeline_set (pipeline, words[i], NULL));
   ir_pipeline_run (model, pipeline, &options, result, NULL, &error);
   g_assert_no_error (error);
   test_verify (model);
@@ -671,9 +729,37 @@ test_case (gconstpointer data)
       check_text (original, model, inputs, rtol);
       if (c->why != NULL)
         g_assert_true (has_refusal (model, c->why));
+      if (strchr (c->passes, '=') != NULL) /* what is left of a loop could be divided again */
+        continue;
       optimize (model, c->passes, &result);
       g_assert_cmpuint (result.n_steps, ==, 0);
     }
+}
+
+/* Copies are called by their iteration, and what fails in one says which it is. */
+static void
+test_iterations (void)
+{
+  g_autoptr (IrModel) model = test_model (
+      "(float[4] x) => (float[4] y) { m = Constant <value_int = 6> ()  h_1 = Neg (x)  y = Loop (m, , h_1) <body = b "
+      "(int64 i, bool go, float[4] s) => (bool more, float[4] t) { more = Identity (go)  [look] h = Gather (x, i)  "
+      "t = Add (s, h) }> }");
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+  const IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+  g_autoptr (GError) error = NULL;
+  IrPipelineResult result;
+
+  optimize (model, UNROLL, &result);
+  g_assert_cmpuint (result.n_steps, >=, 1);
+  g_assert_nonnull (ir_graph_find_value (model->main, "h_3"));
+  g_assert_nonnull (ir_graph_find_value (model->main, "h_1_1")); /* h_1 was there */
+  const IrNode *copy = ir_graph_find_value (model->main, "h_3")->producer;
+  g_assert_cmpstr (copy->name, ==, "look_3");
+  g_assert_cmpstr (ir_node_prop (copy, IR_PROP_ITERATION), ==, "y@3/look");
+  g_assert_null (ir_model_run (model, inputs, &options, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "look_4 (Gather)"));
+  g_assert_nonnull (strstr (error->message, "(written as y@4/look)"));
 }
 
 int
@@ -685,5 +771,6 @@ main (int argc, char **argv)
       g_autofree char *path = g_strdup_printf ("/control-passes/%s", cases[i].name);
       g_test_add_data_func (path, &cases[i], test_case);
     }
+  g_test_add_func ("/control-passes/names and errors of iterations", test_iterations);
   return g_test_run ();
 }

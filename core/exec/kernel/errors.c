@@ -4,6 +4,7 @@
 
 #include "core/exec/kernel/backend.h"
 #include "core/ir/hash.h"
+#include "core/ir/node-prop.h"
 
 #include <unistd.h>
 
@@ -25,7 +26,8 @@ ir_exec_error_quark (void)
  * @node: the node that failed
  * @error: (transfer full): what its kernel said
  *
- * Returns: (transfer full): the same as an %IR_EXEC_ERROR, with the node's label in front
+ * Returns: (transfer full): the same as an %IR_EXEC_ERROR, with the node's label in front, and of a copy of
+ *   what was written in a loop the iteration that it is
  */
 GError *
 ir_exec_error_from_kernel (const IrNode *node, GError *error)
@@ -45,8 +47,11 @@ ir_exec_error_from_kernel (const IrNode *node, GError *error)
     code = IR_EXEC_ERROR_MEMORY;
   else if (g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_UNSUPPORTED))
     code = IR_EXEC_ERROR_UNSUPPORTED;
-  GError *result = g_error_new (IR_EXEC_ERROR, code, "%s%s%s", labelled ? "" : label,
-                                labelled ? "" : ": ", error->message);
+  const char *written = ir_node_prop (node, IR_PROP_ITERATION);
+  GError *result = g_error_new (IR_EXEC_ERROR, code, "%s%s%s%s%s%s", labelled ? "" : label,
+                                labelled ? "" : ": ", error->message,
+                                written != NULL ? " (written as " : "",
+                                written != NULL ? written : "", written != NULL ? ")" : "");
   g_error_free (error);
   return result;
 }

@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
+#include "app/cli/save.h"
 #include "core/io/io.h"
 
 typedef struct
@@ -58,7 +59,7 @@ run (Cli *cli)
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   if (options->types)
     declare_types (opened.model);
-  if (!ir_model_save (opened.model, out, options->to, cli->cancellable, &error))
+  if (!cli_save_model (cli, opened.model, out, options->to, &error))
     return cli_fail (cli_status_of (error), error);
   if (cli->json)
     {

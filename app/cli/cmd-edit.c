@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
+#include "app/cli/save.h"
 #include "core/act/act.h"
 #include "core/io/io.h"
 #include "core/op/verify.h"
@@ -176,7 +177,7 @@ run (Cli *cli)
   steps = json != NULL ? cJSON_AddArrayToObject (json, "steps") : NULL;
   if (!do_acts (cli, opened.model, options->acts, problems, steps, &error) ||
       (options->output != NULL &&
-       !ir_model_save (opened.model, options->output, options->to, cli->cancellable, &error)))
+       !cli_save_model (cli, opened.model, options->output, options->to, &error)))
     {
       cJSON_Delete (json);
       return error == NULL ? cli_cancelled (cli) : cli_fail (cli_status_of (error), error);

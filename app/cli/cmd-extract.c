@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
+#include "app/cli/save.h"
 #include "core/act/act.h"
 #include "core/io/io.h"
 
@@ -81,8 +82,7 @@ run (Cli *cli)
   to = split_names (opened.model, options->to);
   part = ir_act_extract (opened.model, (const char *const *) from, (const char *const *) to,
                          &error);
-  if (part == NULL ||
-      !ir_model_save (part, options->output, options->format, cli->cancellable, &error))
+  if (part == NULL || !cli_save_model (cli, part, options->output, options->format, &error))
     return error == NULL ? cli_cancelled (cli) : cli_fail (cli_status_of (error), error);
   if (cli->json)
     {

@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/grad.h"
 #include "app/cli/output.h"
+#include "app/cli/save.h"
 #include "core/io/io.h"
 #include "passes/debug/gradients.h"
 
@@ -396,8 +397,7 @@ reverse (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
 
   if (!derive (&answer, error) ||
-      (options->output != NULL &&
-       !ir_model_save (model, options->output, NULL, cli->cancellable, error)) ||
+      (options->output != NULL && !cli_save_model (cli, model, options->output, NULL, error)) ||
       !run_all (&answer, error))
     return FALSE;
   g_ptr_array_set_size (paths, (int) answer.gradients->rows->len);

@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/execution.h"
 #include "app/cli/output.h"
+#include "app/cli/save.h"
 #include "app/cli/proof.h"
 #include "app/cli/what-if.h"
 #include "core/io/io.h"
@@ -270,9 +271,11 @@ print_skipped (const IrModel *model)
 }
 
 static gboolean
-save_model (const Options *options, IrModel *model, GError **error)
+save_model (Cli *cli, IrModel *model, GError **error)
 {
-  return options->output == NULL || ir_model_save (model, options->output, NULL, NULL, error);
+  const Options *options = cli->options;
+
+  return options->output == NULL || cli_save_model (cli, model, options->output, NULL, error);
 }
 
 static CliStatus
@@ -305,7 +308,7 @@ run (Cli *cli)
        (execution = cli_check_execution (cli, &options->model, opened.model, &error)) == NULL) ||
       (options->compare &&
        !cli_what_if (cli, &options->model, original, opened.model, &what_if, &error)) ||
-      !save_model (options, opened.model, &error))
+      !save_model (cli, opened.model, &error))
     return cli_fail (cli_status_of (error), error);
   Summary summary = {
     .model = opened.model,

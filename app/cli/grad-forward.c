@@ -3,6 +3,7 @@
 
 #include "app/cli/grad.h"
 #include "app/cli/output.h"
+#include "app/cli/save.h"
 #include "core/io/io.h"
 #include "passes/pipeline/derive.h"
 #include "passes/rewrites/gradient.h"
@@ -277,8 +278,7 @@ answer_with (
   g_auto (Answer) answer = { .cli = cli, .options = options, .model = model, .hessian = hessian };
 
   if (!derive (&answer, error) ||
-      (options->output != NULL &&
-       !ir_model_save (model, options->output, NULL, cli->cancellable, error)) ||
+      (options->output != NULL && !cli_save_model (cli, model, options->output, NULL, error)) ||
       !run_all (&answer, error))
     return FALSE;
   cJSON *json = json_of (&answer, error);

@@ -16,6 +16,7 @@
 #include "core/ir/grad-mark.h"
 #include "core/op/op.h"
 #include "passes/rewrites/gradient.h"
+#include "passes/rewrites/raise.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
@@ -559,6 +560,8 @@ run (IrPassContext *context, GError **error)
                  "the model has opset %" G_GINT64_FORMAT ", derivatives need %d; upgrade it first "
                  "(--opset 18)",
                  opset, MIN_OPSET);
+  if (!ir_raise_tokens (context, "gradient", error) || context->stopped)
+    return context->stopped;
   if (strcmp (option (&d, "order"), "1") != 0 && !is_second (&d))
     return fail (error, "order: %s; 1 and 2 are known", option (&d, "order"));
   d.of = ir_gradient_of (context->model, option (&d, "of"), error);

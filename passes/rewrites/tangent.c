@@ -12,6 +12,7 @@
 #include "core/grad/grad.h"
 #include "core/op/op.h"
 #include "passes/rewrites/gradient.h"
+#include "passes/rewrites/raise.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
@@ -177,6 +178,8 @@ run (IrPassContext *context, GError **error)
                  "the model has opset %" G_GINT64_FORMAT ", derivatives need %d; upgrade it first "
                  "(--opset 18)",
                  opset, MIN_OPSET);
+  if (!ir_raise_tokens (context, "tangent", error) || context->stopped)
+    return context->stopped;
   d.named = *option (&d, "of") != '\0';
   if (!add_names (&d, "of", of, error) || (!d.named && !add_outputs (&d, error)))
     return FALSE;

@@ -15,6 +15,7 @@
 #include "core/grad/loss.h"
 #include "core/op/op.h"
 #include "passes/rewrites/gradient.h"
+#include "passes/rewrites/raise.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
@@ -439,6 +440,9 @@ run (IrPassContext *context, GError **error)
 {
   const char *loss = option (context, "loss");
   const IrLossKind *kind = ir_loss_find (loss);
+
+  if (!ir_raise_tokens (context, "to-training", error) || context->stopped)
+    return context->stopped;
   /* before statistics are outputs too */
   IrValue *prediction = kind != NULL
                             ? ir_gradient_of (context->model, option (context, "of"), error)

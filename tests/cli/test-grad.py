@@ -249,7 +249,7 @@ def _():
 @test('control flow is derived, and what tokens move through after it was raised')
 def _():
     newton = os.path.join(ROOT, 'data/examples/while-newton.onnxtxt')
-    tokens = os.path.join(WORK, 'tokens.onnx')
+    tokens = os.path.join(WORK, 'tokens.onnxtxt')
     assert irscope('optimize', newton, '--pass', 'lower-control-flow', '-o', tokens)[0] == 0
     for path in (newton, tokens):
         at = path, '--wrt', 'inputs', '--value', 'a=2', '--value', 'x=1'
@@ -257,6 +257,40 @@ def _():
         assert abs(by['a'] - 0.125 ** 0.5) < 1e-9 and by['x'] < 1e-9, by  # the root of a, wherever it begins
         got = json_of('gradcheck', *at)
         assert got['passed'] == got['checked'] == 2, got
+
+
+STUCK = model('stuck', '<ir_version: 10, opset_import: ["" : 21, "irscope.flow" : 1]>\n'
+                       'g (float[2] x, bool c) => (float[2] y, int32 z) { f, t = irscope.flow.Switch (x, c)  [side] a = Neg (t)  '
+                       'y, z = irscope.flow.Merge (f, a) }')
+
+
+@test('passes that derive raise tokens by steps of their own, and name what has no other form')
+def _():
+    newton = os.path.join(ROOT, 'data/examples/while-newton.onnxtxt')
+    tokens = os.path.join(WORK, 'lowered.onnxtxt')
+    assert irscope('optimize', newton, '--pass', 'lower-control-flow', '-o', tokens)[0] == 0
+    for name, option in (('gradient', 'wrt=inputs'), ('tangent', 'wrt=inputs')):
+        got = json_of('optimize', tokens, '--pass', name, '--set', f'{name}.{option}', '--prove', '--value', 'a=2', '--value', 'x=1')
+        assert got['proof']['broken'] == 0 and got['proof']['exact'] > 0, got['proof']
+        code, out, err = irscope('optimize', STUCK, '--pass', name, '--set', f'{name}.wrt=inputs')
+        assert code == 2 and 'Switch' in err and 'the index' in err and 'no form' in err, (code, err)
+
+
+@test('ONNX is written without tokens; what has no other form is named, and ONNX text keeps it')
+def _():
+    newton = os.path.join(ROOT, 'data/examples/while-newton.onnxtxt')
+    tokens, plain = os.path.join(WORK, 'written.onnxtxt'), os.path.join(WORK, 'written.onnx')
+    assert irscope('optimize', newton, '--pass', 'lower-control-flow', '-o', tokens)[0] == 0
+    assert 'Switch' in irscope('info', tokens)[1]
+    code, out, err = irscope('convert', tokens, plain)
+    assert code == 0 and 'raised' in err, err
+    told = irscope('info', plain)[1]
+    assert 'Switch' not in told and ' Loop' in told, told
+    at = '--value', 'a=2', '--value', 'x=1'
+    assert irscope('run', plain, *at)[1].splitlines()[0] == irscope('run', newton, *at)[1].splitlines()[0]
+    for to, status in (('stuck.onnx', 2), ('stuck.json', 0)):
+        code, out, err = irscope('convert', STUCK, os.path.join(WORK, to))
+        assert code == status and (status == 0 or ('the index' in err and '.onnxtxt' in err)), (code, err)
 
 
 @test('steps that derive bodies are proved: what branches, rounds and recurrent steps read')

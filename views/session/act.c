@@ -5,6 +5,7 @@
 
 #include "core/act/act.h"
 #include "core/io/io.h"
+#include "passes/pipeline/save.h"
 #include "views/session/edit-private.h"
 #include "views/session/frame-private.h"
 #include "views/session/hub.h"
@@ -178,7 +179,7 @@ run_extract (IrJob *job, gpointer data, GCancellable *cancellable, GError **erro
       part = ir_act_extract (request->base.frame->model, (const char *const *) request->from,
                              (const char *const *) request->to, error);
 
-  if (part == NULL || !ir_model_save (part, request->path, NULL, cancellable, error))
+  if (part == NULL || !ir_pass_save_model (part, request->path, NULL, NULL, cancellable, error))
     return NULL;
   return GINT_TO_POINTER (TRUE);
 }

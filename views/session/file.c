@@ -3,6 +3,7 @@
 
 #include "core/act/act.h"
 #include "core/io/io.h"
+#include "passes/pipeline/save.h"
 #include "core/op/verify.h"
 #include "views/session/gradients.h"
 #include "views/session/play.h"
@@ -360,7 +361,7 @@ run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
     {
       /* With its history, of which the lineage goes into the file. */
       g_autoptr (IrModel) model = ir_timeline_fork (request->base.timeline, frame->to);
-      ok = ir_model_save (model, request->path, NULL, cancellable, error);
+      ok = ir_pass_save_model (model, request->path, NULL, NULL, cancellable, error);
     }
   return ok ? GINT_TO_POINTER (TRUE) : NULL;
 }

@@ -86,6 +86,23 @@ def _():
             assert calls == ([taken] * 3 if form == path else []), calls
 
 
+@test('the examples of loops in loops and of a search by beams')
+def _():
+    primes = os.path.join(ROOT, 'data/examples/nested-loops.onnxtxt')
+    told = irscope('run', primes, '--value', 'n=20')[1].splitlines()
+    assert told[0].split()[-1] == '8', told
+    last = irscope('tensor', primes, 'numbers@7/divisors@0/next', '--value', 'n=20')[1].splitlines()[-1]
+    assert last == '3', last  # of 9
+    beams = os.path.join(ROOT, 'data/examples/beam-search.onnxtxt')
+    scores = 'scores=0,2,1,0,0.5,0,0,3,1,0,1,0,0,2,0,0,0,0,0,4,0,0,0,0,0'
+    told = irscope('run', beams, '--value', 'first=0', '--value', scores)[1].splitlines()
+    assert told[0].endswith('[[0, 1, 2, 3, 4], [0, 2, 3, 4, 0]]'), told
+    for path, given in ((primes, ('n=20',)), (beams, ('first=0', scores))):
+        values = [word for value in given for word in ('--value', value)]
+        code, out, err = irscope('optimize', path, '--pass', 'lower-control-flow,raise-control-flow', '--prove', *values)
+        assert code == 0 and ' 0 broken' in out + err, (out, err)
+
+
 @test('names of loops may have slashes')
 def _():
     path = model('slashes', NESTED.replace('[outer]', '["/a/Loop"]').replace('[inner]', '["/b/Loop"]'))

@@ -29,7 +29,6 @@ typedef struct
   guint n_items;       /* inputs behind them, of which each iteration gets a part */
   gboolean is_loop;    /* the body gets the iteration and a condition, and says the next one */
   gboolean is_map;     /* parts are items of sequences, and so are results */
-  guint min_opset;     /* of the standard */
 } Form;
 
 typedef struct
@@ -404,8 +403,7 @@ add_stack (Loop *loop, IrValue *sequence, guint i, const IrValue *result)
   if (type != NULL)
     {
       ir_edit_set_claim (c->l->edit, node->outputs[0], type);
-      ir_edit_set_flags (c->l->edit, node->outputs[0],
-                         node->outputs[0]->flags | IR_VALUE_DECLARED);
+      ir_edit_set_flags (c->l->edit, node->outputs[0], node->outputs[0]->flags | IR_VALUE_DECLARED);
     }
   return node->outputs[0];
 }
@@ -559,7 +557,7 @@ find_form (const IrNode *node, Form *form)
 {
   const gint64 n_scanned = ir_node_attr_int (node, "num_scan_inputs", 0);
 
-  *form = (Form){ .body = ir_node_attr_graph (node, "body"), .min_opset = 9 };
+  *form = (Form){ .body = ir_node_attr_graph (node, "body") };
   if (ir_op_is (node, IR_OP_LOOP))
     {
       form->is_loop = TRUE;
@@ -602,7 +600,7 @@ why_not_lowered (const IrLowering *l, const IrNode *node, Form *form)
     return why;
   if (!found || !fits (node, form))
     return "its body does not fit it";
-  if (ir_graph_opset (node->graph, "") < form->min_opset)
+  if (ir_graph_opset (node->graph, "") < 9)
     return "Less takes integers, and a Scan is one, from opset 9 on";
   why = form->is_loop  ? why_not_loop (node, form)
         : form->is_map ? why_not_map (node, form)

@@ -13,6 +13,7 @@
 
 #include "core/exec/run/iterations.h"
 #include "core/op/check.h"
+#include "passes/rewrites/trips.h"
 #include "passes/rewrites/unroll.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
@@ -381,14 +382,32 @@ why_not_divided (const Unrolling *w)
   return NULL;
 }
 
+/* What makes the number of iterations unknown, by its name. (transfer full) */
+static char *
+why_unknown (const IrKnownLoop *loop)
+{
+  const IrValue *limit = ir_node_input (loop->node, 0), *first = ir_node_input (loop->node, 1);
+  gint64 element;
+
+  if (limit == NULL)
+    return g_strdup ("how often it runs is not known: it has no limit");
+  if (!ir_pass_constant_element (limit, &element))
+    return g_strdup_printf ("how often it runs is not known: its limit %s is no constant",
+                            limit->name);
+  if (first != NULL && !ir_pass_constant_element (first, &element))
+    return g_strdup_printf ("how often it runs is not known: its condition %s is no constant",
+                            first->name);
+  return g_strdup_printf (
+      "how often it runs is not known: the condition %s that its body gives may end it",
+      ir_graph_output (loop->body, 0)->name);
+}
+
 /* (nullable) */
 static const char *
 why_not_peeled (const Unrolling *w)
 {
   const IrKnownLoop *loop = &w->loop;
 
-  if (loop->trips < 0)
-    return "how often it runs is not known: it has a limit that is no constant, or a condition that may end it";
   if (loop->trips == 0)
     return "it never runs; simplify-control-flow takes it away";
   if (w->u->peels && w->u->first >= loop->trips)
@@ -398,7 +417,7 @@ why_not_peeled (const Unrolling *w)
              : NULL;
 }
 
-/* (nullable) Why the loop stays as it is */
+/* (nullable) Why the loop stays as it is, where its iterations can be counted or need not be */
 static const char *
 why_not (const Unrolling *w)
 {
@@ -428,7 +447,8 @@ unroll (const Unroller *u, IrNode *node)
   if (!ir_unroll_count_trips (&w.loop))
     w.loop.trips = -1;
   w.n_scans = ir_graph_n_outputs (w.loop.body) - 1 - w.loop.n_carried;
-  const char *why = why_not (&w);
+  g_autofree char *unknown = u->by == 0 && w.loop.trips < 0 ? why_unknown (&w.loop) : NULL;
+  const char *why = unknown != NULL ? unknown : why_not (&w);
   if (why != NULL)
     {
       ir_edit_refuse (u->context->edit, w.rule, id, why);

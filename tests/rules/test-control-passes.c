@@ -268,7 +268,11 @@ static const Case cases[] = {
   { "an unknown number of iterations is not written out", UNROLL, 0, -1,
     "(float[n,4] x, int64 m) => (float[n,4] y) { y = Loop (m, , x) " BODY ("") "{ " GO_ON
                                                                                "t = Neg (s) }> }",
-    "not known" },
+    "its limit m is no constant" },
+  { "nor one that a condition ends", UNROLL, 0, -1,
+    "(float[n,4] x) => (float[n,4] y) { " NUMBER (4) "y = Loop (m, , x) " BODY (
+        "") "{ three = Constant <value_int = 3> ()  more = Less (i, three)  t = Neg (s) }> }",
+    "the condition more that its body gives" },
   /* -- loops that become one -- */
   { "two Scans over the same are one, and cut it once", MERGE, 1, -1,
     SCANS "{ y, z = Scan (v, x) <num_scan_inputs = 1, " ADDS

@@ -33,22 +33,25 @@ is_within (const IrGraph *inner, const IrGraph *graph)
   return inner != NULL;
 }
 
-/* Nothing in @graph, or in graphs of its nodes, reads anything any more. */
+/* Nothing in @graph, or in graphs of its nodes, reads anything any more. Which graphs these are is found once,
+ * not for each node of the model. */
 static void
 cut (IrEdit *edit, const IrGraph *graph)
 {
   const IrModel *model = ir_edit_model (edit);
+  g_autofree guint8 *within = g_new0 (guint8, model->graphs->len);
 
   for (guint i = 1; i < model->graphs->len; i++)
     {
       IrGraph *inner = model->graphs->pdata[i];
-      if (inner->state == IR_STATE_LIVE && is_within (inner, graph))
+      within[i] = is_within (inner, graph);
+      if (inner->state == IR_STATE_LIVE && within[i])
         ir_edit_set_graph_outputs (edit, inner, NULL, 0);
     }
   for (guint i = model->nodes->len; i-- > 1;)
     {
       IrNode *node = model->nodes->pdata[i];
-      if (node->state != IR_STATE_LIVE || !is_within (node->graph, graph))
+      if (node->state != IR_STATE_LIVE || node->graph == NULL || !within[node->graph->id])
         continue;
       for (guint k = 0; k < node->n_inputs; k++)
         ir_edit_set_input (edit, node, k, NULL);

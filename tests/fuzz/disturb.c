@@ -18,6 +18,15 @@ disturb_epsilon (IrDtype dtype)
                                       : 0x1p-2;
 }
 
+/* Below them a kernel may have 0: of Sigmoid (-96) as 1 / (1 + exp (96)), for one. Those of float16 are no rarity. */
+static double
+smallest_normal (IrDtype dtype)
+{
+  return dtype == IR_DTYPE_DOUBLE                                ? 0x1p-1022
+         : dtype == IR_DTYPE_FLOAT || dtype == IR_DTYPE_BFLOAT16 ? 0x1p-126
+                                                                 : 0;
+}
+
 static IrTensor *
 disturbed_tensor (const IrTensor *tensor, GRand *rand, double amount, gboolean factor)
 {
@@ -28,6 +37,9 @@ disturbed_tensor (const IrTensor *tensor, GRand *rand, double amount, gboolean f
   for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
     {
       double by = 1 + (g_rand_boolean (rand) ? amount : -amount) * disturb_epsilon (dtype);
+      if (fabs (ir_tensor_get_double (tensor, i)) < smallest_normal (dtype) &&
+          g_rand_boolean (rand))
+        by = 0;
       ir_dtype_set_double (dtype, ir_tensor_data_writable (copy), i,
                            (factor ? 1 : ir_tensor_get_double (tensor, i)) * by);
     }

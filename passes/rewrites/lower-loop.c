@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include "passes/rewrites/lower-private.h"
+#include "passes/rewrites/trips.h"
 
 /* What goes round. */
 typedef struct
@@ -369,22 +370,6 @@ close_variables (Loop *loop, IrNode *pivot)
     }
 }
 
-/* What is known of an iteration's result, with an axis more: for a loop that has none. */
-static const IrType *
-stacked_type (IrContext *context, const IrValue *result, gint64 axis)
-{
-  const IrType *type = ir_value_shown_type (result);
-  IrDim dims[IR_MAX_RANK];
-  const int rank = ir_type_is_tensor (type) && ir_type_has_rank (type) ? type->rank + 1 : 0;
-
-  axis = axis < 0 ? axis + rank : axis;
-  if (rank < 1 || rank > IR_MAX_RANK || axis < 0 || axis >= rank)
-    return NULL;
-  for (int i = 0; i < rank; i++)
-    dims[i] = i == axis ? IR_DIM_UNKNOWN : type->dims[i > axis ? i - 1 : i];
-  return ir_type_tensor (context, type->dtype, rank, dims);
-}
-
 static IrValue *
 add_stack (Loop *loop, IrValue *sequence, guint i, const IrValue *result)
 {
@@ -399,7 +384,7 @@ add_stack (Loop *loop, IrValue *sequence, guint i, const IrValue *result)
     ir_edit_set_attr (c->l->edit, node, ir_attr_int (context, "axis", axis));
   if (direction != 0)
     ir_edit_set_attr (c->l->edit, node, ir_attr_int (context, "direction", direction));
-  const IrType *type = stacked_type (context, result, axis);
+  const IrType *type = ir_pass_stacked_type (context, ir_value_shown_type (result), axis);
   if (type != NULL)
     {
       ir_edit_set_claim (c->l->edit, node->outputs[0], type);

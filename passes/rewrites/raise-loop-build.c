@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "passes/rewrites/raise-loop-private.h"
+#include "passes/rewrites/trips.h"
 #include "passes/rule/move.h"
 #include "passes/rule/step.h"
 
@@ -325,6 +326,20 @@ output_of (const IrRaiseLoop *l, const IrRaiseVariable *variable)
   return l->node->outputs[place];
 }
 
+static void
+set_stacked_type (const IrRaiseLoop *l, const IrRaiseVariable *variable, IrValue *output)
+{
+  const guint place = output->output_slot + (l->form == IR_RAISE_TO_LOOP ? 1 : 0);
+  const IrType *row = ir_graph_output (l->body, place)->type;
+  const IrType *type = variable->stack != NULL
+                           ? ir_pass_stacked_type (l->raise->context->model->context, row,
+                                                   ir_node_attr_int (variable->stack, "axis", 0))
+                           : NULL;
+
+  if (type != NULL)
+    ir_edit_set_type (l->raise->edit, output, type);
+}
+
 static gboolean
 replace_exits (IrRaiseLoop *l)
 {
@@ -336,6 +351,7 @@ replace_exits (IrRaiseLoop *l)
       const IrRaiseVariable *variable = variable_behind (l, exit);
       IrValue *old = variable->stack != NULL ? variable->stack->outputs[0] : exit->outputs[0];
       IrValue *with = output_of (l, variable);
+      set_stacked_type (l, variable, with);
       if (!ir_pass_fit_type (raise->context, old, with))
         return FALSE;
       ir_edit_replace_uses (raise->edit, old, with);
@@ -391,6 +407,23 @@ remove_primitives (IrRaiseLoop *l)
   remove_before (l, shape);
 }
 
+/* A Stack tells less of the sizes than the row that is stacked: what read it may be a Scan's input. The bodies of
+ * the whole graph would be looked through again if the node itself was inferred. */
+static void
+tell_readers (IrRaiseLoop *l)
+{
+  IrEdit *edit = l->raise->edit;
+
+  for (guint i = 0; i < l->variables->len; i++)
+    {
+      const IrRaiseVariable *variable = ir_raise_variable_at (l, i);
+      IrValue *output = variable->insert != NULL ? output_of (l, variable) : NULL;
+      for (guint k = 0; variable->stack != NULL && k < output->n_uses; k++)
+        if (ir_value_use (output, k).node != NULL)
+          ir_infer_node (edit, ir_value_use (output, k).node, NULL);
+    }
+}
+
 static guint
 count_outputs (const IrRaiseLoop *l)
 {
@@ -422,7 +455,7 @@ ir_raise_build_loop (IrRaiseLoop *l)
   if (!replace_exits (l))
     return FALSE;
   remove_primitives (l);
-  ir_infer_node (l->raise->edit, l->node, NULL); /* Merges tell less of what goes round */
+  tell_readers (l);
   ir_raise_end (l->raise, l->primitives->len + l->exits->len + n_stacks);
   return TRUE;
 }

@@ -67,3 +67,25 @@ ir_pass_draws (const IrGraph *graph)
     }
   return draws;
 }
+
+/**
+ * ir_pass_stacked_type:
+ * @context: where types live
+ * @row: (nullable): type of what each iteration gives
+ * @axis: of the result: where the new axis is; negative: from the end
+ *
+ * Returns: (nullable): type of all of them behind each other; %NULL if the rank is not known, or the axis does not fit
+ */
+const IrType *
+ir_pass_stacked_type (IrContext *context, const IrType *row, gint64 axis)
+{
+  const int rank = ir_type_is_tensor (row) && ir_type_has_rank (row) ? row->rank + 1 : 0;
+  IrDim dims[IR_MAX_RANK];
+
+  axis = axis < 0 ? axis + rank : axis;
+  if (rank < 1 || rank > IR_MAX_RANK || axis < 0 || axis >= rank)
+    return NULL;
+  for (int i = 0; i < rank; i++)
+    dims[i] = i == axis ? IR_DIM_UNKNOWN : row->dims[i > axis ? i - 1 : i];
+  return ir_type_tensor (context, row->dtype, rank, dims);
+}

@@ -1,4 +1,4 @@
-/* What the graph says of how often a Loop runs; for passes over control flow. */
+/* What the graph says of how often a Loop runs, and of what it stacks; for passes over control flow. */
 #pragma once
 
 #include "core/ir/model.h"
@@ -9,3 +9,5 @@ gboolean ir_pass_constant_element (const IrValue *value, gint64 *element);
 gboolean ir_pass_is_true_inside (const IrGraph *body, const IrValue *value);
 /* Some node of @graph, or of a graph inside it, draws random numbers. */
 gboolean ir_pass_draws (const IrGraph *graph);
+/* (nullable) Type of what iterations give behind each other along a new axis */
+const IrType *ir_pass_stacked_type (IrContext *context, const IrType *row, gint64 axis);

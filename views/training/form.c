@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define WIDTH      280 /* px */
+#define WIDTH      224 /* px */
 #define MAX_BATCH  65536
 #define MAX_EPOCHS 100000
 
@@ -224,9 +224,16 @@ ir_training_form_get (IrTrainingForm *self, IrTrainingWish *wish, char **why)
   return TRUE;
 }
 
+/* What has the focus gives it up before it cannot have it any more. */
 void
 ir_training_form_enable (IrTrainingForm *self, gboolean idle)
 {
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  GtkWidget *focus = root != NULL && !idle ? gtk_root_get_focus (root) : NULL;
+
+  if (focus != NULL && gtk_widget_is_ancestor (focus, self->box) &&
+      !gtk_widget_is_ancestor (focus, self->rate))
+    gtk_root_set_focus (root, NULL);
   for (GtkWidget *child = gtk_widget_get_first_child (self->box); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     gtk_widget_set_sensitive (child, idle);
@@ -281,12 +288,14 @@ add_action (GtkWidget *list, const char *title, GtkWidget *suffix)
 }
 
 static GtkWidget *
-spin_row (GtkWidget *list, const char *title, double least, double most, double value)
+spin_row (
+    GtkWidget *list, const char *title, const char *tip, double least, double most, double value)
 {
   GtkWidget *spin = gtk_spin_button_new_with_range (least, most, 1);
 
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (spin), value);
   gtk_editable_set_width_chars (GTK_EDITABLE (spin), 4);
+  gtk_widget_set_tooltip_text (spin, tip);
   add_action (list, title, spin);
   return spin;
 }
@@ -322,9 +331,10 @@ fill (IrTrainingForm *self)
   list = make_list (self);
   self->optimizer = gtk_drop_down_new_from_strings (optimizers);
   add_action (list, "Optimizer", self->optimizer);
-  self->batch = spin_row (list, "Batch", 1, MAX_BATCH, 32);
-  self->epochs = spin_row (list, "Epochs", 1, MAX_EPOCHS, 5);
-  self->seed = spin_row (list, "Seed", 0, 1000000, 0);
+  self->batch = spin_row (list, "Batch", "Samples of a step", 1, MAX_BATCH, 32);
+  self->epochs = spin_row (list, "Epochs", "How often all samples are gone through", 1, MAX_EPOCHS,
+                           5);
+  self->seed = spin_row (list, "Seed", "Of the order of samples and of Dropout", 0, 1000000, 0);
   list = make_list (self);
   self->path = file_row (self, list, "Written to", "The trained network, after each epoch");
   g_object_set_data (G_OBJECT (self->path), "saves", GINT_TO_POINTER (TRUE));

@@ -10,6 +10,7 @@
 #include "views/training/form.h"
 
 #include <math.h>
+#include <string.h>
 
 struct _IrTrainingView
 {
@@ -110,6 +111,7 @@ show_course (IrTrainingView *self)
   show_buttons (self, &course);
   show_note (self, course.text, course.failed);
   gtk_label_set_text (GTK_LABEL (self->said), said);
+  gtk_widget_set_visible (self->said, *said != '\0');
   gtk_widget_set_tooltip_text (self->said, said);
 }
 
@@ -214,6 +216,21 @@ add_button (
   return button;
 }
 
+/* With an icon, named by its tip up to the colon */
+static GtkWidget *
+add_icon (
+    IrTrainingView *self, GtkWidget *bar, const char *icon, const char *tip, GCallback clicked)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+  g_autofree char *name = g_strndup (tip, strcspn (tip, ":"));
+
+  gtk_widget_set_tooltip_text (button, tip);
+  ir_name (button, name);
+  g_signal_connect_swapped (button, "clicked", clicked, self);
+  gtk_box_append (GTK_BOX (bar), button);
+  return button;
+}
+
 static GtkWidget *
 make_bar (IrTrainingView *self)
 {
@@ -222,22 +239,15 @@ make_bar (IrTrainingView *self)
   self->go = add_button (self, bar, "Train", "Train from the graph's weights, or go on",
                          G_CALLBACK (on_go));
   gtk_widget_add_css_class (self->go, "suggested-action");
-  self->pause = add_button (self, bar, "Pause", "Stand behind the step under way",
-                            G_CALLBACK (on_pause));
-  self->step = add_button (self, bar, "Step", "One batch, and stand behind it",
-                           G_CALLBACK (on_step));
-  self->stop = add_button (self, bar, "Stop", "End it, and write what there is",
-                           G_CALLBACK (on_stop));
+  self->pause = add_icon (self, bar, "media-playback-pause-symbolic",
+                          "Pause: stand behind the step under way", G_CALLBACK (on_pause));
+  self->step = add_icon (self, bar, "media-skip-forward-symbolic",
+                         "Step: one batch, and stand behind it", G_CALLBACK (on_step));
+  self->stop = add_icon (self, bar, "media-playback-stop-symbolic",
+                         "Stop: end it, and write what there is", G_CALLBACK (on_stop));
   self->write = add_button (self, bar, "Write Weights",
                             "Give the graph the trained weights, as one step",
                             G_CALLBACK (on_write));
-  self->said = gtk_label_new (NULL);
-  gtk_label_set_xalign (GTK_LABEL (self->said), 1);
-  gtk_label_set_ellipsize (GTK_LABEL (self->said), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_hexpand (self->said, TRUE);
-  gtk_widget_add_css_class (self->said, "numeric");
-  gtk_widget_add_css_class (self->said, "dim-label");
-  gtk_box_append (GTK_BOX (bar), self->said);
   gtk_widget_add_css_class (bar, "view-toolbar");
   return bar;
 }
@@ -247,6 +257,13 @@ make_course (IrTrainingView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
+  self->said = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->said), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (self->said), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_margin_start (self->said, 12);
+  gtk_widget_set_margin_end (self->said, 12);
+  gtk_widget_add_css_class (self->said, "numeric");
+  gtk_widget_add_css_class (self->said, "dim-label");
   self->note = gtk_label_new (NULL);
   gtk_label_set_wrap (GTK_LABEL (self->note), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (self->note), PANGO_WRAP_WORD_CHAR);
@@ -258,6 +275,7 @@ make_course (IrTrainingView *self)
   g_signal_connect_object (self->chart, "resized", G_CALLBACK (load_chart), self,
                            G_CONNECT_SWAPPED);
   gtk_box_append (GTK_BOX (box), make_bar (self));
+  gtk_box_append (GTK_BOX (box), self->said);
   gtk_box_append (GTK_BOX (box), self->note);
   gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->chart));
   gtk_widget_set_hexpand (box, TRUE);

@@ -555,6 +555,21 @@ def _():
     assert code != 0 and 'draws random numbers' in err, (code, out, err)
 
 
+@test('the tape names unrolling only where that can be')
+def _():
+    body = '<body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) { d = Identity (c)  t = Mul (s, s) }>'
+    fixed = model('fixed', f'g (float[2] x) => (float[2] y) <int64 n = {{2}}, bool c = {{1}}> {{ [turn] y = Loop {body} (n, c, x) }}')
+    given = model('given', f'g (float[2] x, int64 n) => (float[2] y) <bool c = {{1}}> {{ [turn] y = Loop {body} (n, c, x) }}')
+    for path, can in ((fixed, True), (given, False)):
+        code, out, err = irscope('grad', path, '--mode', 'tape', '--wrt', 'x', *(() if can else ('--value', 'n=2')))
+        assert code == 2 and 'turn (Loop): the tape has no nodes of bodies' in err and ('unroll-loops' in err) == can, err
+    plain = os.path.join(WORK, 'unrolled.onnxtxt')
+    assert irscope('optimize', fixed, '--pass', 'unroll-loops', '-o', plain)[0] == 0
+    norms = {json_of('grad', path, '--mode', mode, '--wrt', 'x', '--value', 'x=1,2')['gradients'][0]['norm']
+             for path, mode in ((plain, 'tape'), (fixed, 'reverse'))}
+    assert len({round(norm, 4) for norm in norms}) == 1, norms  # as the advice says
+
+
 @test('what lies behind the end of a sequence is in no derivative')
 def _():
     path = model('padded', 'g (float[3,1,2] x, float[1,3,2] w, float[1,3,3] r, int32[1] l) => (float[1,1,3] yh) { y, yh = RNN <hidden_size = 3> (x, w, r, "", l) }')

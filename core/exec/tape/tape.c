@@ -527,6 +527,22 @@ has_container (const IrNode *node)
   return FALSE;
 }
 
+/* What makes plain nodes of it first, where something can: of an If and of a Loop what decides is constant, of
+ * sequences the length is known. */
+static const char *
+way_round (const IrNode *node, gboolean bodies)
+{
+  const IrValue *first = ir_node_input (node, 0);
+
+  if (!bodies)
+    return ", or take sequences of a known length apart first (split-sequences)";
+  if (first == NULL || ir_value_constant (first) == NULL)
+    return "";
+  return ir_node_is (node, "Loop") ? ", or unroll it first (unroll-loops)"
+         : ir_node_is (node, "If") ? ", or take its branch first (simplify-control-flow)"
+                                   : "";
+}
+
 /* The tape has nodes of one graph, and tensors. */
 static gboolean
 can_be_recorded (const Run *run, const IrNode *node, gboolean active, GError **error)
@@ -541,9 +557,9 @@ can_be_recorded (const Run *run, const IrNode *node, gboolean active, GError **e
       (!bodies && !has_container (node)))
     return TRUE;
   g_set_error (error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE,
-               "%s: the tape has %s; use --mode reverse or forward, which derive it, or unroll it "
-               "first (simplify-control-flow, split-sequences)",
-               label, bodies ? "no nodes of bodies" : "tensors alone, no sequences");
+               "%s: the tape has %s; use --mode reverse or forward, which derive it%s", label,
+               bodies ? "no nodes of bodies" : "tensors alone, no sequences",
+               way_round (node, bodies));
   return FALSE;
 }
 

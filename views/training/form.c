@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define WIDTH      224 /* px */
+#define WIDTH      264 /* px */
 #define MAX_BATCH  65536
 #define MAX_EPOCHS 100000
 

@@ -8,7 +8,7 @@
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "app/cli/value-table.h"
-#include "core/diff/diff.h"
+#include "core/diff/match-values.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static const CliOption diff_options[] = {
   { "wrt", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, gradients.wrt),
     "With --gradients: by params (default), inputs, all, or names with commas between", "V" },
   { "table", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, table.path),
-    "With --values: write all values of both, those that have no partner too, with their differences",
+    "Write all values of both, those that have no partner too, and with --values how they differ",
     "F.csv,F.json" },
   { "sort", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, table.sort),
     "With --table: order (the default), a, b, abs, rel or ulp; the largest first", "COLUMN" },
@@ -136,6 +136,53 @@ count_renamed_nodes (const IrDiff *diff)
   return n;
 }
 
+/* Why nodes of two files are pairs: how many, by name of ir_paired_name(). */
+static void
+count_pairs (const IrDiff *diff, guint n[IR_N_PAIRED])
+{
+  for (guint i = 0; i < diff->nodes->len; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
+
+      n[item->how] += item->a != 0 && item->b != 0;
+    }
+}
+
+static void
+add_pairs (cJSON *json, const IrDiff *diff)
+{
+  cJSON *object = cJSON_AddObjectToObject (json, "paired_by");
+  guint n[IR_N_PAIRED] = { 0 };
+
+  count_pairs (diff, n);
+  for (IrPaired how = IR_PAIRED_BY_COMPUTATION; how < IR_PAIRED_BY_CONTENTS; how++)
+    cJSON_AddNumberToObject (object, ir_paired_name (how), n[how]);
+}
+
+/* "pairs: 12 by what computes them, 3 by name" */
+static void
+print_pairs (const IrDiff *diff)
+{
+  static const char *const words[IR_N_PAIRED] = {
+    [IR_PAIRED_BY_COMPUTATION] = "by what computes them",
+    [IR_PAIRED_BY_MEANING] = "by lineage",
+    [IR_PAIRED_BY_NAME] = "by names that their neighbours bear out",
+    [IR_PAIRED_BY_PLACE] = "by operator and neighbours alone",
+  };
+  guint n[IR_N_PAIRED] = { 0 };
+  const char *before = "pairs: ";
+
+  count_pairs (diff, n);
+  for (IrPaired how = 0; how < IR_N_PAIRED; how++)
+    if (n[how] > 0 && words[how] != NULL)
+      {
+        cli_print ("%s%u %s", before, n[how], words[how]);
+        before = ", ";
+      }
+  if (before[0] == ',')
+    cli_print ("\n");
+}
+
 static cJSON *
 diff_json (Cli *cli, const IrDiff *diff)
 {
@@ -176,6 +223,8 @@ diff_json (Cli *cli, const IrDiff *diff)
       cJSON_AddItemToArray (values, object);
     }
   add_groups (json, diff);
+  if (!diff->same_history)
+    add_pairs (json, diff);
   return json;
 }
 
@@ -296,6 +345,8 @@ print_text (Cli *cli, const IrDiff *diff, const Options *options)
   if (n_renamed > 0)
     cli_print (", of these %u only in names", n_renamed);
   cli_print ("\n");
+  if (!diff->same_history)
+    print_pairs (diff);
 }
 
 static gboolean
@@ -437,6 +488,16 @@ run (Cli *cli)
       cJSON_Delete (json);
       return cli_fail (cli_status_of (error), error);
     }
+  if (!options->values && options->table.path != NULL)
+    {
+      g_autoptr (GHashTable) matched = ir_match_values (diff, NULL, cli->cancellable);
+
+      if (!cli_value_table_write_structure (&options->table, diff, matched, &error))
+        {
+          cJSON_Delete (json);
+          return cli_fail (cli_status_of (error), error);
+        }
+    }
   if (json != NULL)
     cli_json_print_long (cli, json);
   return differs (diff) || !equal ? CLI_NO : CLI_OK;
@@ -449,8 +510,9 @@ const CliCommand cli_command_diff = {
   .summary = "What differs between two files, or between two steps of one file",
   .doc =
       "What is the same change in four places or more is named once, and what differs in names alone\n"
-      "is counted, unless --all is given. With --values inputs go by name, or by place, and values are\n"
-      "paired by what computes them, else by what they hold; what has no partner is said in --table.\n"
+      "is counted, unless --all is given. Nodes and values of two files are paired by what computes them,\n"
+      "then by names that their neighbours bear out, then by neighbours; with --values both are run, inputs\n"
+      "by name or by place, and what values hold decides, too. What has no partner is said in --table.\n"
       "With --values and two back ends, as in --device cpu,gpu, one graph runs on both: each value that\n"
       "differs is computed anew by the first from what the second run holds, so that the first one that\n"
       "diverges is where the second goes wrong; exit status 1: one does.\n"

@@ -3,6 +3,7 @@
 #include "app/cli/memory-lists.h"
 
 #include "app/cli/output.h"
+#include "core/diff/match-values.h"
 
 /* -- events -- */
 
@@ -87,13 +88,15 @@ print_bytes (const char *what, guint64 before, guint64 after)
 void
 cli_memory_against (Cli *cli,
                     const char *name,
-                    const IrModel *before_model,
+                    IrModel *before_model,
                     const IrMemPlan *before,
-                    const IrModel *model,
+                    IrModel *model,
                     const IrMemPlan *plan,
                     cJSON *json)
 {
-  g_autoptr (GArray) changes = ir_mem_plans_compare (before, before_model, plan, model);
+  g_autoptr (IrDiff) diff = ir_diff_new (before_model, model, FALSE);
+  g_autoptr (GHashTable) matched = ir_match_values (diff, NULL, cli->cancellable);
+  g_autoptr (GArray) changes = ir_mem_plans_compare (before, before_model, plan, model, matched);
   cJSON *object = json != NULL ? cJSON_AddObjectToObject (json, "against") : NULL, *array = NULL;
 
   if (json != NULL)

@@ -9,8 +9,8 @@ void cli_memory_events (Cli *cli, const IrModel *model, const IrMemPlan *plan, c
 /* @name: what @before is called */
 void cli_memory_against (Cli *cli,
                          const char *name,
-                         const IrModel *before_model,
+                         IrModel *before_model,
                          const IrMemPlan *before,
-                         const IrModel *model,
+                         IrModel *model,
                          const IrMemPlan *plan,
                          cJSON *json);

@@ -1,8 +1,8 @@
-/* The difference of two models. First the nodes and values of both sides are paired: by id within
- * one history; otherwise by the lineage that one of them carries in its metadata, if any, by
- * name, by fingerprints of all that they are computed from, then by operator and neighbours, from
- * what is paired already and from the outputs. Then each pair is compared field by field. Cost:
- * O(n log n), but for the notes on what changed. */
+/* The difference of two models. First the nodes and values of both sides are paired: by id within one history;
+ * otherwise by the lineage that one of them carries in its metadata, if any, by fingerprints of all that they are
+ * computed from, by names that something speaks for, then by operator and neighbours, from what is paired already
+ * and from the outputs. Then each pair is compared field by field. Cost: O(n log n), but for the notes on what
+ * changed. */
 #include "config.h"
 
 #include "core/diff/diff-private.h"
@@ -12,18 +12,22 @@
 static void
 pair_by_likeness (IrPairing *p)
 {
+  p->how = IR_PAIRED_BY_MEANING;
   if (p->origins != NULL)
     ir_pair_by_origin (p);
-  ir_pair_by_node_name (p);
-  ir_pair_by_value_name (p);
   ir_pair_graph_inputs (p);
   ir_pair_outputs (p);
+  p->how = IR_PAIRED_BY_COMPUTATION;
   ir_pair_by_subtree (p);
+  p->how = IR_PAIRED_BY_NAME;
+  ir_pair_by_name (p);
+  p->how = IR_PAIRED_BY_PLACE;
   ir_pair_by_neighbours (p);
   ir_pair_by_fingerprints (p);
   ir_pair_by_order (p, TRUE);
   ir_pair_by_neighbours (p);
   ir_pair_by_order (p, FALSE);
+  ir_pair_rest_by_name (p);
 }
 
 static guint64
@@ -69,7 +73,9 @@ pair_either_way (IrPairing *p)
                        .node_of_a = p->node_of_b,
                        .node_of_b = p->node_of_a,
                        .value_of_a = p->value_of_b,
-                       .value_of_b = p->value_of_a };
+                       .value_of_b = p->value_of_a,
+                       .how_of_a = p->how_of_b,
+                       .how_of_b = p->how_of_a };
 
   p->origins = ir_origins_read (p->b);
   of_a = p->origins == NULL ? ir_origins_read (p->a) : NULL;
@@ -79,9 +85,10 @@ pair_either_way (IrPairing *p)
 }
 
 static void
-add_node_diff (IrDiff *diff, IrDiffKind kind, IrNodeId a, IrNodeId b, GPtrArray *changes)
+add_node_diff (
+    IrDiff *diff, IrDiffKind kind, IrPaired how, IrNodeId a, IrNodeId b, GPtrArray *changes)
 {
-  IrNodeDiff item = { kind, a, b, changes };
+  IrNodeDiff item = { kind, how, a, b, changes };
 
   g_array_append_val (diff->nodes, item);
   diff->n_nodes[kind]++;
@@ -113,7 +120,7 @@ static void
 add_removed (IrDiff *diff, const guint32 *next_removed, guint32 first)
 {
   for (guint32 id = first; id != 0; id = next_removed[id])
-    add_node_diff (diff, IR_DIFF_REMOVED, id, 0, NULL);
+    add_node_diff (diff, IR_DIFF_REMOVED, IR_PAIRED_NOT, id, 0, NULL);
 }
 
 static char *
@@ -178,7 +185,7 @@ fill_nodes (IrDiff *diff, const IrPairing *p)
                      a == NULL         ? IR_DIFF_ADDED
                      : changes != NULL ? IR_DIFF_CHANGED
                                        : IR_DIFF_SAME,
-                     a != NULL ? a->id : 0, b->id, changes);
+                     p->how_of_b[b->id], a != NULL ? a->id : 0, b->id, changes);
       add_removed (diff, next_removed, first_removed[b->id]);
     }
 }
@@ -253,12 +260,13 @@ ir_diff_new (IrModel *a, IrModel *b, gboolean same_history)
   p.node_of_b = g_new0 (guint32, b->nodes->len);
   p.value_of_a = g_new0 (guint32, a->values->len);
   p.value_of_b = g_new0 (guint32, b->values->len);
+  p.how_of_a = g_new0 (guint8, a->nodes->len);
+  p.how_of_b = g_new0 (guint8, b->nodes->len);
+  p.how = IR_PAIRED_BY_MEANING;
   if (same_history)
     ir_pair_by_id (&p);
   else
-    {
-      pair_either_way (&p);
-    }
+    pair_either_way (&p);
   fill_nodes (diff, &p);
   fill_values (diff, &p);
   if (p.origins != NULL)
@@ -267,6 +275,8 @@ ir_diff_new (IrModel *a, IrModel *b, gboolean same_history)
   g_free (p.node_of_b);
   g_free (p.value_of_a);
   g_free (p.value_of_b);
+  g_free (p.how_of_a);
+  g_free (p.how_of_b);
   g_clear_pointer (&p.origins, ir_origins_free);
   return diff;
 }
@@ -332,4 +342,22 @@ ir_diff_kind_name (IrDiffKind kind)
 {
   static const char *const names[IR_N_DIFF_KINDS] = { "same", "added", "removed", "changed" };
   return (guint) kind < IR_N_DIFF_KINDS ? names[kind] : "unknown";
+}
+
+/**
+ * ir_paired_name:
+ * @how: why two are a pair
+ *
+ * Returns: (transfer none): how that is written down: "computation"
+ */
+const char *
+ir_paired_name (IrPaired how)
+{
+  static const char *const names[IR_N_PAIRED] = {
+    [IR_PAIRED_NOT] = "nothing",         [IR_PAIRED_BY_COMPUTATION] = "computation",
+    [IR_PAIRED_BY_MEANING] = "lineage",  [IR_PAIRED_BY_NAME] = "name",
+    [IR_PAIRED_BY_PLACE] = "neighbours", [IR_PAIRED_BY_CONTENTS] = "contents",
+  };
+
+  return (guint) how < IR_N_PAIRED ? names[how] : names[IR_PAIRED_NOT];
 }

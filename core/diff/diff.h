@@ -1,5 +1,5 @@
-/* The difference of two points in the history of one model (matched by id), or of two models
- * (matched by name, then operator and neighbours). */
+/* The difference of two points in the history of one model (matched by id), or of two models (matched by what
+ * nodes compute, then by names that something speaks for, then by operator and neighbours). */
 #pragma once
 #include "core/ir/model.h"
 
@@ -12,9 +12,22 @@ typedef enum
   IR_N_DIFF_KINDS
 } IrDiffKind;
 
+/* Why two nodes, or two values, are a pair: the first is the surest. */
+typedef enum
+{
+  IR_PAIRED_NOT,
+  IR_PAIRED_BY_COMPUTATION, /* the same operator on paired values and equal constants */
+  IR_PAIRED_BY_MEANING,     /* by its id or its lineage: to be compared */
+  IR_PAIRED_BY_NAME,        /* by its name, or as the output of the graph at that place */
+  IR_PAIRED_BY_PLACE,       /* by what takes it, or by the node that makes it */
+  IR_PAIRED_BY_CONTENTS,    /* these two alone hold the same */
+  IR_N_PAIRED
+} IrPaired;
+
 typedef struct
 {
   IrDiffKind kind;
+  IrPaired how;
   IrNodeId a, b;      /* 0 where it does not exist */
   GPtrArray *changes; /* (nullable) of char *: "attribute axis: 1 -> 2", "input 1: w -> w_folded" */
 } IrNodeDiff;
@@ -65,3 +78,4 @@ char *ir_diff_change_brief (const IrDiff *diff, const IrNodeDiff *row, guint ind
 const IrNodeDiff *ir_diff_of_a (const IrDiff *diff, IrNodeId a);
 const IrNodeDiff *ir_diff_of_b (const IrDiff *diff, IrNodeId b);
 const char *ir_diff_kind_name (IrDiffKind kind);
+const char *ir_paired_name (IrPaired how);

@@ -12,6 +12,7 @@ ir_pair_nodes (IrPairing *p, const IrNode *a, const IrNode *b)
     return FALSE;
   p->node_of_a[a->id] = b->id;
   p->node_of_b[b->id] = a->id;
+  p->how_of_a[a->id] = p->how_of_b[b->id] = (guint8) p->how;
   return TRUE;
 }
 
@@ -74,50 +75,198 @@ ir_diff_index_values (const IrModel *model)
   return index;
 }
 
-void
-ir_pair_by_node_name (IrPairing *p)
-{
-  g_autoptr (GHashTable) index = ir_diff_index_nodes (p->b);
-  g_autoptr (GHashTable) own = ir_diff_index_nodes (p->a);
+/* -- names that something speaks for -- */
 
-  for (guint i = 1; i < p->a->nodes->len; i++)
+/* Names are no evidence: two exporters give one name to different things. A pair of them is one where a value that
+ * they take or give is a pair already, or where they take the same weights. */
+typedef struct
+{
+  IrPairing *p;
+  GHashTable *nodes_a, *nodes_b, *values_a, *values_b; /* by name */
+} Names;
+
+/* The node of b that @a is called as: by its name, else by that of what it gives. (nullable) */
+static const IrNode *
+namesake (const Names *names, const IrNode *a)
+{
+  const IrNode *b = a->name[0] != '\0' && g_hash_table_lookup (names->nodes_a, a->name) == a
+                        ? g_hash_table_lookup (names->nodes_b, a->name)
+                        : NULL;
+
+  if (b != NULL && ir_diff_same_operator (a, b) && names->p->node_of_b[b->id] == 0)
+    return b;
+  for (guint i = 0; i < a->n_outputs; i++)
     {
-      const IrNode *a = ir_model_live_node (p->a, i);
-      const IrNode *b = a != NULL && g_hash_table_lookup (own, a->name) != NULL
-                            ? g_hash_table_lookup (index, a->name)
-                            : NULL;
-      if (b != NULL && ir_diff_same_operator (a, b))
-        ir_pair_nodes (p, a, b);
+      const IrValue *value = a->outputs[i], *other;
+
+      if (value == NULL || g_hash_table_lookup (names->values_a, value->name) != value)
+        continue;
+      other = g_hash_table_lookup (names->values_b, value->name);
+      b = other != NULL ? other->producer : NULL;
+      if (b != NULL && other->output_slot == i && ir_diff_same_operator (a, b) &&
+          names->p->node_of_b[b->id] == 0)
+        return b;
+    }
+  return NULL;
+}
+
+/* The same numbers, more than one: scalars are everywhere. */
+static gboolean
+are_same_weights (const IrValue *x, const IrValue *y)
+{
+  return x->initializer != NULL && y->initializer != NULL &&
+         ir_tensor_n_elements (x->initializer) > 1 &&
+         ir_tensor_equal (x->initializer, y->initializer);
+}
+
+/* The graph shows both at one place, or something that is a pair takes both. */
+static gboolean
+are_taken_alike (const IrPairing *p, const IrValue *x, const IrValue *y)
+{
+  for (guint i = 0; i < x->n_uses; i++)
+    {
+      const IrUse use = ir_value_use (x, i);
+      const IrNode *reader = use.node != NULL ? ir_model_node (p->b, p->node_of_a[use.node->id])
+                                              : NULL;
+
+      if (use.node == NULL
+              ? use.graph->kind == IR_GRAPH_MAIN && ir_graph_output (p->b->main, use.slot) == y
+              : reader != NULL && ir_node_input (reader, use.slot) == y)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Bodies are looked at by name where what owns them is a pair; those of functions are called alike. */
+static gboolean
+is_spoken_for (const IrPairing *p, const IrNode *a, const IrNode *b)
+{
+  if (a->graph->kind != b->graph->kind)
+    return FALSE;
+  if (a->graph->kind == IR_GRAPH_SUBGRAPH)
+    return p->node_of_a[a->graph->owner] == b->graph->owner;
+  if (a->graph->kind == IR_GRAPH_FUNCTION)
+    return strcmp (a->graph->name, b->graph->name) == 0;
+  for (guint i = 0; i < MIN (a->n_inputs, b->n_inputs); i++)
+    if (a->inputs[i] != NULL && b->inputs[i] != NULL &&
+        (p->value_of_a[a->inputs[i]->id] == b->inputs[i]->id ||
+         are_same_weights (a->inputs[i], b->inputs[i])))
+      return TRUE;
+  for (guint i = 0; i < MIN (a->n_outputs, b->n_outputs); i++)
+    if (a->outputs[i] != NULL && b->outputs[i] != NULL &&
+        (p->value_of_a[a->outputs[i]->id] == b->outputs[i]->id ||
+         are_taken_alike (p, a->outputs[i], b->outputs[i])))
+      return TRUE;
+  return FALSE;
+}
+
+/* What two nodes that are a pair take and no node makes: those of one name, then those of one place. */
+void
+ir_pair_constants (IrPairing *p, const IrNode *a, const IrNode *b)
+{
+  for (gboolean by_place = FALSE; by_place <= TRUE; by_place++)
+    for (guint i = 0; i < MIN (a->n_inputs, b->n_inputs); i++)
+      {
+        const IrValue *x = a->inputs[i], *y = b->inputs[i];
+
+        if (x != NULL && y != NULL && x->producer == NULL && y->producer == NULL &&
+            (by_place || strcmp (x->name, y->name) == 0))
+          ir_pair_values (p, x, y);
+      }
+}
+
+static gboolean
+pair_namesake (const Names *names, const IrNode *a)
+{
+  IrPairing *p = names->p;
+  const IrNode *b = p->node_of_a[a->id] == 0 ? namesake (names, a) : NULL;
+
+  if (b == NULL || !is_spoken_for (p, a, b) || !ir_pair_nodes (p, a, b))
+    return FALSE;
+  for (guint k = 0; k < MIN (a->n_outputs, b->n_outputs); k++)
+    ir_pair_values (p, a->outputs[k], b->outputs[k]);
+  ir_pair_constants (p, a, b);
+  return TRUE;
+}
+
+#define MAX_ROUNDS 16 /* there and back; what a later one would reach is found by its neighbours */
+
+/* Along each graph and back, as a pair speaks for those that follow it and for those before it. */
+void
+ir_pair_by_name (IrPairing *p)
+{
+  g_autoptr (GHashTable) nodes_a = ir_diff_index_nodes (p->a), nodes_b = ir_diff_index_nodes (p->b),
+                         values_a = ir_diff_index_values (p->a),
+                         values_b = ir_diff_index_values (p->b);
+  const Names names = { p, nodes_a, nodes_b, values_a, values_b };
+  gboolean any = TRUE;
+
+  for (guint round = 0; any && round < MAX_ROUNDS; round++)
+    {
+      any = FALSE;
+      for (guint i = 1; i < p->a->graphs->len; i++)
+        {
+          const IrGraph *graph = p->a->graphs->pdata[i];
+          guint n = 0;
+          IrNode *const *order = graph->state == IR_STATE_LIVE ? ir_graph_order (graph, &n) : NULL;
+
+          for (guint k = 0; k < n; k++)
+            any |= pair_namesake (&names, order[k]);
+          for (guint k = n; k > 0; k--)
+            any |= pair_namesake (&names, order[k - 1]);
+        }
     }
 }
 
-/* Inputs, initializers and, through their outputs, nodes. */
-void
-ir_pair_by_value_name (IrPairing *p)
+static gboolean
+are_in_one_place (const IrPairing *p, const IrGraph *a, const IrGraph *b)
 {
-  g_autoptr (GHashTable) index = ir_diff_index_values (p->b);
-  g_autoptr (GHashTable) own = ir_diff_index_values (p->a);
+  if (a->kind != b->kind)
+    return FALSE;
+  return a->kind == IR_GRAPH_MAIN       ? TRUE
+         : a->kind == IR_GRAPH_FUNCTION ? strcmp (a->name, b->name) == 0
+                                        : p->node_of_a[a->owner] == b->owner;
+}
+
+/* Values that no node makes, and that no pair of nodes takes: inputs of bodies; weights of one name and one content. */
+void
+ir_pair_rest_by_name (IrPairing *p)
+{
+  g_autoptr (GHashTable) own = ir_diff_index_values (p->a), others = ir_diff_index_values (p->b);
 
   for (guint i = 1; i < p->a->values->len; i++)
     {
       const IrValue *a = ir_model_live_value (p->a, i);
-      const IrValue *b = a != NULL && g_hash_table_lookup (own, a->name) != NULL
-                             ? g_hash_table_lookup (index, a->name)
+      const IrValue *b = a != NULL && a->producer == NULL && g_hash_table_lookup (own, a->name) == a
+                             ? g_hash_table_lookup (others, a->name)
                              : NULL;
-      if (b == NULL || (a->producer == NULL) != (b->producer == NULL))
-        continue;
-      if (a->producer == NULL)
+
+      if (b != NULL && b->producer == NULL && are_in_one_place (p, a->graph, b->graph) &&
+          (a->initializer != NULL) == (b->initializer != NULL) &&
+          (a->initializer == NULL || ir_tensor_equal (a->initializer, b->initializer)))
         ir_pair_values (p, a, b);
-      else if (a->output_slot == b->output_slot && ir_diff_same_operator (a->producer, b->producer))
-        ir_pair_nodes (p, a->producer, b->producer);
     }
 }
 
+/* Names of inputs are what whoever runs a graph says; those that are left go by place. */
 void
 ir_pair_graph_inputs (IrPairing *p)
 {
-  for (guint i = 0; i < MIN (ir_graph_n_inputs (p->a->main), ir_graph_n_inputs (p->b->main)); i++)
-    ir_pair_values (p, ir_graph_input (p->a->main, i), ir_graph_input (p->b->main, i));
+  const IrGraph *a = p->a->main, *b = p->b->main;
+
+  for (gboolean by_place = FALSE; by_place <= TRUE; by_place++)
+    for (guint i = 0; i < ir_graph_n_inputs (a); i++)
+      {
+        const IrValue *x = ir_graph_input (a, i), *y;
+
+        y = !by_place                   ? ir_graph_find_value (b, x->name)
+            : i < ir_graph_n_inputs (b) ? ir_graph_input (b, i)
+                                        : NULL;
+        if (y != NULL && ir_value_is_graph_input (y) &&
+            (!by_place || (x->initializer == NULL && y->initializer == NULL &&
+                           ir_value_dtype (x) == ir_value_dtype (y))))
+          ir_pair_values (p, x, y);
+      }
 }
 
 void

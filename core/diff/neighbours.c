@@ -70,17 +70,15 @@ pair_readers (Front *front, const IrValue *a, const IrValue *b)
 static void
 pair_makers (Front *front, const IrNode *a, const IrNode *b)
 {
+  ir_pair_constants (front->p, a, b);
   for (guint i = 0; i < MIN (a->n_inputs, b->n_inputs); i++)
     {
       const IrValue *from = a->inputs[i], *to = b->inputs[i];
 
       if (from == NULL || to == NULL)
         continue;
-      if (from->producer == NULL && to->producer == NULL)
-        ir_pair_values (front->p, from, to);
-      else if (from->producer != NULL && to->producer != NULL &&
-               from->output_slot == to->output_slot &&
-               ir_diff_same_operator (from->producer, to->producer))
+      if (from->producer != NULL && to->producer != NULL && from->output_slot == to->output_slot &&
+          ir_diff_same_operator (from->producer, to->producer))
         take (front, from->producer, to->producer);
     }
 }

@@ -103,10 +103,7 @@ take (IrPairing *p, const IrNode *a, const IrNode *b)
     return;
   for (guint k = 0; k < MIN (a->n_outputs, b->n_outputs); k++)
     ir_pair_values (p, a->outputs[k], b->outputs[k]);
-  for (guint k = 0; k < MIN (a->n_inputs, b->n_inputs); k++)
-    if (a->inputs[k] != NULL && b->inputs[k] != NULL && a->inputs[k]->producer == NULL &&
-        b->inputs[k]->producer == NULL)
-      ir_pair_values (p, a->inputs[k], b->inputs[k]);
+  ir_pair_constants (p, a, b);
 }
 
 static int

@@ -33,7 +33,9 @@ typedef struct
 
 struct _IrAlike
 {
-  GHashTable *groups; /* text of type and shape -> Group */
+  IrRunSides sides;
+  GHashTable *groups;   /* text of type and shape -> Group */
+  GHashTable *group_of; /* IrValue -> Group that it is in */
 };
 
 static void
@@ -73,8 +75,11 @@ telling (const IrValue *value, IrRun *run)
 }
 
 static void
-add_side (IrAlike *self, const IrModel *model, IrRun *run, gboolean of_b)
+add_side (IrAlike *self, gboolean of_b)
 {
+  const IrModel *model = of_b ? self->sides.b : self->sides.a;
+  IrRun *run = of_b ? self->sides.run_b : self->sides.run_a;
+
   for (guint id = 1; id < model->values->len; id++)
     {
       const IrValue *value = ir_model_live_value (model, id);
@@ -96,24 +101,28 @@ add_side (IrAlike *self, const IrModel *model, IrRun *run, gboolean of_b)
       held->value = value;
       held->tensor = tensor;
       g_ptr_array_add (of_b ? group->of_b : group->of_a, held);
+      g_hash_table_insert (self->group_of, (gpointer) value, group);
     }
 }
 
-/* What both runs have kept; it borrows all of them. (transfer full) */
+/* It borrows what @sides names. (transfer full) */
 IrAlike *
-ir_alike_new (const IrModel *a, IrRun *run_a, const IrModel *b, IrRun *run_b)
+ir_alike_new (const IrRunSides *sides)
 {
   IrAlike *self = g_new (IrAlike, 1);
 
+  self->sides = *sides;
   self->groups = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, group_free);
-  add_side (self, a, run_a, FALSE);
-  add_side (self, b, run_b, TRUE);
+  self->group_of = g_hash_table_new (NULL, NULL);
+  add_side (self, FALSE);
+  add_side (self, TRUE);
   return self;
 }
 
 void
 ir_alike_free (IrAlike *self)
 {
+  g_hash_table_unref (self->group_of);
   g_hash_table_unref (self->groups);
   g_free (self);
 }
@@ -143,12 +152,13 @@ static gboolean
 are_alike (Held *x, Held *y)
 {
   const IrTensorStats *p = stats_of (x), *q = stats_of (y);
-  const double scale = MAX (fabs (p->min), fabs (p->max));
+  const double scale = MAX (MAX (fabs (p->min), fabs (p->max)), MAX (fabs (q->min), fabs (q->max)));
   const double tolerance = tolerance_of (ir_tensor_dtype (x->tensor)) * scale;
   IrComparison result;
 
-  if (p->min == p->max || p->n_nan != q->n_nan || !(fabs (p->min - q->min) <= tolerance) ||
-      !(fabs (p->max - q->max) <= tolerance) || !(fabs (p->mean - q->mean) <= tolerance))
+  if (p->min == p->max || q->min == q->max || p->n_nan != q->n_nan ||
+      !(fabs (p->min - q->min) <= tolerance) || !(fabs (p->max - q->max) <= tolerance) ||
+      !(fabs (p->mean - q->mean) <= tolerance))
     return FALSE;
   return ir_tensors_compare (x->tensor, y->tensor, &result) && !result.non_finite_differs &&
          result.max_abs <= tolerance;
@@ -180,37 +190,91 @@ find_held (const GPtrArray *held, const IrValue *value)
   return NULL;
 }
 
-static Held *
-find_of_b (IrAlike *self, const IrValue *b, Group **group)
-{
-  GHashTableIter iter;
-  Held *held = NULL;
+/* -- evidence -- */
 
-  g_hash_table_iter_init (&iter, self->groups);
-  while (held == NULL && g_hash_table_iter_next (&iter, NULL, (gpointer *) group))
-    held = find_held ((*group)->of_b, b);
-  return held;
+static gboolean
+is_of_b (const IrAlike *self, const IrValue *value)
+{
+  return value->graph->model == self->sides.b;
 }
 
-const IrValue *
-ir_alike_find (IrAlike *self, const IrValue *b)
+static const IrTensor *
+content (const IrAlike *self, const IrValue *value)
 {
-  Group *group = NULL;
-  Held *held = find_of_b (self, b, &group), *twin;
+  return ir_run_value (is_of_b (self, value) ? self->sides.run_b : self->sides.run_a, value->id);
+}
 
-  if (held == NULL || group->of_a->len > MOST_IN_GROUP || group->of_b->len > MOST_IN_GROUP)
-    return NULL;
-  twin = only_alike (held, group->of_a);
-  return twin != NULL && only_alike (twin, group->of_b) == held ? twin->value : NULL;
+static const GPtrArray *
+side_of (const Group *group, gboolean of_b)
+{
+  return of_b ? group->of_b : group->of_a;
+}
+
+static gboolean
+is_held (const IrValue *value, gpointer data)
+{
+  return content (data, value) != NULL;
+}
+
+static const IrTensor *
+given_to (const IrAlike *self, const IrValue *input)
+{
+  return g_hash_table_lookup (is_of_b (self, input) ? self->sides.inputs_b : self->sides.inputs_a,
+                              GUINT_TO_POINTER (input->id));
+}
+
+static gboolean
+is_same_input (const IrValue *x, const IrValue *y, gpointer data)
+{
+  const IrTensor *one = given_to (data, x), *other = given_to (data, y);
+
+  return one != NULL && other != NULL && ir_tensor_equal (one, other);
+}
+
+static gboolean
+can_be_same (const IrValue *x, const IrValue *y, gpointer data)
+{
+  const IrTensor *one = content (data, x), *other = content (data, y);
+  IrComparison result;
+
+  return one != NULL && other != NULL && ir_tensors_compare (one, other, &result);
 }
 
 /* Whether both hold the same, up to rounding; also where others do, too */
-gboolean
-ir_alike_agree (IrAlike *self, const IrValue *a, const IrValue *b)
+static gboolean
+agree (const IrValue *x, const IrValue *y, gpointer data)
 {
-  Group *group = NULL;
-  Held *held = find_of_b (self, b, &group),
-       *other = held != NULL ? find_held (group->of_a, a) : NULL;
+  const IrAlike *self = data;
+  const Group *group = g_hash_table_lookup (self->group_of, x);
+  Held *held, *other;
 
-  return other != NULL && are_alike (other, held);
+  if (group == NULL || g_hash_table_lookup (self->group_of, y) != group)
+    return FALSE;
+  held = find_held (side_of (group, is_of_b (self, x)), x);
+  other = find_held (side_of (group, is_of_b (self, y)), y);
+  return held != NULL && other != NULL && are_alike (held, other);
+}
+
+/* The one value of the other side that holds what @value holds, up to rounding, where no other one of its own side
+ * holds that. (nullable) */
+static const IrValue *
+find (const IrValue *value, gpointer data)
+{
+  const IrAlike *self = data;
+  const Group *group = g_hash_table_lookup (self->group_of, value);
+  const gboolean of_b = is_of_b (self, value);
+  Held *held, *twin;
+
+  if (group == NULL || group->of_a->len > MOST_IN_GROUP || group->of_b->len > MOST_IN_GROUP)
+    return NULL;
+  held = find_held (side_of (group, of_b), value);
+  twin = only_alike (held, side_of (group, !of_b));
+  return twin != NULL && only_alike (twin, side_of (group, of_b)) == held ? twin->value : NULL;
+}
+
+/* It borrows @self */
+IrMatchEvidence
+ir_alike_evidence (IrAlike *self)
+{
+  return (IrMatchEvidence){ is_held, is_same_input, can_be_same, agree, find, self };
 }

@@ -1,12 +1,20 @@
-/* Values of two runs on the same inputs that hold the same, and that no other value holds. */
+/* What two runs on the same inputs hold, as evidence of which values are the same: core/diff asks for it. */
 #pragma once
 
+#include "core/diff/match-values.h"
 #include "core/exec/exec.h"
 
 typedef struct _IrAlike IrAlike;
 
-IrAlike *ir_alike_new (const IrModel *a, IrRun *run_a, const IrModel *b, IrRun *run_b);
+/* Of two runs, and what their inputs were given: value id -> IrTensor. Borrowed. */
+typedef struct
+{
+  const IrModel *a, *b;
+  IrRun *run_a, *run_b;
+  GHashTable *inputs_a, *inputs_b;
+} IrRunSides;
+
+IrAlike *ir_alike_new (const IrRunSides *sides);
 void ir_alike_free (IrAlike *self);
-/* The one value of a that holds what @b holds, up to rounding, where no other one of b holds that. (nullable) */
-const IrValue *ir_alike_find (IrAlike *self, const IrValue *b);
-gboolean ir_alike_agree (IrAlike *self, const IrValue *a, const IrValue *b);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrAlike, ir_alike_free)
+IrMatchEvidence ir_alike_evidence (IrAlike *self);

@@ -11,7 +11,7 @@
 
 #include "passes/proof/compare-values.h"
 
-#include "passes/proof/match-values.h"
+#include "passes/proof/alike.h"
 #include "passes/proof/proof-private.h"
 
 /* -- inputs -- */
@@ -415,6 +415,8 @@ compare_all (IrComparedValues *self,
   g_autoptr (IrModel) flat_a = ir_model_has_calls (self->a) ? ir_exec_expand (self->a, error)
                                                             : ir_model_ref (self->a);
   g_autoptr (IrModel) flat_b = NULL;
+  g_autoptr (IrAlike) alike = NULL;
+  IrMatchEvidence evidence;
 
   if (flat_a != NULL)
     flat_b = ir_model_has_calls (self->b) ? ir_exec_expand (self->b, error)
@@ -434,8 +436,10 @@ compare_all (IrComparedValues *self,
   ir_evaluator_start (judging.prover.evaluator);
   ir_scope_init (&judging.scope_a, judging.prover.evaluator, flat_a, known_a, &judging);
   ir_scope_init (&judging.scope_b, judging.prover.evaluator, flat_b, known_b, &judging);
-  judging.matched = ir_match_values (
-      &(IrMatchSides){ diff, self->run_a, self->run_b, inputs_a, inputs_b }, cancellable);
+  alike = ir_alike_new (
+      &(IrRunSides){ self->a, self->b, self->run_a, self->run_b, inputs_a, inputs_b });
+  evidence = ir_alike_evidence (alike);
+  judging.matched = ir_match_values (diff, &evidence, cancellable);
   pair_inputs (&judging);
   compare_graph (&judging, self->b->main, cancellable);
   ir_scope_clear (&judging.scope_a);
@@ -602,6 +606,21 @@ ir_compared_values_first (const IrComparedValues *values, gboolean diverging)
         return item;
     }
   return NULL;
+}
+
+/**
+ * ir_compared_values_of_b:
+ * @values: what was compared
+ * @b: id of a value of the second graph
+ *
+ * Returns: (transfer none) (nullable): how it was compared; %NULL: it has no partner
+ */
+const IrComparedValue *
+ir_compared_values_of_b (const IrComparedValues *values, IrValueId b)
+{
+  const guint place = GPOINTER_TO_UINT (g_hash_table_lookup (values->by_b, GUINT_TO_POINTER (b)));
+
+  return place > 0 ? &g_array_index (values->items, IrComparedValue, place - 1) : NULL;
 }
 
 static gboolean

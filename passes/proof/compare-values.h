@@ -5,7 +5,7 @@
 #include "core/exec/exec.h"
 #include "core/diff/diff.h"
 #include "core/exec/check/difference.h"
-#include "passes/proof/pair-values.h"
+#include "core/diff/pair-values.h"
 
 /* What a difference was held against. */
 typedef enum
@@ -82,6 +82,8 @@ const char *ir_bound_kind_name (IrBoundKind kind);
 char *ir_compared_value_verdict (const IrComparedValue *item);
 const IrComparedValue *ir_compared_values_first (const IrComparedValues *values,
                                                  gboolean diverging);
+const IrComparedValue *ir_compared_values_of_b (const IrComparedValues *values,
+                                                IrValueId b); /* (nullable) */
 /* The n_differ that differ, largest difference first. (transfer container) */
 GPtrArray *ir_compared_values_worst (const IrComparedValues *values);
 

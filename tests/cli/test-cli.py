@@ -706,7 +706,8 @@ def _():
     assert groups[0] == {**groups[0], 'kind': 'changed', 'of': 'nodes', 'op': 'LeakyRelu',
                          'changes': ['attribute alpha: 0.5 -> 0.25']}, groups
     code, out, _ = irscope('diff', a, b)
-    assert code == 1 and out.count('\n') == 4 and 'the same change in 24 places' in out, out
+    assert code == 1 and out.count('\n') == 5 and 'the same change in 24 places' in out, out
+    assert out.splitlines()[-1] == 'pairs: 24 by names that their neighbours bear out', out
     assert irscope('diff', a, b, '--all')[1].count('alpha') == 24
     assert json_of('diff', a, a)['groups'] == []
 

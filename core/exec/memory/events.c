@@ -3,6 +3,8 @@
 
 #include "core/exec/memory/memory.h"
 
+#include "core/diff/match-values.h"
+
 #include <string.h>
 
 /* At one step what is freed comes first, as its bytes may be given out again there. */
@@ -62,34 +64,33 @@ ir_mem_plan_events (const IrMemPlan *plan)
 
 /* -- two plans -- */
 
+/* Id of a value -> IrMemItem, of those in the arena */
 static GHashTable *
-items_by_name (const IrMemPlan *plan, const IrModel *model)
+items_by_id (const IrMemPlan *plan)
 {
-  GHashTable *items = g_hash_table_new (g_str_hash, g_str_equal);
+  GHashTable *items = g_hash_table_new (NULL, NULL);
 
   for (guint i = 0; i < plan->items->len; i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
 
       if (item->offset != IR_PLACE_EXTERNAL && item->size > 0)
-        g_hash_table_insert (items, (gpointer) ir_model_value (model, item->value)->name,
-                             (gpointer) item);
+        g_hash_table_insert (items, GUINT_TO_POINTER (item->value), (gpointer) item);
     }
   return items;
 }
 
 static GHashTable *
-names_at_peak (const IrMemPlan *plan, const IrModel *model)
+ids_at_peak (const IrMemPlan *plan)
 {
   guint step;
   guint64 bytes;
   g_autoptr (GArray) items = ir_mem_plan_at_peak (plan, &step, &bytes);
-  GHashTable *names = g_hash_table_new (g_str_hash, g_str_equal);
+  GHashTable *ids = g_hash_table_new (NULL, NULL);
 
   for (guint i = 0; i < items->len; i++)
-    g_hash_table_add (
-        names, (gpointer) ir_model_value (model, g_array_index (items, IrMemItem, i).value)->name);
-  return names;
+    g_hash_table_add (ids, GUINT_TO_POINTER (g_array_index (items, IrMemItem, i).value));
+  return ids;
 }
 
 static gint
@@ -101,15 +102,25 @@ compare_changes (gconstpointer a, gconstpointer b)
   return p != q ? (p > q ? -1 : 1) : strcmp (x->name, y->name);
 }
 
+/* A value of both plans, or of one alone. */
+static void
+add_change (GArray *changes, IrMemChange change, const IrMemItem *before, const IrMemItem *after)
+{
+  change.before_size = before != NULL ? before->size : 0;
+  change.after_size = after != NULL ? after->size : 0;
+  if (change.before_size != change.after_size || change.before_peak != change.after_peak)
+    g_array_append_val (changes, change);
+}
+
 /**
  * ir_mem_plans_compare:
  * @before: a plan
  * @before_model: the model that it is of
  * @after: another one
  * @after_model: the model that that is of
+ * @matched: of ir_match_values(): which values of the second model are those of the first
  *
- * Values are the same where they have the same name; one that only one plan has in its arena has the size 0 in the
- * other.
+ * A value that only one plan has in its arena has the size 0 in the other.
  *
  * Returns: (transfer full) (element-type IrMemChange): values whose size differs, or that live at the peak of one
  *   plan alone, the largest first
@@ -118,34 +129,43 @@ GArray *
 ir_mem_plans_compare (const IrMemPlan *before,
                       const IrModel *before_model,
                       const IrMemPlan *after,
-                      const IrModel *after_model)
+                      const IrModel *after_model,
+                      GHashTable *matched)
 {
-  g_autoptr (GHashTable) old = items_by_name (before, before_model),
-                         now = items_by_name (after, after_model),
-                         old_peak = names_at_peak (before, before_model),
-                         new_peak = names_at_peak (after, after_model);
+  g_autoptr (GHashTable) old = items_by_id (before), now = items_by_id (after),
+                         old_peak = ids_at_peak (before), new_peak = ids_at_peak (after),
+                         both = g_hash_table_new (NULL, NULL);
   GArray *changes = g_array_new (FALSE, FALSE, sizeof (IrMemChange));
   GHashTableIter iter;
-  gpointer name, data;
+  gpointer id, item;
 
-  for (guint side = 0; side < 2; side++)
+  g_hash_table_iter_init (&iter, now);
+  while (g_hash_table_iter_next (&iter, &id, &item))
     {
-      g_hash_table_iter_init (&iter, side == 0 ? old : now);
-      while (g_hash_table_iter_next (&iter, &name, &data))
-        {
-          const IrMemItem *a = g_hash_table_lookup (old, name),
-                          *b = g_hash_table_lookup (now, name);
-          const IrMemChange change = { .name = name,
-                                       .before_size = a != NULL ? a->size : 0,
-                                       .after_size = b != NULL ? b->size : 0,
-                                       .before_peak = g_hash_table_contains (old_peak, name),
-                                       .after_peak = g_hash_table_contains (new_peak, name) };
+      const IrMatchedValue *match = g_hash_table_lookup (matched, id);
+      const gpointer twin = GUINT_TO_POINTER (match != NULL ? match->a : 0);
+      const IrMemChange change = {
+        .name = ir_model_value (after_model, GPOINTER_TO_UINT (id))->name,
+        .before = match != NULL ? match->a : 0,
+        .after = GPOINTER_TO_UINT (id),
+        .before_peak = g_hash_table_contains (old_peak, twin),
+        .after_peak = g_hash_table_contains (new_peak, id),
+      };
 
-          if ((side == 1 && a != NULL) ||
-              (change.before_size == change.after_size && change.before_peak == change.after_peak))
-            continue;
-          g_array_append_val (changes, change);
-        }
+      g_hash_table_add (both, twin);
+      add_change (changes, change, g_hash_table_lookup (old, twin), item);
+    }
+  g_hash_table_iter_init (&iter, old);
+  while (g_hash_table_iter_next (&iter, &id, &item))
+    {
+      const IrMemChange change = {
+        .name = ir_model_value (before_model, GPOINTER_TO_UINT (id))->name,
+        .before = GPOINTER_TO_UINT (id),
+        .before_peak = g_hash_table_contains (old_peak, id),
+      };
+
+      if (!g_hash_table_contains (both, id))
+        add_change (changes, change, item, NULL);
     }
   g_array_sort (changes, compare_changes);
   return changes;

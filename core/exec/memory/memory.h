@@ -72,11 +72,13 @@ GArray *ir_mem_plan_events (const IrMemPlan *plan);
 /* -- two plans -- */
 typedef struct
 {
-  const char *name;                 /* of a value, interned */
+  const char *name;                 /* of a value, interned: as the second plan calls it */
+  IrValueId before, after;          /* 0: it is not there */
   guint64 before_size, after_size;  /* bytes in the arena; 0: it is not there */
   gboolean before_peak, after_peak; /* it lives where most is held */
 } IrMemChange;
 GArray *ir_mem_plans_compare (const IrMemPlan *before,
                               const IrModel *before_model,
                               const IrMemPlan *after,
-                              const IrModel *after_model);
+                              const IrModel *after_model,
+                              GHashTable *matched);

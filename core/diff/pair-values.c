@@ -16,7 +16,9 @@
  * gives. */
 #include "config.h"
 
-#include "passes/proof/pair-values.h"
+#include "core/diff/pair-values.h"
+
+#include "core/diff/diff-private.h"
 
 #include "core/ir/origin.h"
 #include "core/op/defaults.h"
@@ -27,10 +29,12 @@
 struct _IrValuePairing
 {
   const IrDiff *diff;
-  GHashTable *of_a, *of_b; /* ids */
-  GHashTable *meant;       /* id of b -> id of a: by ids or lineage */
-  GHashTable *meant_a;     /* the other way round */
-  GHashTable *names;       /* name -> value of a's main graph */
+  GHashTable *of_a, *of_b;        /* ids */
+  GHashTable *meant;              /* id of b -> id of a: by ids or lineage */
+  GHashTable *meant_a;            /* the other way round */
+  GHashTable *names;              /* name -> value of a's main graph */
+  guint64 *numbers_a, *numbers_b; /* of values that hold the same in every run of their model */
+  GHashTable *of_number;          /* number of b -> id of a: of the first pair of it */
 };
 
 static gpointer
@@ -45,26 +49,69 @@ put (GHashTable *table, guint32 id, guint32 to)
   g_hash_table_insert (table, GUINT_TO_POINTER (id), GUINT_TO_POINTER (to));
 }
 
-/* The value of the second model that it was paired with, or 0 */
+/**
+ * ir_value_pairing_of_a:
+ * @self: a pairing
+ * @a: id of a value of the first model
+ *
+ * Returns: the value of the second model that it was paired with, or 0
+ */
 IrValueId
 ir_value_pairing_of_a (const IrValuePairing *self, IrValueId a)
 {
   return GPOINTER_TO_UINT (get (self->of_a, a));
 }
 
-/* The value of the first model that it was paired with, or 0 */
+/**
+ * ir_value_pairing_of_b:
+ * @self: a pairing
+ * @b: id of a value of the second model
+ *
+ * Returns: the value of the first model that it was paired with, or 0
+ */
 IrValueId
 ir_value_pairing_of_b (const IrValuePairing *self, IrValueId b)
 {
   return GPOINTER_TO_UINT (get (self->of_b, b));
 }
 
-/* They are the same value; neither was paired */
+/**
+ * ir_value_pairing_add:
+ * @self: a pairing
+ * @a: a value of the first model, not paired yet
+ * @b: one of the second, not paired yet
+ *
+ * They are the same value.
+ */
 void
 ir_value_pairing_add (IrValuePairing *self, const IrValue *a, const IrValue *b)
 {
+  const gpointer number = (gpointer) (guintptr) self->numbers_b[b->id];
+
   put (self->of_a, a->id, b->id);
   put (self->of_b, b->id, a->id);
+  if (!g_hash_table_contains (self->of_number, number))
+    g_hash_table_insert (self->of_number, number, GUINT_TO_POINTER (a->id));
+}
+
+/* The value of a that holds what @b holds: its partner, or that of one that is computed in the same way. */
+static IrValueId
+equal_of_b (const IrValuePairing *self, IrValueId b)
+{
+  const IrValueId a = ir_value_pairing_of_b (self, b);
+
+  return a != 0 ? a
+                : GPOINTER_TO_UINT (g_hash_table_lookup (self->of_number,
+                                                         (gpointer) (guintptr) self->numbers_b[b]));
+}
+
+/* Where a graph computes something twice, any of the two is as good. */
+static gboolean
+hold_the_same (const IrValuePairing *self, const IrValue *a, const IrValue *b)
+{
+  const IrValueId twin = equal_of_b (self, b->id);
+
+  return twin != 0 && (twin == a->id || self->numbers_a[twin] == self->numbers_a[a->id]);
 }
 
 static gboolean
@@ -127,7 +174,14 @@ index_names (IrValuePairing *self)
     }
 }
 
-/* A pairing of their values, without any yet; it borrows from @diff */
+/**
+ * ir_value_pairing_new:
+ * @diff: how the nodes of two models are paired; borrowed
+ *
+ * Numbers all values of both by what computes them: all constants are read once.
+ *
+ * Returns: (transfer full): a pairing of their values, without any pair yet
+ */
 IrValuePairing *
 ir_value_pairing_new (const IrDiff *diff)
 {
@@ -147,9 +201,16 @@ ir_value_pairing_new (const IrDiff *diff)
       mean_origins (self, diff->a, diff->b, FALSE);
     }
   index_names (self);
+  self->numbers_a = ir_diff_own_numbers (diff->a);
+  self->numbers_b = ir_diff_own_numbers (diff->b);
+  self->of_number = g_hash_table_new (NULL, NULL);
   return self;
 }
 
+/**
+ * ir_value_pairing_free:
+ * @self: (transfer full): a pairing
+ */
 void
 ir_value_pairing_free (IrValuePairing *self)
 {
@@ -158,6 +219,9 @@ ir_value_pairing_free (IrValuePairing *self)
   g_hash_table_unref (self->meant);
   g_hash_table_unref (self->meant_a);
   g_hash_table_unref (self->names);
+  g_hash_table_unref (self->of_number);
+  g_free (self->numbers_a);
+  g_free (self->numbers_b);
   g_free (self);
 }
 
@@ -218,7 +282,7 @@ inputs_agree (const IrValuePairing *self, const IrNode *a, const IrNode *b, gboo
       if ((x == NULL) != (y == NULL) || (held == NULL) != (other == NULL))
         return FALSE;
       if (held != NULL ? constants && held != other && !ir_tensor_equal (held, other)
-                       : constants && x != NULL && ir_value_pairing_of_b (self, y->id) != x->id)
+                       : constants && x != NULL && !hold_the_same (self, x, y))
         return FALSE;
     }
   return TRUE;
@@ -244,7 +308,7 @@ find_twin (const IrValuePairing *self, const IrNode *b)
     return partner;
   for (guint i = 0; i < b->n_inputs && x == NULL; i++)
     if (b->inputs[i] != NULL && ir_value_constant (b->inputs[i]) == NULL)
-      x = ir_model_live_value (self->diff->a, ir_value_pairing_of_b (self, b->inputs[i]->id));
+      x = ir_model_live_value (self->diff->a, equal_of_b (self, b->inputs[i]->id));
   for (guint i = 0; x != NULL && i < ir_value_n_node_uses (x); i++)
     {
       const IrNode *user = ir_value_use (x, i).node;
@@ -355,21 +419,16 @@ find_by_form (const IrValuePairing *self, const IrValue *b)
 
 /* -- finding -- */
 
-/* How a pair was found, as it is written down: "computation" */
-const char *
-ir_paired_name (IrPaired how)
-{
-  static const char *const names[IR_N_PAIRED] = {
-    [IR_PAIRED_NOT] = "nothing",         [IR_PAIRED_BY_COMPUTATION] = "computation",
-    [IR_PAIRED_BY_MEANING] = "lineage",  [IR_PAIRED_BY_NAME] = "name",
-    [IR_PAIRED_BY_PLACE] = "neighbours", [IR_PAIRED_BY_CONTENTS] = "contents",
-  };
-
-  return names[how];
-}
-
-/* Pairs nothing: ir_value_pairing_add() does, once it is seen that they can be compared. Returns
- * the value of the first model. */
+/**
+ * ir_value_pairing_find:
+ * @self: a pairing
+ * @b: a value of the second model, all of what it is computed from having been asked for
+ * @how: (out): what speaks for it
+ *
+ * Pairs nothing: ir_value_pairing_add() does, once it is seen that they can be compared.
+ *
+ * Returns: (transfer none) (nullable): what @b was in the first model; %NULL: it cannot be told
+ */
 const IrValue *
 ir_value_pairing_find (IrValuePairing *self, const IrValue *b, IrPaired *how)
 {

@@ -2,21 +2,23 @@
  * one; so the pairs do not depend on which of the two is called the first. */
 #include "config.h"
 
-#include "passes/proof/match-values.h"
-
-#include "core/exec/check/difference.h"
-#include "passes/proof/alike.h"
+#include "core/diff/match-values.h"
 
 typedef struct
 {
-  const IrMatchSides *sides; /* b is the one that is gone through */
+  const IrDiff *diff;              /* b is the one that is gone through */
+  const IrMatchEvidence *evidence; /* (nullable) */
   IrValuePairing *pairing;
-  IrAlike *alike;
   GHashTable *found; /* id of b -> IrMatchedValue */
   GCancellable *cancellable;
 } Matching;
 
-/* Whether its graph runs once at most: of what runs again and again the last round is kept */
+/**
+ * ir_value_runs_once:
+ * @value: a value
+ *
+ * Returns: whether its graph runs once at most: of what runs again and again the last round is kept
+ */
 gboolean
 ir_value_runs_once (const IrValue *value)
 {
@@ -38,28 +40,52 @@ take (Matching *self, const IrValue *a, const IrValue *b, IrPaired how)
   g_hash_table_insert (self->found, GUINT_TO_POINTER (b->id), matched);
 }
 
+/* As far as their types are known. */
+static gboolean
+may_be_same (const IrValue *a, const IrValue *b)
+{
+  const IrType *x = ir_value_shown_type (a), *y = ir_value_shown_type (b);
+
+  if (!ir_type_is_tensor (x) || !ir_type_is_tensor (y))
+    return TRUE;
+  if (x->dtype != y->dtype)
+    return FALSE;
+  if (!ir_type_has_rank (x) || !ir_type_has_rank (y))
+    return TRUE;
+  for (int i = 0; i < x->rank && i < y->rank; i++)
+    if (ir_dim_is_known (x->dims[i]) && ir_dim_is_known (y->dims[i]) && x->dims[i] != y->dims[i])
+      return FALSE;
+  return x->rank == y->rank;
+}
+
 /* Where nothing but a name or neighbours speak for a pair, what both hold is asked. (nullable) */
 static const IrValue *
 find_pair (const Matching *self, const IrValue *b, IrPaired *how)
 {
+  const IrMatchEvidence *evidence = self->evidence;
   const IrValue *a = ir_value_pairing_find (self->pairing, b, how), *other;
   const gboolean sure = *how == IR_PAIRED_BY_COMPUTATION || *how == IR_PAIRED_BY_MEANING;
-  const IrTensor *x, *y;
-  IrComparison result;
 
-  if (sure || (a != NULL && ir_alike_agree (self->alike, a, b)))
+  if (sure || (a != NULL && evidence != NULL && evidence->agree (a, b, evidence->data)))
     return a;
-  other = ir_alike_find (self->alike, b);
+  if (evidence == NULL)
+    return a == NULL || may_be_same (a, b) ? a : NULL;
+  other = evidence->find (b, evidence->data);
   if (other != NULL && ir_value_pairing_of_a (self->pairing, other->id) == 0)
     {
       *how = IR_PAIRED_BY_CONTENTS;
       return other;
     }
-  if (a == NULL || *how != IR_PAIRED_BY_PLACE)
-    return a;
-  x = ir_run_value (self->sides->run_a, a->id);
-  y = ir_run_value (self->sides->run_b, b->id);
-  return x != NULL && y != NULL && ir_tensors_compare (x, y, &result) ? a : NULL;
+  return a == NULL || *how != IR_PAIRED_BY_PLACE || evidence->can_be_same (a, b, evidence->data)
+             ? a
+             : NULL;
+}
+
+static gboolean
+is_held (const Matching *self, const IrValue *value)
+{
+  return ir_value_runs_once (value) &&
+         (self->evidence == NULL || self->evidence->is_held (value, self->evidence->data));
 }
 
 static void
@@ -68,10 +94,10 @@ match (Matching *self, const IrValue *b)
   IrPaired how;
   const IrValue *a;
 
-  if (b == NULL || !ir_value_runs_once (b) || ir_run_value (self->sides->run_b, b->id) == NULL)
+  if (b == NULL || !is_held (self, b))
     return;
   a = find_pair (self, b, &how);
-  if (a != NULL && ir_value_runs_once (a) && ir_run_value (self->sides->run_a, a->id) != NULL)
+  if (a != NULL && is_held (self, a))
     take (self, a, b, how);
 }
 
@@ -93,39 +119,35 @@ match_graph (Matching *self, const IrGraph *graph)
     }
 }
 
-/* Inputs that hold the same are the same values. */
+/* Inputs that hold the same are the same values; without runs those of one name, or of one place. */
 static void
 match_inputs (Matching *self)
 {
-  const IrGraph *a = self->sides->diff->a->main, *b = self->sides->diff->b->main;
+  const IrGraph *a = self->diff->a->main, *b = self->diff->b->main;
+  const IrMatchEvidence *evidence = self->evidence;
 
   for (guint i = 0; i < ir_graph_n_inputs (b); i++)
     {
       const IrValue *y = ir_graph_input (b, i), *x = ir_graph_find_value (a, y->name);
-      const IrTensor *held, *other;
 
       if (x == NULL || !ir_value_is_graph_input (x))
         x = i < ir_graph_n_inputs (a) ? ir_graph_input (a, i) : NULL;
-      held = x != NULL ? g_hash_table_lookup (self->sides->inputs_a, GUINT_TO_POINTER (x->id))
-                       : NULL;
-      other = g_hash_table_lookup (self->sides->inputs_b, GUINT_TO_POINTER (y->id));
-      if (held != NULL && other != NULL && ir_value_pairing_of_a (self->pairing, x->id) == 0 &&
-          (held == other || ir_tensor_equal (held, other)))
+      if (x != NULL && ir_value_pairing_of_a (self->pairing, x->id) == 0 &&
+          (evidence != NULL ? evidence->is_same_input (x, y, evidence->data)
+                            : ir_value_dtype (x) == ir_value_dtype (y)))
         take (self, x, y, IR_PAIRED_BY_COMPUTATION);
     }
 }
 
 static GHashTable *
-match_sides (const IrMatchSides *sides, GCancellable *cancellable)
+match_sides (const IrDiff *diff, const IrMatchEvidence *evidence, GCancellable *cancellable)
 {
-  Matching self = { .sides = sides, .cancellable = cancellable };
+  Matching self = { .diff = diff, .evidence = evidence, .cancellable = cancellable };
 
-  self.pairing = ir_value_pairing_new (sides->diff);
-  self.alike = ir_alike_new (sides->diff->a, sides->run_a, sides->diff->b, sides->run_b);
+  self.pairing = ir_value_pairing_new (diff);
   self.found = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   match_inputs (&self);
-  match_graph (&self, sides->diff->b->main);
-  ir_alike_free (self.alike);
+  match_graph (&self, diff->b->main);
   ir_value_pairing_free (self.pairing);
   return self.found;
 }
@@ -153,20 +175,29 @@ turn (const IrDiff *diff, IrDiff *turned)
     }
 }
 
+/**
+ * ir_match_values:
+ * @diff: how the nodes of two models are paired
+ * @evidence: (nullable): what runs of both hold; without it structure alone decides
+ * @cancellable: (nullable): asked between nodes
+ *
+ * Pairs values in the order of execution, and leaves out what it cannot tell: a name alone makes no pair.
+ *
+ * Returns: (transfer full): id of the second model's value -> #IrMatchedValue
+ */
 GHashTable *
-ir_match_values (const IrMatchSides *sides, GCancellable *cancellable)
+ir_match_values (const IrDiff *diff, const IrMatchEvidence *evidence, GCancellable *cancellable)
 {
   IrDiff turned;
-  IrMatchSides other = { &turned, sides->run_b, sides->run_a, sides->inputs_b, sides->inputs_a };
   g_autoptr (GHashTable) found = NULL;
   GHashTable *found_of_b;
   GHashTableIter iter;
   gpointer id, matched;
 
-  if (!ir_diff_is_turned (sides->diff->a, sides->diff->b))
-    return match_sides (sides, cancellable);
-  turn (sides->diff, &turned);
-  found = match_sides (&other, cancellable);
+  if (!ir_diff_is_turned (diff->a, diff->b))
+    return match_sides (diff, evidence, cancellable);
+  turn (diff, &turned);
+  found = match_sides (&turned, evidence, cancellable);
   found_of_b = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_hash_table_iter_init (&iter, found);
   while (g_hash_table_iter_next (&iter, &id, &matched))

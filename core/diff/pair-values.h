@@ -6,17 +6,6 @@
 
 typedef struct _IrValuePairing IrValuePairing;
 
-typedef enum
-{
-  IR_PAIRED_NOT,
-  IR_PAIRED_BY_COMPUTATION, /* the same operator on paired values and equal constants */
-  IR_PAIRED_BY_MEANING,     /* by its id or its lineage: to be compared */
-  IR_PAIRED_BY_NAME,        /* by its name, or as the output of the graph at that place */
-  IR_PAIRED_BY_PLACE,       /* by what takes it, or by the node that makes it */
-  IR_PAIRED_BY_CONTENTS,    /* these two alone hold the same */
-  IR_N_PAIRED
-} IrPaired;
-
 IrValuePairing *ir_value_pairing_new (const IrDiff *diff);
 void ir_value_pairing_free (IrValuePairing *pairing);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrValuePairing, ir_value_pairing_free)
@@ -24,5 +13,4 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrValuePairing, ir_value_pairing_free)
 const IrValue *ir_value_pairing_find (IrValuePairing *pairing, const IrValue *b, IrPaired *how);
 void ir_value_pairing_add (IrValuePairing *pairing, const IrValue *a, const IrValue *b);
 IrValueId ir_value_pairing_of_a (const IrValuePairing *pairing, IrValueId a); /* of b; 0: none */
-const char *ir_paired_name (IrPaired how);
 IrValueId ir_value_pairing_of_b (const IrValuePairing *pairing, IrValueId b);

@@ -28,6 +28,14 @@ activate_compare_values (GSimpleAction *action, GVariant *parameter, gpointer us
   ir_session_compare_values (IR_WINDOW (user_data)->session);
 }
 
+/* In order of execution, without a dialog: for scripts and tests. */
+static void
+activate_save_values_to (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_save_values (IR_WINDOW (user_data)->session, g_variant_get_string (parameter, NULL),
+                          IR_VALUES_BY_ORDER);
+}
+
 static void
 activate_optimize (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
@@ -336,6 +344,7 @@ activate_palette (GSimpleAction *action, GVariant *parameter, gpointer user_data
 static const IrWindowAction actions[] = {
   { { "palette", activate_palette }, NEEDS_NOTHING },
   { { "compare-values", activate_compare_values }, NEEDS_PAIR | NEEDS_IDLE },
+  { { "save-values-to", activate_save_values_to, "s" }, NEEDS_PAIR },
   { { "close-graph", activate_close_graph }, NEEDS_NOTHING },
   { { "undo", activate_undo }, NEEDS_UNDO | NEEDS_IDLE },
   { { "redo", activate_redo }, NEEDS_REDO | NEEDS_IDLE },

@@ -329,8 +329,8 @@ counts_text (const guint *n, gboolean is_cut)
       {
         g_autofree char *count = ir_count_text (n[parts[i].kind]);
 
-        g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "Nodes and constants: ", count,
-                                parts[i].word);
+        g_string_append_printf (
+            text, "%s%s %s", text->len > 0 ? ", " : "Nodes and constants: ", count, parts[i].word);
       }
   if (is_cut)
     g_string_append (text, "; the largest groups are listed");
@@ -436,6 +436,8 @@ ir_differences_view_session_changed (IrView *view, IrSessionChanges changes)
     load (IR_DIFFERENCES_VIEW (view));
   if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_VALUES | IR_CHANGED_BUSY))
     ir_values_page_update (IR_VALUES_PAGE (IR_DIFFERENCES_VIEW (view)->values));
+  if (changes & IR_CHANGED_SELECTION)
+    ir_values_page_follow (IR_VALUES_PAGE (IR_DIFFERENCES_VIEW (view)->values));
 }
 
 static void
@@ -579,7 +581,9 @@ const IrViewInfo ir_view_differences = {
   .doc = "What differs between the two sides on screen, the same changes together.",
   .help = "Structure: each line is a kind of change, with how often it occurs; a click "
           "goes there. Values: both graphs run on the same inputs; the first value that "
-          "differs and the largest differences come first.",
+          "differs is named; the list is of those that differ, or of all, in the order "
+          "that you choose, and can be saved as a table. A click selects who makes the value "
+          "on both sides.",
   .place = IR_VIEW_START,
   .get_type = ir_differences_view_get_type,
 };

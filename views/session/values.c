@@ -4,8 +4,11 @@
 #include "config.h"
 
 #include "core/exec/exec.h"
+#include "core/io/io.h"
 #include "views/session/request.h"
 #include "views/session/runs-private.h"
+
+#include <string.h>
 
 typedef struct
 {
@@ -226,4 +229,28 @@ ir_session_compare_values (IrSession *self)
   request->pair->other = other_of_frame (self);
   request->pair->kept = frame->foreign ? ir_session_other_timeline (self) : NULL;
   ir_session_start (self, "Comparing values", request);
+}
+
+void
+ir_session_save_values (IrSession *self, const char *path, IrValueOrder order)
+{
+  const IrComparedValues *values = ir_session_get_values (self);
+  g_autoptr (GArray) rows = values != NULL ? ir_value_rows (values) : NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  g_autofree char *base = g_path_get_basename (path);
+  char *text;
+
+  if (rows == NULL)
+    {
+      ir_session_message (self, "There is no table: compare the values first");
+      return;
+    }
+  ir_value_rows_sort (rows, order);
+  text = ir_value_rows_csv (rows);
+  bytes = g_bytes_new_take (text, strlen (text));
+  if (ir_file_write_atomic (path, bytes, &error))
+    ir_session_message (self, "Saved %u values as %s", rows->len, base);
+  else
+    ir_session_message (self, "The table could not be saved: %s", error->message);
 }

@@ -1,15 +1,15 @@
 /* Memory: where each value lies and when, as the last run had it or, without one, as it would be;
  * with nodes in an order that keeps the peak low, or with values that share nothing; and the order
  * of runs under which everything fits into a budget, with what is dropped on the way and computed
- * again. Beside the picture: why the selected value lies where it lies, or the list of what is
+ * again; or the plan of what the graph is compared with, and what differs. Beside the picture: why the selected value lies where it lies, or the list of what is
  * dropped. */
 #include "config.h"
 
-#include "core/exec/kernel/size.h"
-#include "core/exec/memory/memory.h"
 #include "views/chart-area.h"
 #include "views/count.h"
 #include "views/label.h"
+#include "views/memory/plans.h"
+#include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
 #include "views/session/runs.h"
@@ -19,186 +19,7 @@
 
 #define AT_PEAK 12 /* values that are named */
 
-#define ALIGN_BYTES  64   /* of values in the arena, as the runner places them */
-#define BUDGET_STEPS 5000 /* of search for each of the many placements on the way to a plan */
-#define MAX_ROWS     200
-
-/* -- the plans: data, made in the job of the chart -- */
-
-/* The plan in which nothing runs again; plans under several budgets share it. */
-typedef struct
-{
-  gatomicrefcount ref_count;
-  IrRun *run;     /* (nullable) whose graph it is, and whose plan unless one is asked for */
-  IrSizer *sizer; /* (nullable) what it is made from where there is no run */
-  const IrBackend *backend; /* likewise */
-  gboolean memory_order, separate, of_device;
-  /* made by the job; all nullable */
-  IrModel *model;
-  const IrSchedule *schedule; /* the run's, or the next */
-  IrSchedule *own_schedule;
-  const IrMemPlan *plan; /* likewise */
-  IrMemPlan *own_plan;
-} Plain;
-
-typedef struct
-{
-  gatomicrefcount ref_count;
-  Plain *plain;
-  char *budget; /* (nullable) as text */
-  /* made by the job */
-  gboolean made;
-  IrRecomputeGraph *graph;
-  IrRecomputePlan *again; /* (nullable) under the budget */
-} Memory;
-
-static Plain *
-plain_ref (Plain *plain)
-{
-  g_atomic_ref_count_inc (&plain->ref_count);
-  return plain;
-}
-
-static void
-plain_unref (Plain *plain)
-{
-  if (!g_atomic_ref_count_dec (&plain->ref_count))
-    return;
-  g_clear_pointer (&plain->own_plan, ir_mem_plan_unref);
-  g_clear_pointer (&plain->own_schedule, ir_schedule_unref);
-  g_clear_pointer (&plain->model, ir_model_unref);
-  g_clear_pointer (&plain->run, ir_run_unref);
-  g_clear_pointer (&plain->sizer, ir_sizer_free);
-  g_free (plain);
-}
-
-static Memory *
-memory_ref (Memory *memory)
-{
-  g_atomic_ref_count_inc (&memory->ref_count);
-  return memory;
-}
-
-static void
-memory_unref (gpointer data)
-{
-  Memory *memory = data;
-
-  if (!g_atomic_ref_count_dec (&memory->ref_count))
-    return;
-  g_clear_pointer (&memory->again, ir_recompute_plan_free);
-  g_clear_pointer (&memory->graph, ir_recompute_graph_free);
-  plain_unref (memory->plain);
-  g_free (memory->budget);
-  g_free (memory);
-}
-
-static IrMemFlags
-flags_of (const Plain *plain)
-{
-  return plain->separate ? IR_MEM_SEPARATE : 0;
-}
-
-static IrMemOptions
-place_options (guint64 max_steps, GCancellable *cancellable)
-{
-  return (IrMemOptions){ .align_bytes = ALIGN_BYTES,
-                         .max_steps = max_steps,
-                         .cancellable = cancellable };
-}
-
-static gboolean
-make_schedule (Plain *plain, GCancellable *cancellable, GError **error)
-{
-  if (plain->schedule != NULL)
-    return TRUE;
-  if (plain->model == NULL)
-    plain->model = plain->run != NULL ? ir_model_ref (plain->run->model)
-                                      : ir_sizer_make (plain->sizer, error);
-  if (plain->model == NULL)
-    return FALSE;
-  if (plain->run != NULL && !plain->memory_order)
-    {
-      plain->schedule = plain->run->schedule;
-      return TRUE;
-    }
-  plain->own_schedule = ir_schedule_new (plain->model, plain->backend, 1, error);
-  if (plain->own_schedule != NULL && plain->memory_order)
-    ir_schedule_order_for_memory (plain->own_schedule, plain->model);
-  if (plain->own_schedule != NULL && g_cancellable_set_error_if_cancelled (cancellable, error))
-    g_clear_pointer (&plain->own_schedule, ir_schedule_unref);
-  plain->schedule = plain->own_schedule;
-  return plain->schedule != NULL;
-}
-
-/* Goes on where it was cancelled before. */
-static gboolean
-make_plain (Plain *plain, IrJob *job, GCancellable *cancellable, GError **error)
-{
-  const IrMemOptions place = place_options (IR_MEM_DEFAULT_STEPS, cancellable);
-
-  if (plain->plan != NULL)
-    return TRUE;
-  ir_job_report (job, -1, "Placing the values…");
-  if (!make_schedule (plain, cancellable, error))
-    return FALSE;
-  if (plain->run != NULL && !plain->memory_order && !plain->separate)
-    plain->plan = plain->run->memplan;
-  else
-    plain->plan = plain->own_plan = ir_mem_plan_new_full (plain->model, plain->schedule,
-                                                          flags_of (plain), &place);
-  if (plain->plan == NULL)
-    g_cancellable_set_error_if_cancelled (cancellable, error);
-  else if (plain->of_device && plain->plan->there != NULL)
-    plain->plan = plain->plan->there;
-  return plain->plan != NULL;
-}
-
-static gboolean
-make_budget (Memory *memory, IrJob *job, GCancellable *cancellable, GError **error)
-{
-  const IrMemOptions place = place_options (BUDGET_STEPS, cancellable);
-  guint64 budget;
-
-  if (memory->budget == NULL)
-    return TRUE;
-  if (!ir_size_parse (memory->budget, MAX (memory->plain->plan->peak_bytes, 1), &budget))
-    {
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
-                   "“%s” is no budget: it needs bytes, such as 500000 or 20M, or a part of the "
-                   "peak without one, such as 50%%.",
-                   memory->budget);
-      return FALSE;
-    }
-  ir_job_report (job, -1, "Looking for what to compute again…");
-  memory->graph = ir_recompute_graph_new (memory->plain->model, memory->plain->schedule,
-                                          flags_of (memory->plain), &place);
-  if (memory->graph != NULL)
-    memory->again = ir_mem_recompute (&memory->graph->problem, budget, &place);
-  if (memory->again == NULL)
-    g_cancellable_set_error_if_cancelled (cancellable, error);
-  return memory->again != NULL;
-}
-
-static IrScene *
-make_scene (IrJob *job,
-            gpointer data,
-            const IrChartOptions *options,
-            GCancellable *cancellable,
-            GError **error)
-{
-  Memory *memory = data;
-  IrChartOptions full = *options;
-
-  if (!memory->made && (!make_plain (memory->plain, job, cancellable, error) ||
-                        !make_budget (memory, job, cancellable, error)))
-    return NULL;
-  memory->made = TRUE;
-  full.beside = memory->plain->schedule;
-  return memory->again != NULL
-             ? ir_chart_recompute (memory->graph, memory->again, memory->plain->model, options)
-             : ir_chart_memory (memory->plain->plan, memory->plain->model, &full);
-}
+#define MAX_ROWS 200
 
 /* -- the view -- */
 
@@ -207,11 +28,13 @@ struct _IrMemoryView
   IrView parent;
   GtkWidget *stack, *message, *planned, *budgeted, *budget, *memory_order, *separate, *of_device;
   GtkWidget *summary;
-  GtkWidget *side, *why, *dropped; /* beside the chart: a text, or a list */
+  GtkWidget *compared, *sides, *other, *now; /* with the plan of what the graph is compared with */
+  GtkWidget *side, *why, *dropped;           /* beside the chart: a text, or a list */
   IrChartArea *chart;
-  Plain *plain;   /* (nullable) of the graph on screen, as the options say */
-  Memory *memory; /* (nullable) what the chart shows or is going to */
-  gboolean shown; /* it shows it */
+  IrPlainPlan *plain;      /* (nullable) of the graph on screen, as the options say */
+  IrPlainPlan *before;     /* (nullable) of what it is compared with */
+  IrMemoryRequest *memory; /* (nullable) what the chart shows or is going to */
+  gboolean shown;          /* it shows it */
   GArray *events; /* (nullable) of IrMemEvent, of the plan that is shown, once they are played */
   guint event;    /* 1 + which of them was played last; 0: none */
 };
@@ -226,11 +49,18 @@ is_budgeted (IrMemoryView *self)
   return gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->budgeted));
 }
 
+static gboolean
+is_compared (IrMemoryView *self)
+{
+  return gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->compared));
+}
+
 static void
 load (IrMemoryView *self)
 {
   if (self->memory != NULL)
-    ir_chart_area_load (self->chart, make_scene, memory_ref (self->memory), memory_unref);
+    ir_chart_area_load (self->chart, ir_memory_request_draw, ir_memory_request_ref (self->memory),
+                        ir_memory_request_unref);
 }
 
 /* GTK leaves the focus at what cannot have it any more, and warns of that. */
@@ -244,20 +74,40 @@ leave_budget (IrMemoryView *self)
     gtk_widget_grab_focus (self->planned);
 }
 
-/* Under another budget, or none. */
+static void
+say_nothing_compared (IrMemoryView *self)
+{
+  gtk_label_set_text (GTK_LABEL (self->message),
+                      "Nothing is compared. Choose above the graph what it is compared with: "
+                      "an earlier step, the original graph or another file.");
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "message");
+}
+
+/* Under another budget, or none, or beside another plan. */
 static void
 rebuild_budget (IrMemoryView *self)
 {
-  g_clear_pointer (&self->memory, memory_unref);
+  g_clear_pointer (&self->memory, ir_memory_request_unref);
   self->shown = FALSE;
   if (!is_budgeted (self))
     leave_budget (self);
   gtk_widget_set_sensitive (self->budget, is_budgeted (self));
+  gtk_widget_set_visible (self->sides, is_compared (self));
   if (self->plain == NULL)
     return;
-  self->memory = g_new0 (Memory, 1);
-  g_atomic_ref_count_init (&self->memory->ref_count);
-  self->memory->plain = plain_ref (self->plain);
+  if (is_compared (self) && self->before == NULL)
+    {
+      say_nothing_compared (self);
+      return;
+    }
+  self->memory = ir_memory_request_new (self->plain);
+  if (is_compared (self))
+    {
+      self->memory->before = ir_plain_plan_ref (self->before);
+      self->memory->frame = ir_frame_ref (
+          ir_session_get_frame (ir_view_get_session (IR_VIEW (self))));
+      self->memory->draws_other = gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->other));
+    }
   if (is_budgeted (self))
     self->memory->budget = g_strstrip (
         g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->budget))));
@@ -266,13 +116,12 @@ rebuild_budget (IrMemoryView *self)
 }
 
 /* The plan that the run followed, if the graph on screen is the one that ran. */
-static Plain *
+static IrPlainPlan *
 plain_new (IrMemoryView *self, IrSession *session, const IrFrame *frame)
 {
   IrRun *run = ir_session_get_run (session, IR_SIDE_AFTER);
-  Plain *plain = g_new0 (Plain, 1);
+  IrPlainPlan *plain = ir_plain_plan_new ();
 
-  g_atomic_ref_count_init (&plain->ref_count);
   if (run != NULL && run->memplan != NULL && run->schedule != NULL &&
       ir_session_get_run_step (session) == frame->to)
     plain->run = ir_run_ref (run);
@@ -287,15 +136,40 @@ plain_new (IrMemoryView *self, IrSession *session, const IrFrame *frame)
   return plain;
 }
 
+/* That of what the graph on screen is compared with, made in the same way. (nullable): nothing is */
+static IrPlainPlan *
+before_new (IrMemoryView *self, IrSession *session, const IrFrame *frame)
+{
+  IrPlainPlan *before;
+
+  if (frame->diff == NULL || (!frame->foreign && frame->from == frame->to))
+    return NULL;
+  before = ir_plain_plan_new ();
+  before->sizer = ir_session_new_sizer_of_other (session);
+  before->backend = self->plain->backend;
+  before->of_device = self->plain->of_device;
+  before->memory_order = self->plain->memory_order;
+  before->separate = self->plain->separate;
+  return before;
+}
+
 static void
 rebuild (IrMemoryView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   const IrFrame *frame = ir_session_get_frame (session);
 
-  g_clear_pointer (&self->plain, plain_unref);
+  g_clear_pointer (&self->plain, ir_plain_plan_unref);
+  g_clear_pointer (&self->before, ir_plain_plan_unref);
   if (frame != NULL)
-    self->plain = plain_new (self, session, frame);
+    {
+      self->plain = plain_new (self, session, frame);
+      self->before = before_new (self, session, frame);
+      /* ids of another file are none of the picture: a click would select something else */
+      if (frame->foreign)
+        gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->now), TRUE);
+      gtk_widget_set_sensitive (self->other, !frame->foreign);
+    }
   rebuild_budget (self);
   if (frame != NULL)
     return;
@@ -372,11 +246,13 @@ static void
 select_value (IrMemoryView *self, IrValueId id)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
-  const IrValue *value = ir_model_live_value (self->memory->plain->model, id);
+  const IrFrame *frame = ir_session_get_frame (session);
+  const IrValue *value = frame != NULL ? ir_frame_value (frame, id) : NULL;
 
   if (value == NULL)
     return;
-  ir_session_select_node (session, value->producer != NULL ? value->producer->id : 0);
+  ir_session_select_node (session,
+                          value->producer != NULL ? value->producer->id | (id & IR_OTHER_SIDE) : 0);
   ir_session_select_value (session, id);
 }
 
@@ -403,7 +279,7 @@ on_stepped (IrChartArea *chart, int direction, IrMemoryView *self)
 {
   gint64 next;
 
-  if (!self->shown || self->memory->again != NULL)
+  if (!self->shown || self->memory->again != NULL || self->memory->changes != NULL)
     return;
   if (self->events == NULL)
     self->events = ir_mem_plan_events (self->memory->plain->plan);
@@ -447,17 +323,87 @@ next_interval (const GArray *intervals, guint index)
   return index;
 }
 
+static void
+clear_rows (IrMemoryView *self, const char *name)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (self->dropped)) != NULL)
+    gtk_list_box_remove (GTK_LIST_BOX (self->dropped), child);
+  ir_name (self->dropped, name);
+}
+
+/* "2.0 KiB → 1.0 KiB, no longer at the peak" */
+static char *
+change_text (const IrMemChange *change)
+{
+  g_autofree char *before = g_format_size_full (change->before_size, G_FORMAT_SIZE_IEC_UNITS),
+                  *after = g_format_size_full (change->after_size, G_FORMAT_SIZE_IEC_UNITS);
+  const char *peak = change->before_peak == change->after_peak ? ""
+                     : change->before_peak                     ? ", no longer at the peak"
+                                                               : ", at the peak now";
+
+  if (change->before_size == 0)
+    return g_strdup_printf ("new: %s%s", after, peak);
+  if (change->after_size == 0)
+    return g_strdup_printf ("gone: %s%s", before, peak);
+  return change->before_size == change->after_size
+             ? g_strdup_printf ("%s%s", after, peak)
+             : g_strdup_printf ("%s → %s%s", before, after, peak);
+}
+
+static void
+show_changes (IrMemoryView *self)
+{
+  const IrMemoryRequest *memory = self->memory;
+  const IrMemPlan *before = memory->before->plan, *after = memory->plain->plan;
+  const struct
+  {
+    const char *what;
+    guint64 before, after;
+  } totals[] = { { "Peak", before->peak_bytes, after->peak_bytes },
+                 { "Lower bound", before->lower_bound_bytes, after->lower_bound_bytes },
+                 { "Without reuse", before->naive_bytes, after->naive_bytes } };
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  clear_rows (self, "Values whose memory differs");
+  for (guint i = 0; i < G_N_ELEMENTS (totals); i++)
+    {
+      g_autofree char *x = g_format_size_full (totals[i].before, G_FORMAT_SIZE_IEC_UNITS),
+                      *y = g_format_size_full (totals[i].after, G_FORMAT_SIZE_IEC_UNITS);
+
+      g_string_append_printf (text, "%s%s: %s → %s", i > 0 ? "\n" : "", totals[i].what, x, y);
+    }
+  gtk_label_set_text (GTK_LABEL (self->summary), text->str);
+  for (guint i = 0; i < MIN (memory->changes->len, MAX_ROWS); i++)
+    {
+      const IrMemChange *change = &g_array_index (memory->changes, IrMemChange, i);
+      g_autofree char *subtitle = change_text (change);
+
+      add_row (self, change->name, subtitle,
+               change->after != 0        ? change->after
+               : !memory->frame->foreign ? change->before
+                                         : change->before | IR_OTHER_SIDE);
+    }
+  if (memory->changes->len > MAX_ROWS)
+    {
+      g_autofree char *more = g_strdup_printf ("… %u more", memory->changes->len - MAX_ROWS);
+
+      add_row (self, more, "", 0);
+    }
+  if (memory->changes->len == 0)
+    add_row (self, "No value differs", "Sizes and the peak are the same", 0);
+}
+
 /* What is dropped, in the order of runs. */
 static guint
 show_dropped (IrMemoryView *self)
 {
-  const Memory *memory = self->memory;
+  const IrMemoryRequest *memory = self->memory;
   const GArray *intervals = memory->again->intervals;
-  GtkWidget *child;
   guint n = 0;
 
-  while ((child = gtk_widget_get_first_child (self->dropped)) != NULL)
-    gtk_list_box_remove (GTK_LIST_BOX (self->dropped), child);
+  clear_rows (self, "Dropped values");
   for (guint i = 0; i < intervals->len; i++)
     {
       const IrRecomputeInterval *interval = &g_array_index (intervals, IrRecomputeInterval, i);
@@ -482,7 +428,7 @@ show_dropped (IrMemoryView *self)
 }
 
 static const char *
-plan_kind (const Plain *plain)
+plan_kind (const IrPlainPlan *plain)
 {
   if (plain->memory_order && plain->separate)
     return "A plan in memory order, every value by itself";
@@ -495,7 +441,7 @@ plan_kind (const Plain *plain)
 }
 
 static char *
-plan_title (const Plain *plain)
+plan_title (const IrPlainPlan *plain)
 {
   return g_strdup_printf ("%s%s", plan_kind (plain),
                           plain->plan->memory != NULL  ? ", in the memory of the device"
@@ -524,6 +470,8 @@ show_again (IrMemoryView *self)
 static void
 on_loaded (IrMemoryView *self, const char *problem)
 {
+  g_autofree char *title = NULL;
+
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), problem == NULL ? "chart" : "message");
   gtk_label_set_text (GTK_LABEL (self->message), problem != NULL ? problem : "");
   gtk_label_set_text (GTK_LABEL (self->summary), "");
@@ -531,17 +479,19 @@ on_loaded (IrMemoryView *self, const char *problem)
   forget_events (self);
   if (problem != NULL)
     {
-      g_clear_pointer (&self->memory, memory_unref);
+      g_clear_pointer (&self->memory, ir_memory_request_unref);
       return;
     }
-  gtk_stack_set_visible_child_name (GTK_STACK (self->side),
-                                    self->memory->again != NULL ? "dropped" : "why");
+  gtk_stack_set_visible_child_name (
+      GTK_STACK (self->side),
+      self->memory->again != NULL || self->memory->changes != NULL ? "dropped" : "why");
+  if (self->memory->changes != NULL)
+    show_changes (self);
   if (self->memory->again != NULL)
-    {
-      show_again (self);
-      return;
-    }
-  g_autofree char *title = plan_title (self->memory->plain);
+    show_again (self);
+  if (self->memory->changes != NULL || self->memory->again != NULL)
+    return;
+  title = plan_title (self->memory->plain);
   gtk_label_set_text (GTK_LABEL (self->summary), title);
   show_why (self);
 }
@@ -571,8 +521,9 @@ ir_memory_view_focus_content (IrView *view)
 static void
 ir_memory_view_dispose (GObject *object)
 {
-  g_clear_pointer (&IR_MEMORY_VIEW (object)->memory, memory_unref);
-  g_clear_pointer (&IR_MEMORY_VIEW (object)->plain, plain_unref);
+  g_clear_pointer (&IR_MEMORY_VIEW (object)->memory, ir_memory_request_unref);
+  g_clear_pointer (&IR_MEMORY_VIEW (object)->plain, ir_plain_plan_unref);
+  g_clear_pointer (&IR_MEMORY_VIEW (object)->before, ir_plain_plan_unref);
   g_clear_pointer (&IR_MEMORY_VIEW (object)->events, g_array_unref);
   G_OBJECT_CLASS (ir_memory_view_parent_class)->dispose (object);
 }
@@ -634,6 +585,27 @@ make_options (IrMemoryView *self)
   return button;
 }
 
+/* Which of two plans is drawn. */
+static GtkWidget *
+make_sides (IrMemoryView *self)
+{
+  self->sides = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  self->other = gtk_toggle_button_new_with_label ("Before");
+  self->now = gtk_toggle_button_new_with_label ("Now");
+  gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->now), GTK_TOGGLE_BUTTON (self->other));
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->now), TRUE);
+  gtk_widget_set_tooltip_text (self->other,
+                               "Draw the plan of what the graph is compared with; that of "
+                               "another file is drawn when it is opened");
+  gtk_widget_set_tooltip_text (self->now, "Draw the plan of the graph on screen");
+  g_signal_connect_swapped (self->other, "toggled", G_CALLBACK (rebuild_budget), self);
+  gtk_widget_add_css_class (self->sides, "linked");
+  gtk_widget_set_visible (self->sides, FALSE);
+  gtk_box_append (GTK_BOX (self->sides), self->other);
+  gtk_box_append (GTK_BOX (self->sides), self->now);
+  return self->sides;
+}
+
 static GtkWidget *
 make_toolbar (IrMemoryView *self)
 {
@@ -645,10 +617,17 @@ make_toolbar (IrMemoryView *self)
   gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->budgeted),
                                GTK_TOGGLE_BUTTON (self->planned));
   gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->planned), TRUE);
+  self->compared = gtk_toggle_button_new_with_label ("Compared");
+  gtk_widget_set_tooltip_text (self->compared,
+                               "Beside the plan of what the graph is compared with");
+  gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->compared),
+                               GTK_TOGGLE_BUTTON (self->planned));
   g_signal_connect_swapped (self->budgeted, "toggled", G_CALLBACK (on_budgeted), self);
+  g_signal_connect_swapped (self->compared, "toggled", G_CALLBACK (rebuild_budget), self);
   gtk_widget_add_css_class (kinds, "linked");
   gtk_box_append (GTK_BOX (kinds), self->planned);
   gtk_box_append (GTK_BOX (kinds), self->budgeted);
+  gtk_box_append (GTK_BOX (kinds), self->compared);
   self->budget = gtk_entry_new ();
   gtk_editable_set_text (GTK_EDITABLE (self->budget), "50%");
   gtk_editable_set_width_chars (GTK_EDITABLE (self->budget), 7);
@@ -664,6 +643,7 @@ make_toolbar (IrMemoryView *self)
   gtk_widget_set_halign (options, GTK_ALIGN_START);
   gtk_box_append (GTK_BOX (box), kinds);
   gtk_box_append (GTK_BOX (box), self->budget);
+  gtk_box_append (GTK_BOX (box), make_sides (self));
   gtk_box_append (GTK_BOX (box), options);
   gtk_box_append (GTK_BOX (box), ir_chart_area_new_zoom_buttons (self->chart));
   gtk_widget_add_css_class (box, "view-toolbar");
@@ -704,8 +684,6 @@ make_side (IrMemoryView *self)
   self->why = side_label ();
   self->dropped = gtk_list_box_new ();
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (self->dropped), GTK_SELECTION_NONE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->dropped), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Dropped values", -1);
   g_signal_connect (self->dropped, "row-activated", G_CALLBACK (on_row), self);
   self->side = gtk_stack_new ();
   gtk_stack_set_vhomogeneous (GTK_STACK (self->side), FALSE);
@@ -767,7 +745,8 @@ const IrViewInfo ir_view_memory = {
       "From left to right the steps of the run, from bottom to top addresses: a block "
       "is a value, as long as it lives and as high as it is large. The highest edge is "
       "the peak. A click on a block says why it lies there; pointing at one marks what makes and reads it "
-      "in the graph. Down and Up play what an allocator would be asked for, event by event.",
+      "in the graph. Compared lists what differs from the plan of what the graph is compared with. "
+      "Down and Up play what an allocator would be asked for, event by event.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_memory_view_get_type,
 };

@@ -4,6 +4,7 @@
 #include "core/exec/eval/given.h"
 #include "core/exec/run/fill.h"
 #include "core/op/infer.h"
+#include "passes/proof/compare-values.h"
 #include "views/session/frame.h"
 #include "views/session/inputs-private.h"
 #include "views/session/timeline-private.h"
@@ -309,8 +310,20 @@ ir_inputs_of (const IrModel *model, GHashTable *inputs)
 struct _IrSizer
 {
   IrModel *model; /* frozen */
+  IrModel *from;  /* (nullable) another file, or result, whose inputs those of @feed are */
   IrFeed feed;
 };
+
+static IrSizer *
+sizer_of (IrSession *self, IrModel *model, IrModel *from)
+{
+  IrSizer *sizer = g_new0 (IrSizer, 1);
+
+  sizer->model = ir_model_ref (model);
+  sizer->from = from != NULL ? ir_model_ref (from) : NULL;
+  sizer->feed = ir_session_dup_feed (self);
+  return sizer;
+}
 
 /**
  * ir_session_new_sizer:
@@ -321,20 +334,30 @@ IrSizer *
 ir_session_new_sizer (IrSession *self)
 {
   const IrFrame *frame = ir_session_get_frame (self);
-  IrSizer *sizer;
 
-  if (frame == NULL)
-    return NULL;
-  sizer = g_new0 (IrSizer, 1);
-  sizer->model = ir_model_ref (frame->model);
-  sizer->feed = ir_session_dup_feed (self);
-  return sizer;
+  return frame != NULL ? sizer_of (self, frame->model, NULL) : NULL;
+}
+
+/**
+ * ir_session_new_sizer_of_other:
+ *
+ * Returns: (transfer full) (nullable): the like of ir_session_new_sizer(), of the graph that the one on screen is
+ *   compared with
+ */
+IrSizer *
+ir_session_new_sizer_of_other (IrSession *self)
+{
+  const IrFrame *frame = ir_session_get_frame (self);
+
+  return frame != NULL ? sizer_of (self, frame->before, frame->foreign ? frame->model : NULL)
+                       : NULL;
 }
 
 void
 ir_sizer_free (IrSizer *sizer)
 {
   ir_model_unref (sizer->model);
+  g_clear_pointer (&sizer->from, ir_model_unref);
   ir_feed_clear (&sizer->feed);
   g_free (sizer);
 }
@@ -349,7 +372,15 @@ ir_sizer_free (IrSizer *sizer)
 GHashTable *
 ir_sizer_inputs (const IrSizer *sizer, GError **error)
 {
-  return ir_feed_inputs (&sizer->feed, sizer->model, error);
+  const IrFeed *feed = &sizer->feed;
+  g_autoptr (GHashTable) inputs = NULL;
+
+  if (sizer->from == NULL)
+    return ir_feed_inputs (feed, sizer->model, error);
+  inputs = ir_feed_inputs (feed, sizer->from, error);
+  return inputs != NULL ? ir_matching_inputs (sizer->from, inputs, sizer->model, feed->seed,
+                                              feed->sizes, error)
+                        : NULL;
 }
 
 /**
@@ -362,7 +393,7 @@ ir_sizer_inputs (const IrSizer *sizer, GError **error)
 IrModel *
 ir_sizer_make (const IrSizer *sizer, GError **error)
 {
-  g_autoptr (GHashTable) inputs = ir_feed_inputs (&sizer->feed, sizer->model, error);
+  g_autoptr (GHashTable) inputs = ir_sizer_inputs (sizer, error);
   g_autoptr (IrEdit) edit = NULL;
   IrModel *copy;
   GHashTableIter iter;

@@ -28,6 +28,7 @@ GArray *ir_session_size_conflicts (IrSession *self);   /* of IrSizeConflict, (tr
  * main thread, asked in any. */
 typedef struct _IrSizer IrSizer;
 IrSizer *ir_session_new_sizer (IrSession *self);
+IrSizer *ir_session_new_sizer_of_other (IrSession *self); /* of what it is compared with */
 IrModel *ir_sizer_make (const IrSizer *sizer, GError **error); /* (transfer full) */
 /* What its inputs would hold. (transfer full) (nullable): value id -> IrTensor */
 GHashTable *ir_sizer_inputs (const IrSizer *sizer, GError **error);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/given.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "app/cli/session.h"
@@ -48,7 +49,8 @@ take_texts (GPtrArray *to, char **texts)
 }
 
 static gboolean
-take_inputs (IrSessionFile *file, const char *kind, char **texts, GError **error)
+take_inputs (
+    IrSessionFile *file, const char *kind, const char *option, char **texts, GError **error)
 {
   /* NAME=WHAT,KEY=VALUE */
   const gboolean has_keys = strcmp (kind, "picture") == 0 || strcmp (kind, "fill") == 0;
@@ -58,7 +60,16 @@ take_inputs (IrSessionFile *file, const char *kind, char **texts, GError **error
       g_autofree char *name = NULL;
       const char *text;
 
-      if (!cli_split_assignment (texts[i], "input", &name, &text, error))
+      if (strchr (texts[i], '=') == NULL && g_str_has_suffix (texts[i], ".npz"))
+        {
+          g_set_error (
+              error, CLI_ERROR, 0,
+              "--%s %s: a session keeps what each input is given; needs NAME=%s:ARRAY, once "
+              "for each of them",
+              option, texts[i], texts[i]);
+          return FALSE;
+        }
+      if (!cli_split_assignment (texts[i], option, &name, &text, error))
         return FALSE;
       if (has_keys && (text = strchr (texts[i], '=') + 1) != NULL)
         {
@@ -179,10 +190,10 @@ take_options (Cli *cli, IrSessionFile *file, const Options *options, GError **er
   if (model->set != NULL && !cli->session_set)
     take_texts (file->set, model->set);
   take_texts (file->watches, options->watches);
-  if (!take_inputs (file, "file", model->inputs, error) ||
-      !take_inputs (file, "picture", model->images, error) ||
-      !take_inputs (file, "numbers", model->values, error) ||
-      !take_inputs (file, "fill", model->fills, error) ||
+  if (!take_inputs (file, "file", "input", model->inputs, error) ||
+      !take_inputs (file, "picture", "image", model->images, error) ||
+      !take_inputs (file, "numbers", "value", model->values, error) ||
+      !take_inputs (file, "fill", "fill", model->fills, error) ||
       !take_breaks (file, options->breaks, error) || !take_notes (file, options->notes, error))
     return FALSE;
   for (guint i = 0; options->acts != NULL && options->acts[i] != NULL; i++)
@@ -351,6 +362,7 @@ take_replay (IrSessionFile *file,
   file->done = done;
   file->branches = branches;
   file->n_done = replay->at;
+  file->n_undone = 0; /* which is how it is now */
   file->step = options->at > 0 ? (guint) options->at
                : options->acts != NULL || options->model.pipeline != NULL ||
                        options->model.passes != NULL
@@ -417,6 +429,18 @@ answer (Cli *cli, IrSessionFile *file, const GPtrArray *said, gboolean is_new, G
   return said->len > 0 ? CLI_NO : CLI_OK;
 }
 
+/* What inputs are given is tried, so that a new session holds nothing that every run would refuse. */
+static gboolean
+check_inputs (const Options *options, IrModel *model, GError **error)
+{
+  g_autoptr (GHashTable) fills = NULL;
+  g_autoptr (GArray) given = cli_given (&options->model, model, error);
+
+  if (given != NULL)
+    fills = cli_fills (&options->model, model, error);
+  return fills != NULL;
+}
+
 static CliStatus
 run (Cli *cli)
 {
@@ -441,6 +465,8 @@ run (Cli *cli)
                          : CLI_BAD,
                      error);
   cli_print_problems (problems, IR_SEVERITY_ERROR);
+  if (is_new && !check_inputs (options, model, &error))
+    return cli_fail (CLI_BAD, error);
   ir_session_file_check_names (file, model, said);
   if (!ir_session_file_replay (file, model, &how, &replay, cli->cancellable, &error))
     return cli_fail (CLI_FAILED, error);

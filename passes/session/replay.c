@@ -445,6 +445,10 @@ ir_session_file_replay (const IrSessionFile *self,
   if (!do_all (&replaying, replay->line, self->done, n, n_states, error) ||
       (options->keep_states && !do_branches (&replaying, replay, n_states, error)))
     return FALSE;
+  if (self->n_undone > 0)
+    say (replay->said, "%u %s undone that the model's file holds: %s there again", self->n_undone,
+         self->n_undone == 1 ? "thing was" : "things were",
+         self->n_undone == 1 ? "it is" : "they are");
   replay->at = n_states[MIN (self->n_done, n)] - 1;
   replay->step = step_now (replay->line, replay->at + 1, self->step);
   return TRUE;

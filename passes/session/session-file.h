@@ -84,6 +84,7 @@ typedef struct _IrSessionFile
   gboolean prove;
   GPtrArray *done;     /* of IrDone */
   guint n_done;        /* so many are on screen; the others can be done again */
+  guint n_undone;      /* so many things that the model's file holds were undone: they are there again */
   GPtrArray *branches; /* of IrDoneBranch */
   guint step;          /* on screen */
   char *compare;       /* (nullable) what it is compared with: a word of the window */

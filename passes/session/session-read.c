@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST_WITHIN 4 /* lists in lists */
+
 /* Where one is, and what was wrong there. */
 typedef struct
 {
@@ -16,15 +18,30 @@ typedef struct
   const char *folder; /* that paths start from */
   GError **error;
   gboolean failed;
+  /* items of lists that one is in, from the outside */
+  struct
+  {
+    const char *list;
+    guint index;
+  } within[MOST_WITHIN];
+  guint n_within;
 } Reading;
 
+/* "branches[1].done[0].at needs a whole number". @place: (nullable) a key of what one is in; %NULL: that itself */
 static void
 fail (Reading *reading, const char *place, const char *needed)
 {
+  g_autoptr (GString) where = g_string_new (NULL);
+
+  for (guint i = 0; i < reading->n_within; i++)
+    g_string_append_printf (where, "%s%s[%u]", i > 0 ? "." : "", reading->within[i].list,
+                            reading->within[i].index);
+  if (place != NULL)
+    g_string_append_printf (where, "%s%s", where->len > 0 ? "." : "", place);
   if (!reading->failed)
     g_set_error (reading->error, IR_SESSION_ERROR, IR_SESSION_ERROR_FORMAT,
                  "%s: %s needs %s; data/schema/session.schema.json says what a session holds",
-                 reading->path, place, needed);
+                 reading->path, where->str, needed);
   reading->failed = TRUE;
 }
 
@@ -96,6 +113,30 @@ first_of (Reading *reading, const cJSON *object, const char *key)
   if (list != NULL && !cJSON_IsArray (list))
     fail (reading, key, "a list");
   return cJSON_IsArray (list) ? list->child : NULL;
+}
+
+/* Of a list of objects, one after the other; what is wrong in one is said with its number. */
+static const cJSON *
+first_item (Reading *reading, const cJSON *object, const char *key)
+{
+  const cJSON *first = first_of (reading, object, key);
+
+  if (first != NULL)
+    {
+      reading->within[reading->n_within].list = key;
+      reading->within[reading->n_within++].index = 0;
+    }
+  return first;
+}
+
+static const cJSON *
+next_item (Reading *reading, const cJSON *item)
+{
+  if (item->next == NULL)
+    reading->n_within--;
+  else
+    reading->within[reading->n_within - 1].index++;
+  return item->next;
 }
 
 static const cJSON *
@@ -183,7 +224,7 @@ read_done (Reading *reading, const cJSON *object)
         n++;
       }
   if (n != 1)
-    fail (reading, "done", "items with one of act, text, kernel, opset or pipeline each");
+    fail (reading, NULL, "one of act, text, kernel, opset and pipeline");
   done->skips = read_strv (reading, object, "skips");
   done->passes = read_strv (reading, object, "passes");
   done->set = read_strv (reading, object, "set");
@@ -199,14 +240,16 @@ read_done (Reading *reading, const cJSON *object)
 static void
 read_all_done (Reading *reading, const cJSON *object, GPtrArray *done)
 {
-  for (const cJSON *item = first_of (reading, object, "done"); item != NULL; item = item->next)
+  for (const cJSON *item = first_item (reading, object, "done"); item != NULL;
+       item = next_item (reading, item))
     g_ptr_array_add (done, read_done (reading, item));
 }
 
 static void
 read_branches (Reading *reading, const cJSON *json, IrSessionFile *self)
 {
-  for (const cJSON *item = first_of (reading, json, "branches"); item != NULL; item = item->next)
+  for (const cJSON *item = first_item (reading, json, "branches"); item != NULL;
+       item = next_item (reading, item))
     {
       IrDoneBranch *branch = g_new0 (IrDoneBranch, 1);
 
@@ -224,7 +267,8 @@ read_branches (Reading *reading, const cJSON *json, IrSessionFile *self)
 static void
 read_inputs (Reading *reading, const cJSON *json, IrSessionFile *self)
 {
-  for (const cJSON *item = first_of (reading, json, "inputs"); item != NULL; item = item->next)
+  for (const cJSON *item = first_item (reading, json, "inputs"); item != NULL;
+       item = next_item (reading, item))
     {
       g_autofree char *name = need_text (reading, item, "name"),
                       *kind = need_text (reading, item, "kind"),
@@ -253,14 +297,16 @@ read_seed (Reading *reading, const cJSON *json, IrSessionFile *self)
 static void
 read_debugger (Reading *reading, const cJSON *json, IrSessionFile *self)
 {
-  for (const cJSON *item = first_of (reading, json, "breakpoints"); item != NULL; item = item->next)
+  for (const cJSON *item = first_item (reading, json, "breakpoints"); item != NULL;
+       item = next_item (reading, item))
     {
       g_autofree char *text = need_text (reading, item, "text");
 
       ir_session_file_add_breakpoint (self, text, read_boolean (reading, item, "on", TRUE));
     }
   read_texts (reading, json, "watches", self->watches);
-  for (const cJSON *item = first_of (reading, json, "notes"); item != NULL; item = item->next)
+  for (const cJSON *item = first_item (reading, json, "notes"); item != NULL;
+       item = next_item (reading, item))
     {
       g_autofree char *node = need_text (reading, item, "node"),
                       *text = need_text (reading, item, "text");
@@ -312,6 +358,7 @@ read_session (Reading *reading, const cJSON *json, IrSessionFile *self)
   self->n_done = read_count (reading, json, "now", self->done->len);
   if (self->n_done > self->done->len)
     fail (reading, "now", "a number that is not larger than that of what was done");
+  self->n_undone = read_count (reading, json, "undone", 0);
   read_branches (reading, json, self);
   self->step = read_count (reading, json, "step", 0);
   self->compare = read_text (reading, json, "compare");
@@ -320,6 +367,22 @@ read_session (Reading *reading, const cJSON *json, IrSessionFile *self)
   read_seed (reading, json, self);
   read_debugger (reading, json, self);
   read_views (reading, json, self);
+}
+
+/* "line 3, column 7" (transfer full) */
+static char *
+place_in (const char *text, const char *at)
+{
+  guint line = 1;
+  const char *begin = text;
+
+  for (const char *p = text; p < at; p++)
+    if (*p == '\n')
+      {
+        line++;
+        begin = p + 1;
+      }
+  return g_strdup_printf ("line %u, column %u", line, (guint) (at - begin) + 1);
 }
 
 /* Where the JSON ends nothing but blanks may follow: what else is there was meant to be read. */
@@ -349,6 +412,7 @@ ir_session_file_parse (const char *text, gssize length, const char *path, GError
   const char *end = NULL;
   cJSON *json = cJSON_ParseWithLengthOpts (text, size, &end, FALSE);
   const gboolean whole = json == NULL || is_whole (text, size, end);
+  g_autofree char *behind = whole ? NULL : place_in (text, end);
   const cJSON *version = item_of (json, "irscope_session");
   g_autofree char *full = g_canonicalize_filename (path, NULL), *folder = g_path_get_dirname (full);
   g_autoptr (IrSessionFile) self = ir_session_file_new ();
@@ -358,13 +422,19 @@ ir_session_file_parse (const char *text, gssize length, const char *path, GError
   reading.failed = !whole || !cJSON_IsNumber (version) || version->valuedouble > IR_SESSION_VERSION;
   if (!whole)
     g_set_error (error, IR_SESSION_ERROR, IR_SESSION_ERROR_FORMAT,
-                 "%s: is no session of irscope: something follows the end of the JSON, from byte "
-                 "%" G_GSIZE_FORMAT " on; take it out",
-                 path, (gsize) (end - text));
+                 "%s: is no session of irscope: something follows the end of the JSON, from %s on; "
+                 "take it out",
+                 path, behind);
+  else if (json == NULL)
+    {
+      g_autofree char *place = place_in (text, end != NULL ? end : text);
+
+      g_set_error (error, IR_SESSION_ERROR, IR_SESSION_ERROR_FORMAT,
+                   "%s: is no session of irscope: it is no JSON, from %s on", path, place);
+    }
   else if (!cJSON_IsNumber (version))
     g_set_error (error, IR_SESSION_ERROR, IR_SESSION_ERROR_FORMAT,
-                 "%s: is no session of irscope: %s", path,
-                 json == NULL ? "it is no JSON" : "it has no number irscope_session");
+                 "%s: is no session of irscope: it has no number irscope_session", path);
   else if (reading.failed)
     g_set_error (error, IR_SESSION_ERROR, IR_SESSION_ERROR_VERSION,
                  "%s: is a session of version %g; this program reads version %d: a newer one wrote "

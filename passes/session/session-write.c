@@ -123,6 +123,8 @@ add_graph (cJSON *json, const IrSessionFile *self, const char *folder)
   add_done (json, self->done, folder);
   if (self->n_done < self->done->len)
     cJSON_AddNumberToObject (json, "now", self->n_done);
+  if (self->n_undone > 0)
+    cJSON_AddNumberToObject (json, "undone", self->n_undone);
   branches = self->branches->len > 0 ? cJSON_AddArrayToObject (json, "branches") : NULL;
   for (guint i = 0; i < self->branches->len; i++)
     {

@@ -88,6 +88,11 @@ def _():
     for options in (('--shape', 'x=2x3'), ('--opset', '18'), ('--device', 'ref'), ('--threads', '2'), ('--skip', 'fuse-gelu'), ('--set', 'gradient.of=y')):
         refused = irscope('session', NET, *options, '-o', path('k.json'), status=2)
         assert f'{options[0]}: a session does not keep it' in refused.stderr and not os.path.exists(path('k.json')), (options, refused.stderr)
+    for options, words in ((('--value', 'x'), '--value x: needs NAME=VALUE'), (('--value', 'x=1,2'), '--value x=1,2: '),
+                           (('--value', 'z=1'), '--value z=1: '), (('--fill', 'x=odd'), '--fill x=odd: '), (('--image', 'x=no.png'), '--image x=no.png: '),
+                           (('--input', 'x=no.npy'), '--input x=no.npy: '), (('--input', 'all.npz'), 'needs NAME=all.npz:ARRAY')):
+        refused = irscope('session', NET, *options, '-o', path('k.json'), status=2)
+        assert words in refused.stderr and not os.path.exists(path('k.json')), (options, refused.stderr)
 
 
 @test('a session is never written over its model, and options with = in them are kept')
@@ -286,7 +291,10 @@ def _():
     for broken, words in (
             ('', 'no JSON'), ('[]', 'no number irscope_session'), ('{"irscope_session": 9}', 'version 9'),
             ({**base, 'done': 4}, 'done needs a list'), ({**base, 'done': [{'at': 1}]}, 'one of act'),
-            ({**base, 'done': [{'act': 3}]}, 'act needs a text'), ({**base, 'step': -1}, 'step needs a whole number'),
+            ({**base, 'done': [{'act': 3}]}, 'done[0].act needs a text'),
+            ('{"irscope_session": 1,\n "program": oh}', 'no JSON, from line 2, column 13'),
+            ({**base, 'branches': [{'shared': 0}, {'shared': 0, 'done': [{'act': 'a'}, {'act': 'b', 'at': 'c'}]}]}, 'branches[1].done[1].at needs'),
+            ({**base, 'notes': [{'node': 'a', 'text': 'b'}, {'node': 'a'}]}, 'notes[1].text needs'), ({**base, 'step': -1}, 'step needs a whole number'),
             ({**base, 'step': 1.5}, 'whole number'), ({**base, 'now': 3}, 'now needs'),
             ({**base, 'branches': [{'shared': 2}]}, 'shared needs'), ({**base, 'window': {'a': 1}}, 'a needs a text'),
             ({**base, 'inputs': [{'name': 'x'}]}, 'kind needs'), ({**base, 'views': {'1': 3}}, '1 needs an object'),
@@ -297,11 +305,13 @@ def _():
     assert 'cannot be read' in irscope('info', '--session', path('absent.json'), status=2).stderr
     for behind in ('garbage', '{}', ']', '\0'):  # nothing may follow; blanks do no harm
         said = irscope('info', '--session', write('behind.json', json.dumps(base) + '\n' + behind), status=2).stderr
-        assert 'follows the end of the JSON, from byte' in said, (behind, said)
+        assert 'follows the end of the JSON, from line 1, column' in said, (behind, said)
     irscope('info', '--session', write('blanks.json', json.dumps(base) + ' \n\n'))
     assert 'steps 0 to 0 exist' in irscope('info', '--session', write('ok.json', base) + '@4', status=2).stderr
     said = irscope('session', NET, '--do', 'rename nothing else', '-o', path('never.json'), status=2).stderr
     assert 'nothing' in said and not os.path.exists(path('never.json')), said
+    said = '\n'.join(session('--session', write('undone.json', {**base, 'undone': 2}), status=1)['differs'])
+    assert "2 things were undone that the model's file holds" in said, said
     # Keys of newer programs, and items that are nothing, do no harm.
     irscope('info', '--session', write('newer.json', {**base, 'later': [1], 'notes': [], 'views': {}}))
 

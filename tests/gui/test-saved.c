@@ -346,6 +346,7 @@ test_written (Fixture *fixture, gconstpointer data)
   g_autofree char *text = NULL, *before = NULL, *after = NULL, *undone = NULL;
   IrSession *session = fixture->session;
   g_autoptr (IrSessionFile) file = NULL;
+  g_autoptr (IrSession) restored = NULL;
 
   act (session, "insert", "Abs", "image");
   ir_session_undo (session);
@@ -372,9 +373,94 @@ test_written (Fixture *fixture, gconstpointer data)
       ir_session_undo (session);
       finish (fixture);
     }
-  undone = elided_after (fixture, 0);
+  g_assert_null (fixture->failed);
+  undone = text_of (session);
+  restored = restored_from (undone, fixture);
+  g_free (undone);
+  undone = elided (ir_session_get_frame (restored)->model);
   assert_n (undone, "Sigmoid (", 1);
+  g_assert_nonnull (strstr (fixture->failed, "1 thing was undone that the model's file holds"));
   test_remove_folder (folder);
+}
+
+static gboolean
+is_looked_at (gpointer session)
+{
+  const IrKeptView *sight = ir_session_get_sight (session);
+
+  return sight != NULL && ABS (sight->zoom - 1.75) < 1e-6 && ABS (sight->x - 90) < 1 &&
+         ABS (sight->y - 410) < 1;
+}
+
+/* What was looked at is looked at, in a window of another size too. */
+static void
+test_sight (Fixture *fixture, gconstpointer data)
+{
+  const IrKeptView place = { .zoom = 1.75, .x = 90, .y = 410, .width = 800, .height = 600 };
+  g_autofree char *folder = test_folder (), *path = g_build_filename (folder, "s.json", NULL),
+                  *text = NULL;
+  g_autoptr (GError) error = NULL;
+  IrWindow *window = ir_window_new (NULL);
+
+  ir_session_note_sight (fixture->session, &place);
+  text = text_of (fixture->session);
+  g_assert_true (g_file_set_contents (path, text, -1, &error));
+  gtk_window_set_default_size (GTK_WINDOW (window), 900, 700);
+  gtk_window_present (GTK_WINDOW (window));
+  g_action_group_activate_action (G_ACTION_GROUP (window), "open-session",
+                                  g_variant_new_string (path));
+  wait_for ("the session", is_open_and_idle, ir_window_get_session (window));
+  settle (300); /* nothing takes it away */
+  wait_for ("the place", is_looked_at, ir_window_get_session (window));
+  g_assert_true (is_looked_at (ir_window_get_session (window)));
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+  test_remove_folder (folder);
+}
+
+/* So large that writing takes a while. */
+#define LONG_NOTE (24u << 20)
+
+/* Files in the folder that are no locks: what is being written, and what was. */
+static gboolean
+has_session (gpointer dir)
+{
+  g_autoptr (GDir) files = g_dir_open (dir, 0, NULL);
+  const char *name;
+  gboolean found = FALSE;
+
+  while (files != NULL && (name = g_dir_read_name (files)) != NULL)
+    found |= !g_str_has_suffix (name, ".lock");
+  return found;
+}
+
+/* It is closed while a thread writes its session, and before that, and behind it: nothing is left of it. */
+static void
+test_closed_while_written (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *dir = g_build_filename (g_get_user_data_dir (), "irscope", "sessions", NULL),
+                  *path = digits (), *note = g_strnfill (LONG_NOTE, 'x');
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+
+  for (guint i = 0; i < 3; i++)
+    {
+      IrWindow *window = ir_window_new (NULL);
+      IrSession *session = ir_window_get_session (window);
+
+      gtk_window_present (GTK_WINDOW (window));
+      ir_keeper_attach (window);
+      ir_session_set_prove (session, FALSE);
+      ir_window_open (window, file);
+      wait_for ("the graph", is_open_and_idle, session);
+      ir_session_set_note (session, "#1", note);
+      if (i > 0)
+        wait_for ("what is written", has_session, dir);
+      if (i == 2)
+        settle (100);
+      gtk_window_destroy (GTK_WINDOW (window));
+      settle (i == 0 ? 600 : 200); /* long enough for a write that was to come */
+      g_assert_false (has_session (dir));
+    }
 }
 
 static gboolean
@@ -682,8 +768,10 @@ main (int argc, char **argv)
   ADD ("has inputs by the names of the file", test_names);
   ADD ("keeps what fits a model that has changed", test_changed_model);
   ADD ("has only what was done behind the file that was saved", test_written);
+  ADD ("has what is looked at", test_sight);
   ADD ("offers the model again when its file has changed", test_watch);
   ADD ("loses no more than the last second when it is killed", test_killed);
+  ADD ("leaves nothing of a window that is closed while it is written", test_closed_while_written);
   ADD ("offers what was lost", test_offer);
   ADD ("keeps what was lost until it is restored", test_kept);
   return run_window_tests ();

@@ -715,9 +715,10 @@ canvas_go_to_next (IrCanvas *self)
 {
   const IrCamera next = self->next, now = ir_canvas_get_camera (self);
 
-  if (next.zoom <= 0 || canvas_scene (self) == NULL)
+  if (next.zoom <= 0 || canvas_scene (self) == NULL || now.width <= 0)
     return;
   self->next.zoom = 0;
+  self->next_due = FALSE;
   fly_to (self, next.zoom, next.x * next.zoom - now.width / 2,
           next.y * next.zoom - free_height (self) / 2);
 }
@@ -726,6 +727,15 @@ void
 ir_canvas_go_with_next_frame (IrCanvas *self, double zoom, double x, double y)
 {
   self->next = (IrCamera){ .zoom = zoom, .x = x, .y = y };
+}
+
+/* In a window that has no size yet, as soon as it has one. */
+void
+ir_canvas_go_to (IrCanvas *self, double zoom, double x, double y)
+{
+  ir_canvas_go_with_next_frame (self, zoom, x, y);
+  self->next_due = TRUE;
+  canvas_go_to_next (self);
 }
 
 /* -- boxes on their way -- */

@@ -36,6 +36,7 @@ struct _IrCanvas
   gboolean configuring, allocating, zoom_to_tell;
   GHashTable *places; /* root or "" -> IrCamera *: where one was in graphs that were left */
   IrCamera next;      /* where the next frame is looked at; zoom 0: as it comes */
+  gboolean next_due;  /* it is there already, and the widget has no size yet */
   gboolean moved;     /* by hand or by a flight; until then the first place follows the size */
 
   /* camera flight */

@@ -79,6 +79,11 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
   IrCamera now = ir_canvas_get_camera (self);
 
   self->allocating = TRUE;
+  if (self->next_due)
+    {
+      canvas_go_to_next (self);
+      now = ir_canvas_get_camera (self);
+    }
   if (!self->moved && canvas_scene (self) != NULL)
     canvas_place_first (self);
   else /* what is in the middle stays there when panes come and go */

@@ -27,6 +27,7 @@ void ir_canvas_follow (IrCanvas *self, IrCanvas *other);    /* looks at the same
 void ir_canvas_set_sides (IrCanvas *self, IrSceneSides sides);
 void ir_canvas_blink (IrCanvas *self, gboolean on); /* the graph before, as long as it is on */
 /* The same, at a zoom, as soon as the frame that is on its way is there. */
+void ir_canvas_go_to (IrCanvas *self, double zoom, double x, double y); /* the middle, at once */
 void ir_canvas_go_with_next_frame (IrCanvas *self, double zoom, double x, double y);
 void ir_canvas_zoom_by (IrCanvas *self, double factor); /* around the middle */
 void ir_canvas_zoom_to (IrCanvas *self, double zoom);

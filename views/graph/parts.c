@@ -178,19 +178,48 @@ activate_show_outputs (GtkWidget *widget, const char *name, GVariant *parameter)
 
 #define KEY "graph-parts" /* of the view's data: its canvas */
 
+static IrKeptView
+place_of (IrCanvas *canvas)
+{
+  const IrLayoutRect sight = ir_canvas_get_sight (canvas);
+
+  return (IrKeptView){ .zoom = ir_canvas_get_zoom (canvas),
+                       .x = sight.x + sight.width / 2,
+                       .y = sight.y + sight.height / 2,
+                       .width = sight.width,
+                       .height = sight.height };
+}
+
 static void
 activate_keep (GtkWidget *widget, const char *name, GVariant *number)
 {
-  IrCanvas *canvas = g_object_get_data (G_OBJECT (widget), KEY);
-  const IrLayoutRect sight = ir_canvas_get_sight (canvas);
-  const IrKeptView place = { .zoom = ir_canvas_get_zoom (canvas),
-                             .x = sight.x + sight.width / 2,
-                             .y = sight.y + sight.height / 2,
-                             .width = sight.width,
-                             .height = sight.height };
+  const IrKeptView place = place_of (g_object_get_data (G_OBJECT (widget), KEY));
 
   if (ir_session_get_frame (session (widget)) != NULL)
     ir_session_keep_view (session (widget), (guint) g_variant_get_int32 (number), &place);
+}
+
+/* The session says where one was, and is told. */
+static void
+on_moved (IrCanvas *canvas, GtkWidget *view)
+{
+  const IrKeptView place = place_of (canvas);
+
+  if (place.width > 0 && ir_session_get_frame (session (view)) != NULL)
+    ir_session_note_sight (session (view), &place);
+}
+
+/* Once the picture is there that the place is one of. */
+void
+ir_parts_go_where_wanted (IrView *view)
+{
+  IrSession *own = ir_view_get_session (view);
+  const IrFrame *frame = ir_session_get_frame (own);
+  IrKeptView place;
+
+  if (frame != NULL && frame->serial == ir_session_get_picture_serial (own) &&
+      ir_session_take_wanted_sight (own, &place))
+    ir_canvas_go_to (g_object_get_data (G_OBJECT (view), KEY), place.zoom, place.x, place.y);
 }
 
 static void
@@ -321,6 +350,7 @@ ir_parts_attach (IrView *view, IrCanvas *canvas, GtkWidget *widget)
   GtkEventController *controller = gtk_shortcut_controller_new ();
 
   g_object_set_data (G_OBJECT (view), KEY, canvas);
+  g_signal_connect_object (canvas, "moved", G_CALLBACK (on_moved), view, 0);
   add_number_keys (controller);
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)

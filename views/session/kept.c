@@ -11,7 +11,8 @@
 
 typedef struct
 {
-  GPtrArray *views; /* of IrKeptView, IR_N_KEPT of them, NULL where nothing is kept */
+  GPtrArray *views;         /* of IrKeptView, IR_N_KEPT of them, NULL where nothing is kept */
+  IrKeptView sight, wanted; /* places alone; zoom 0: none */
 } Kept;
 
 static void
@@ -52,6 +53,53 @@ ir_session_forget_kept (IrSession *self)
 {
   g_ptr_array_set_size (own (self)->views, 0);
   g_ptr_array_set_size (own (self)->views, IR_N_KEPT);
+  own (self)->sight.zoom = own (self)->wanted.zoom = 0;
+}
+
+static IrKeptView
+place_of (const IrKeptView *view)
+{
+  return (IrKeptView){
+    .zoom = view->zoom, .x = view->x, .y = view->y, .width = view->width, .height = view->height
+  };
+}
+
+/* Of which the place alone is there. (transfer none) (nullable): nobody has looked yet */
+const IrKeptView *
+ir_session_get_sight (IrSession *self)
+{
+  return own (self)->sight.zoom > 0 ? &own (self)->sight : NULL;
+}
+
+/* Of what whoever owns the camera sees. */
+void
+ir_session_note_sight (IrSession *self, const IrKeptView *place)
+{
+  const IrKeptView now = place_of (place);
+
+  if (memcmp (&now, &own (self)->sight, sizeof now) == 0)
+    return;
+  own (self)->sight = now;
+  ir_session_changed (self, IR_CHANGED_SIGHT);
+}
+
+/* It is where the camera goes when the graph is drawn again. */
+void
+ir_session_go_to_sight (IrSession *self, const IrKeptView *place)
+{
+  own (self)->wanted = own (self)->sight = place_of (place);
+  ir_session_changed (self, IR_CHANGED_SIGHT);
+}
+
+/* Once. @place: gets it. Returns: whether somebody wants to go somewhere */
+gboolean
+ir_session_take_wanted_sight (IrSession *self, IrKeptView *place)
+{
+  const gboolean any = own (self)->wanted.zoom > 0;
+
+  *place = own (self)->wanted;
+  own (self)->wanted.zoom = 0;
+  return any;
 }
 
 /**

@@ -68,6 +68,7 @@ list_views (IrSession *self, IrSessionFile *file)
 {
   const IrModel *model = ir_session_get_frame (self)->model;
   const GPtrArray *kept = ir_session_get_kept (self);
+  const IrKeptView *sight = ir_session_get_sight (self);
   g_autoptr (IrKeptView) view = ir_kept_view_new (ir_session_get_look (self));
   GtkBitsetIter iter;
   guint id;
@@ -76,6 +77,14 @@ list_views (IrSession *self, IrSessionFile *file)
        more; more = gtk_bitset_iter_next (&iter, &id))
     g_hash_table_add (view->selected, GUINT_TO_POINTER (id));
   ir_session_keep_places (self, view);
+  if (sight != NULL)
+    {
+      view->zoom = sight->zoom;
+      view->x = sight->x;
+      view->y = sight->y;
+      view->width = sight->width;
+      view->height = sight->height;
+    }
   if (ir_session_get_numbers (self) != NULL)
     view->numbers = g_strdup (ir_numbers_path (ir_session_get_numbers (self)));
   file->view = ir_kept_view_text (view, model);
@@ -396,6 +405,8 @@ restore_views (IrSession *self, const IrSessionFile *file, GPtrArray *said)
   if (view->numbers != NULL)
     ir_session_open_numbers (self, view->numbers);
   ir_session_show_places (self, view);
+  if (view->width > 0) /* it is known */
+    ir_session_go_to_sight (self, view);
   ir_session_set_look (self, view->look);
   select_nodes (self, view->selected);
 }

@@ -45,7 +45,8 @@ typedef enum
   IR_CHANGED_PLAY = 1 << 26, /* the events of a run's control flow */
   IR_CHANGED_GRADIENTS = 1 << 27, /* what the graph was derived to, or why it could not be */
   IR_CHANGED_TRAINING = 1 << 28,  /* a training run went on, stands or has ended */
-  IR_CHANGED_ALL = (1 << 29) - 1
+  IR_CHANGED_SIGHT = 1 << 29,     /* the part of the graph that is looked at, or is to be */
+  IR_CHANGED_ALL = (1 << 30) - 1
 } IrSessionChanges;
 
 /* Signals:

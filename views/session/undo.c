@@ -623,6 +623,7 @@ ir_session_list_done (IrSession *self, IrSessionFile *file)
   first = first_unwritten (acts, acts->line);
   list_line (acts, file->done, acts->line, first, G_MAXUINT);
   file->n_done = MAX (acts->at + 1, first) - first;
+  file->n_undone = first - MIN (acts->at + 1, first);
   for (guint i = 0; i < acts->branches->len; i++)
     list_branch (acts, acts->branches->pdata[i], file);
 }

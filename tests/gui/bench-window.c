@@ -4,13 +4,17 @@
  * there. Not a test: no time is asserted. Pictures are panned as they are opened, whole, at the zoom where
  * about 2,000 boxes are in sight (with names, and an overlay), and unfolded.
  *
- *     GSK_RENDERER=cairo xvfb-run -s "-screen 0 1280x860x24" bench-window MODEL [--only-panning]
+ *     GSK_RENDERER=cairo xvfb-run -s "-screen 0 1280x860x24" bench-window MODEL [--only-panning|--timeline]
+ *
+ * With --timeline the graph is run, and the timeline of that run is panned, from far out to close by.
  *
  * tests/generators/large.py writes models for it. */
 #include "config.h"
 
 #include "app/gui/window.h"
 #include "core/layout/scene.h"
+#include "tests/gui/driving.h"
+#include "views/chart-area.h"
 #include "views/graph/canvas.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -90,8 +94,9 @@ wait_picture (IrSession *session)
     g_main_context_iteration (NULL, TRUE);
 }
 
+/* It sleeps until something is to be done, so that frames come when they are due. */
 static void
-settle (guint ms)
+pass_ms (guint ms)
 {
   const gint64 until = g_get_monotonic_time () + ms * 1000;
 
@@ -192,17 +197,6 @@ measure_jumps (IrSession *session, GtkWidget *window, IrCompare compare, const c
   print_times ("picture made", pictures);
 }
 
-static GtkWidget *
-find_canvas (GtkWidget *root)
-{
-  GtkWidget *found = IR_IS_CANVAS (root) ? root : NULL;
-
-  for (GtkWidget *child = gtk_widget_get_first_child (root); found == NULL && child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    found = find_canvas (child);
-  return found;
-}
-
 static gboolean
 pan (GtkWidget *canvas, GdkFrameClock *clock, gpointer data)
 {
@@ -213,19 +207,67 @@ pan (GtkWidget *canvas, GdkFrameClock *clock, gpointer data)
 }
 
 static void
-measure_panning (GtkWidget *canvas, Meter *meter, const char *phase)
+measure_along (GtkWidget *canvas, GtkAdjustment *adjustment, Meter *meter, const char *phase)
 {
   GdkFrameClock *clock = gtk_widget_get_frame_clock (canvas);
-  GtkAdjustment *adjustment = gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (canvas));
   const gulong handler = g_signal_connect (clock, "after-paint", G_CALLBACK (on_after_paint),
                                            meter);
   const guint tick = gtk_widget_add_tick_callback (canvas, pan, adjustment, NULL);
 
   begin (meter);
-  settle (2000);
+  pass_ms (2000);
   end (meter, phase);
   gtk_widget_remove_tick_callback (canvas, tick);
   g_signal_handler_disconnect (clock, handler);
+}
+
+static void
+measure_panning (GtkWidget *canvas, Meter *meter, const char *phase)
+{
+  measure_along (canvas, gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (canvas)), meter, phase);
+}
+
+/* -- the timeline -- */
+
+#define MOST_ZOOMS 12
+
+static void
+measure_timeline (IrSession *session, GtkWidget *window, Meter *meter)
+{
+  const IrRun *run;
+  GtkWidget *view, *area;
+  GtkAdjustment *across;
+
+  ir_session_set_prove (session, FALSE);
+  ir_session_run_graph (session);
+  wait_idle (session);
+  run = ir_session_get_run (session, IR_SIDE_AFTER);
+  begin (meter);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show",
+                                  g_variant_new_string ("schedule"));
+  pass_ms (3000);
+  end (meter, "timeline");
+  view = find_widget (window, IR_TYPE_CHART_AREA);
+  area = view != NULL ? find_widget (view, GTK_TYPE_DRAWING_AREA) : NULL;
+  if (run == NULL || area == NULL || !gtk_widget_get_mapped (area))
+    {
+      g_printerr ("bench-window: there is no timeline\n");
+      exit (1);
+    }
+  across = gtk_scrolled_window_get_hadjustment (
+      GTK_SCROLLED_WINDOW (gtk_widget_get_ancestor (area, GTK_TYPE_SCROLLED_WINDOW)));
+  g_print ("             %u spans\n", run->trace->items->len);
+  for (guint i = 0; i < MOST_ZOOMS; i++)
+    {
+      const double part = gtk_adjustment_get_page_size (across) /
+                          MAX (gtk_adjustment_get_upper (across), 1);
+      g_autofree char *phase = g_strdup_printf ("pan, %.2f %% in sight", MIN (100 * part, 100));
+
+      gtk_adjustment_set_value (across, gtk_adjustment_get_upper (across) / 3);
+      measure_along (area, across, meter, phase);
+      press_key (area, GDK_KEY_w);
+      pass_ms (1500);
+    }
 }
 
 static void
@@ -262,7 +304,7 @@ show_boxes (IrCanvas *canvas, guint n)
       else
         high = ir_canvas_get_zoom (canvas);
     }
-  settle (300);
+  pass_ms (300);
   g_print ("             %u boxes in sight at %.0f %%\n", boxes_in_sight (canvas),
            100 * ir_canvas_get_zoom (canvas));
 }
@@ -274,7 +316,7 @@ measure_pictures (GtkWidget *canvas, IrSession *session, Meter *meter)
 
   measure_panning (canvas, meter, "pan");
   ir_canvas_fit (IR_CANVAS (canvas));
-  settle (600);
+  pass_ms (600);
   measure_panning (canvas, meter, "pan, fit");
   if (ir_session_has_folds (session, TRUE))
     {
@@ -283,7 +325,7 @@ measure_pictures (GtkWidget *canvas, IrSession *session, Meter *meter)
       wait_picture (session);
       end (meter, "unfold");
       ir_canvas_fit (IR_CANVAS (canvas));
-      settle (600);
+      pass_ms (600);
       measure_panning (canvas, meter, "pan, unfolded, fit");
     }
   ir_scene_boxes (ir_canvas_get_scene (IR_CANVAS (canvas)), &n);
@@ -292,7 +334,7 @@ measure_pictures (GtkWidget *canvas, IrSession *session, Meter *meter)
   show_boxes (IR_CANVAS (canvas), 2000);
   measure_panning (canvas, meter, "pan, 2,000");
   ir_canvas_zoom_to (IR_CANVAS (canvas), 0.2);
-  settle (300);
+  pass_ms (300);
   g_print ("             %u boxes in sight at 20 %%, with names\n",
            boxes_in_sight (IR_CANVAS (canvas)));
   measure_panning (canvas, meter, "pan, names");
@@ -327,20 +369,20 @@ main (int argc, char **argv)
   adw_init ();
   if (argc < 2 || argc > 3)
     {
-      g_printerr ("usage: %s MODEL [--only-panning]\n", argv[0]);
+      g_printerr ("usage: %s MODEL [--only-panning|--timeline]\n", argv[0]);
       return 2;
     }
   g_timeout_add (TICK_MS, on_tick, &meter);
   window = g_object_new (IR_TYPE_WINDOW, NULL);
   gtk_window_present (GTK_WINDOW (window));
   session = ir_window_get_session (window);
-  settle (500);
+  pass_ms (500);
 
   begin (&meter);
   g_signal_connect (session, "failed", G_CALLBACK (on_failed), NULL);
   ir_session_open (session, argv[1]);
   wait_idle (session);
-  settle (200);
+  pass_ms (200);
   end (&meter, "open");
   ir_scene_boxes (ir_session_get_frame (session)->scene, &n_boxes);
   ir_scene_lines (ir_session_get_frame (session)->scene, &n_lines);
@@ -348,8 +390,11 @@ main (int argc, char **argv)
       "             %u boxes, %u lines, laid out in %.1f ms\n", n_boxes, n_lines,
       (double) ir_layout_stats (ir_scene_layout (ir_session_get_frame (session)->scene))->time_us /
           1000);
-  canvas = find_canvas (GTK_WIDGET (window));
-  measure_pictures (canvas, session, &meter);
+  canvas = find_widget (GTK_WIDGET (window), IR_TYPE_CANVAS);
+  if (argc > 2 && g_str_equal (argv[2], "--timeline"))
+    measure_timeline (session, GTK_WIDGET (window), &meter);
+  else
+    measure_pictures (canvas, session, &meter);
   if (argc > 2)
     {
       gtk_window_destroy (GTK_WINDOW (window));
@@ -360,7 +405,7 @@ main (int argc, char **argv)
   begin (&meter);
   ir_session_run_pipeline (session, NULL);
   wait_idle (session);
-  settle (200);
+  pass_ms (200);
   end (&meter, "optimize");
   g_print ("             %u steps\n", ir_session_get_n_steps (session));
   begin (&meter);
@@ -371,13 +416,13 @@ main (int argc, char **argv)
     }
   end (&meter, "ten steps");
   ir_session_show_view (session, "steps");
-  settle (300);
+  pass_ms (300);
   measure_jumps (session, GTK_WIDGET (window), IR_COMPARE_STEP, "since the step before");
   measure_jumps (session, GTK_WIDGET (window), IR_COMPARE_ORIGINAL, "since the original");
   begin (&meter);
   ir_session_run_graph (session);
   wait_idle (session);
-  settle (200);
+  pass_ms (200);
   end (&meter, "run");
   gtk_window_destroy (GTK_WINDOW (window));
   return 0;

@@ -46,6 +46,23 @@ find_styled (GtkWidget *root, GType type, const char *css)
   return found;
 }
 
+/* Whether one of its controllers of keys takes it. */
+static inline gboolean
+press_key (GtkWidget *widget, guint key)
+{
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (widget);
+  gboolean handled = FALSE;
+
+  for (guint i = 0; !handled && i < g_list_model_get_n_items (controllers); i++)
+    {
+      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
+
+      if (GTK_IS_EVENT_CONTROLLER_KEY (controller))
+        g_signal_emit_by_name (controller, "key-pressed", key, 0, 0, &handled);
+    }
+  return handled;
+}
+
 /* One that can be seen and has @text in it. (nullable) */
 static inline GtkWidget *
 find_label (GtkWidget *root, const char *text)

@@ -886,22 +886,6 @@ test_schedule (void)
 }
 
 static gboolean
-press_key (GtkWidget *widget, guint key)
-{
-  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (widget);
-  gboolean handled = FALSE;
-
-  for (guint i = 0; !handled && i < g_list_model_get_n_items (controllers); i++)
-    {
-      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
-
-      if (GTK_IS_EVENT_CONTROLLER_KEY (controller))
-        g_signal_emit_by_name (controller, "key-pressed", key, 0, 0, &handled);
-    }
-  return handled;
-}
-
-static gboolean
 is_wider (gpointer data)
 {
   GtkWidget *const *widgets = data;

@@ -122,10 +122,13 @@ find_devices (const CliModelOptions *options,
               IrCompareValuesOptions *run,
               GError **error)
 {
-  CliModelOptions other = *options;
+  CliModelOptions one = *options, other = *options;
+  const IrBackend *first = options->device != NULL ? ir_backend_find (options->device) : NULL;
 
   other.device = (char *) second;
-  run->run.backend = cli_backend (options, error);
+  if (second != NULL) /* it is for the one of them that is a GPU */
+    *(first != NULL && first->memory != NULL ? &other.precision : &one.precision) = NULL;
+  run->run.backend = cli_backend (&one, error);
   if (run->run.backend == NULL || second == NULL)
     return run->run.backend != NULL;
   run->second = cli_backend (&other, error);

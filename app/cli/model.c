@@ -53,6 +53,9 @@
   { "random", 0, G_OPTION_ARG_INT64, AT (seed), \
     "Seed of the random contents of the inputs that are not given (default 0)", "SEED" }, \
   { "device", 0, G_OPTION_ARG_STRING, AT (device), "Back end: cpu (default), ref, gpu; of several GPUs gpu:N", "NAME" }, \
+  { "precision", 0, G_OPTION_ARG_STRING, AT (precision), \
+    "What cuBLAS may do to the operands of products in float32: strict (default), tf32 or half round them", \
+    "P" }, \
   { "kernel", 0, G_OPTION_ARG_STRING_ARRAY, AT (kernels), \
     "Run a node, or with * all, by this kernel: ref, or a candidate that schedule names; " \
     "one in a function's body is CALL/NODE, as schedule calls it", "NODE=NAME" }, \

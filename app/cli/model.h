@@ -20,6 +20,7 @@ typedef struct
   char *data_set; /* (nullable) a folder; an option of run alone */
   gint64 seed;
   char *device;
+  char *precision; /* of a GPU */
   char **kernels; /* NODE=NAME */
   gint threads;
   char *memory_limit, *output_limit;

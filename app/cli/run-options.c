@@ -8,6 +8,30 @@
 #include "core/exec/gpu/runtime.h"
 #include "core/exec/kernel/size.h"
 
+/* Beside a GPU, for which it is, there may be another back end that values are held against. */
+static gboolean
+take_precision (const char *text, const IrBackend *backend, GError **error)
+{
+  IrGpuPrecision precision = IR_GPU_STRICT;
+
+  if (text == NULL)
+    return TRUE;
+  if (!ir_gpu_precision_find (text, &precision))
+    {
+      g_set_error (error, CLI_ERROR, 0, "--precision %s: needs strict, tf32 or half", text);
+      return FALSE;
+    }
+  if (precision != IR_GPU_STRICT && backend->memory == NULL)
+    {
+      g_set_error (error, CLI_ERROR, 0,
+                   "--precision %s: is of products on a GPU; give --device gpu, or leave it out",
+                   text);
+      return FALSE;
+    }
+  ir_gpu_set_precision (precision);
+  return TRUE;
+}
+
 const IrBackend *
 cli_backend (const CliModelOptions *options, GError **error)
 {
@@ -26,6 +50,8 @@ cli_backend (const CliModelOptions *options, GError **error)
                    "--device %s: there is no such back end; use cpu, ref, gpu or gpu:N", name);
       return NULL;
     }
+  if (!take_precision (options->precision, backend, error))
+    return NULL;
   backend = ir_backend_require (name, error);
   if (backend == NULL)
     {

@@ -76,6 +76,13 @@ static const Choice devices[] = {
   { NULL, NULL, NULL },
 };
 
+static const Choice precisions[] = {
+  { "strict", "Strict", "Products in float32 as they are" },
+  { "tf32", "TF32", "cuBLAS may round the operands of products in float32 to 10 bits of mantissa" },
+  { "half", "Half", "cuBLAS may round the operands of products in float32 to float16" },
+  { NULL, NULL, NULL },
+};
+
 static const Choice parallel_modes[] = {
   { "off", "Off" },
   { "on", "On" },
@@ -124,6 +131,12 @@ apply_device (IrRunSettings *settings, const char *text)
     return FALSE;
   settings->device = strcmp (text, devices[0].name) != 0 ? text : NULL;
   return TRUE;
+}
+
+static gboolean
+apply_precision (IrRunSettings *settings, const char *text)
+{
+  return ir_gpu_precision_find (text, &settings->precision);
 }
 
 static char *
@@ -235,6 +248,8 @@ static const Row rows[] = {
     KIND_NUMBER, "1", apply_runs, .most = 1000 },
   { NULL, "device", "Device", NULL, KIND_CHOICE, "cpu", apply_device, devices,
     .explain = explain_device },
+  { NULL, "precision", "Precision on a GPU", NULL, KIND_CHOICE, "strict", apply_precision,
+    precisions },
   { NULL, "threads", "Threads", "0: one for each core", KIND_NUMBER, "0", apply_threads,
     .most = 256 },
   { NULL, "parallel", "Concurrent Nodes",

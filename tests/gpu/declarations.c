@@ -8,6 +8,10 @@
 #include <cuda.h>
 #include <nvrtc.h>
 
+typedef cublasLtMatmulDescOpaque_t IrGpuMatmulDesc;
+typedef cublasLtMatmulAlgo_t IrGpuMatmulAlgo;
+typedef cublasLtMatrixLayoutOpaque_t IrGpuMatrixLayout;
+
 typedef struct
 {
 #define GPU_FUNCTION(LIBRARY, symbol, since, ...)      unsigned int (*symbol) (__VA_ARGS__);

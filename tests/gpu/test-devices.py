@@ -186,6 +186,24 @@ def _():
     assert code == 2 and 'tpu' in err, (code, out, err)
 
 
+@test('what cuBLAS may round is said by an option, and by the schedule')
+def _():
+    path = os.path.join(os.path.dirname(NET), 'product.onnxtxt')
+    with open(path, 'w') as file:
+        file.write('<ir_version: 8, opset_import: ["" : 17]>\ng (float[64,64] a, float[64,64] b) => (float[64,64] y) '
+                   '{ y = MatMul (a, b) }\n')
+    for precision, words in ((None, '(cuBLAS)'), ('strict', '(cuBLAS)'), ('tf32', '(cuBLAS, tf32)'), ('half', '(cuBLAS, half)')):
+        options = ('--precision', precision) if precision else ()
+        code, out, err = run(FAKES, 'schedule', path, '--device', 'gpu', '--json', *options)
+        assert code == 0 and json.loads(out)['items'][0]['kernel'] == f'matmul {words}', (precision, out, err)
+        # Float64 tells that more than the tolerance was lost, or that it was not.
+        code, out, err = run(FAKES, 'diff', path, '--values', '--device', 'cpu,gpu', *options)
+        assert code == (words != '(cuBLAS)'), (precision, code, out, err)
+    for arguments, words in ((('--device', 'gpu', '--precision', 'fast'), 'strict, tf32 or half'), (('--precision', 'tf32'), '--device gpu')):
+        code, out, err = run(FAKES, 'run', path, *arguments)
+        assert code == 2 and words in err, (arguments, code, err)
+
+
 @test('one of several devices, by its number')
 def _():
     for device, count, fits in (('gpu:0', 1, True), ('gpu:1', 2, True), ('gpu:1', 1, False), ('gpu:7', 2, False)):

@@ -16,8 +16,9 @@ static const char graph[] =
     "<ir_version: 8, opset_import: [\"\" : 17]>\n"
     "g (float[4,8] x, int64[3] idx) => (float[3,5] y, int64[3] s)\n"
     "<float[8,5] w = {1,2,3,4,5,6,7,8,9,10,1,2,3,4,5,6,7,8,9,10,1,2,3,4,5,6,"
-    "7,8,9,10,1,2,3,4,5,6,7,8,9,10}>\n"
-    "{\n  a = MatMul (x, w)\n  b = Gather (a, idx)\n"
+    "7,8,9,10,1,2,3,4,5,6,7,8,9,10}, float[5] v = {1,0,-1,2,3}, "
+    "float[5,5] u = {1,0,0,0,1,0,1,0,0,0,0,0,1,0,0,0,0,0,1,0,0,1,0,0,1}>\n"
+    "{\n  c = Gemm (x, w, v)\n  a = MatMul (c, u)\n  b = Gather (a, idx)\n"
     "  y = Softmax (b)\n  s = Add (idx, idx)\n}\n";
 
 typedef struct

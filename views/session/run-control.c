@@ -252,6 +252,7 @@ run_driven (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
 
   if (inputs == NULL)
     return NULL;
+  ir_gpu_set_precision (request->settings.precision);
   if (request->device != NULL)
     options.backend = ir_backend_require (request->device, error);
   if (request->device != NULL && options.backend == NULL)

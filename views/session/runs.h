@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/exec/exec.h"
+#include "core/exec/gpu/precision.h"
 #include "passes/debug/bisect.h"
 #include "views/session/session.h"
 
@@ -23,6 +24,7 @@ typedef struct
   const char
       *device; /* (nullable) the back end of the graph on screen, as in gpu:1; NULL: the first.
                          * The original graph runs on the first one */
+  IrGpuPrecision precision; /* of products on a GPU */
   const char *chosen; /* (nullable) of IR_CAPTURE_CHOSEN: names of values, with commas between;
                          * CALL/NAME in the body of a function; those that a
                          * graph does not have are passed over */

@@ -87,10 +87,25 @@ refuses (const IrNode *node)
   return emit (node, program);
 }
 
+/* Of a product, also what computes it. */
 static const char *
 kernel_name (const IrNode *node)
 {
-  return ir_gpu_kernel_name (node->op);
+  const char *name = ir_gpu_kernel_name (node->op), *by = NULL;
+  g_autoptr (IrGpuProgram) program = ir_gpu_program_new ();
+  g_autofree char *text = NULL;
+
+  if (name == NULL || (!g_str_equal (name, "matmul") && !g_str_equal (name, "gemm")))
+    return name;
+  if (emit (node, program) == NULL && program->launches->len == 1)
+    {
+      const IrGpuLaunch *launch = program->launches->pdata[0];
+      by = launch->product != NULL ? ir_gpu_runtime_product (launch->product) : NULL;
+    }
+  if (by == NULL)
+    return name;
+  text = g_strdup_printf ("%s (%s)", name, by);
+  return g_intern_string (text);
 }
 
 static gboolean

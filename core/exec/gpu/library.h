@@ -5,6 +5,8 @@
 #include "core/exec/kernel/backend.h"
 #include "core/exec/gpu/places.h"
 
+#include <stdint.h>
+
 typedef unsigned int IrGpuResult; /* of each library by itself; 0: all is well */
 /* The libraries' names: nvrtcProgram, CUcontext and so on are pointers to them. */
 struct _nvrtcProgram;
@@ -13,6 +15,11 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUmod_st;
 struct CUfunc_st;
+struct cublasContext;
+struct cublasLtContext;
+typedef struct _IrGpuMatmulDesc IrGpuMatmulDesc;
+typedef struct _IrGpuMatmulAlgo IrGpuMatmulAlgo;
+typedef struct _IrGpuMatrixLayout IrGpuMatrixLayout;
 
 typedef enum
 {

@@ -2,6 +2,7 @@
  * do behind them, and products of whole numbers. */
 #include "config.h"
 
+#include "core/exec/gpu/blas.h"
 #include "core/exec/gpu/quantize.h"
 #include "core/exec/gpu/writer.h"
 #include "core/op/infer-util.h"
@@ -15,6 +16,8 @@ typedef struct
 {
   gint64 m, n, k, batch;
   gint64 step_m, step_ka, step_kb, step_n;
+  gint64 stride_a,
+      stride_b; /* between two of the batch: 0: one for all, -1: not the same throughout */
 } Product;
 
 static void
@@ -56,6 +59,59 @@ write_product (GpuWriter *w, const Product *p, const char *minus_a, const char *
   return gpu_write (w, "product", (guint64) blocks, GPU_THREADS);
 }
 
+/* -- in the place of the kernel -- */
+
+/* Slot of an addend that has a number for each column, and nothing else behind the product; -1: there is
+ * no addend, -2: it is something else. */
+static int
+bias_of (GpuWriter *w, guint slot, gint64 n)
+{
+  GpuShape shape, out;
+
+  if (slot == 0 || !ir_call_has_input (w->call, slot))
+    return -1;
+  if (!gpu_shape_of_input (w, slot, &shape) || !gpu_shape_of_output (w, 0, &out) ||
+      shape.rank == 0 || out.rank < 2 || out.dims[out.rank - 1] != n ||
+      shape.dims[shape.rank - 1] != n || shape.n != (guint64) n)
+    return -2;
+  return (int) slot;
+}
+
+/* Says what cuBLAS may compute instead of the kernel that was written. */
+static const char *
+offer (GpuWriter *w, const char *why, const Product *p, double alpha, int bias)
+{
+  IrGpuProduct product = { .dtype = ir_call_input_dtype (w->call, 0),
+                           .m = p->m,
+                           .n = p->n,
+                           .k = p->k,
+                           .batch = p->batch,
+                           .turned_a = p->step_ka != 1,
+                           .turned_b = p->step_n != 1,
+                           .stride_a = p->stride_a,
+                           .stride_b = p->stride_b,
+                           .alpha = alpha,
+                           .a = 0,
+                           .b = 1,
+                           .bias = bias };
+  IrGpuLaunch *launch;
+
+  if (why != NULL || p->batch * p->m * p->n == 0 || bias == -2 || p->stride_a < 0 ||
+      p->stride_b < 0 || w->call->op->activation != IR_ACTIVATION_NONE)
+    return why;
+  /* One matrix on the right: the rows of all on the left are those of one. */
+  if (p->stride_b == 0 && (p->batch == 1 || p->stride_a == p->m * p->k) && !product.turned_a)
+    {
+      product.m *= product.batch;
+      product.batch = 1;
+    }
+  if (!gpu_blas_has (&product))
+    return NULL;
+  launch = w->program->launches->pdata[w->program->launches->len - 1];
+  launch->product = g_memdup2 (&product, sizeof product);
+  return NULL;
+}
+
 /* -- shapes -- */
 
 /* Where the matrices of @operand begin, for each of those of the result. */
@@ -73,6 +129,23 @@ put_batch (GpuWriter *w, const char *word, const GpuShape *batch, const GpuShape
   gpu_loop_add (&loop, strides, 0);
   gpu_loop_join (&loop);
   gpu_put_loop (w, word, &loop, "i");
+}
+
+/* How far the matrices of @operand are apart, if that is the same throughout @batch. */
+static gint64
+stride_of (const GpuShape *batch, const GpuShape *operand, gint64 elements)
+{
+  const guint n = operand->rank - 2;
+  gint64 own = 1;
+  gboolean whole = TRUE;
+
+  for (guint i = 0; i < batch->rank; i++)
+    {
+      const gint64 dim = i >= batch->rank - n ? operand->dims[i - (batch->rank - n)] : 1;
+      own *= dim;
+      whole = whole && dim == batch->dims[i];
+    }
+  return own == 1 ? 0 : whole ? elements : -1;
 }
 
 /* A vector is a matrix of one row on the left, of one column on the right. */
@@ -115,6 +188,8 @@ read_matmul (GpuWriter *w, guint slot_a, guint slot_b, Product *p, GpuShape *out
                   .step_n = 1 };
   p->step_m = p->k;
   p->step_kb = p->n;
+  p->stride_a = stride_of (&batch, &a, p->m * p->k);
+  p->stride_b = stride_of (&batch, &b, p->k * p->n);
   put_batch (w, "batch_a", &batch, &a);
   put_batch (w, "batch_b", &batch, &b);
   return TRUE;
@@ -156,7 +231,7 @@ emit_matmul (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
     return gpu_refuse (&w, gpu_no_element);
   gpu_put (&w, "result", gpu_is_real (e->compute) ? "%s (e_$name (s, o$arguments))" : "(%s) s",
            gpu_is_real (e->compute) ? e->store : e->storage);
-  return write_product (&w, &p, "", "");
+  return offer (&w, write_product (&w, &p, "", ""), &p, 1, bias_of (&w, call->op->addend, p.n));
 }
 
 static gboolean
@@ -211,7 +286,10 @@ emit_gemm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   gpu_put_number (&w, "alpha", ir_call_float (call, "alpha", 1), e->compute);
   gpu_put_number (&w, "beta", ir_call_float (call, "beta", 1), e->compute);
   gpu_put (&w, "result", "%s (e_$name ($alpha * s$plus, o$arguments))", e->store);
-  return write_product (&w, &p, "", "");
+  int bias = call->op->addend == 0 ? bias_of (&w, 2, p.n) : -2;
+  if (bias >= 0 && ir_call_float (call, "beta", 1) != 1)
+    bias = -2;
+  return offer (&w, write_product (&w, &p, "", ""), &p, ir_call_float (call, "alpha", 1), bias);
 }
 
 /* -- of whole numbers -- */

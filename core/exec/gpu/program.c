@@ -33,6 +33,7 @@ launch_free (gpointer data)
 
   g_free (launch->name);
   g_free (launch->text);
+  g_free (launch->product);
   g_free (launch);
 }
 

@@ -29,6 +29,19 @@ typedef enum
   IR_GPU_FAULT_INDEX = 2     /* out of range */
 } IrGpuFault;
 
+/* A product of matrices, y = alpha a b and, where it has one, a bias, by rows without gaps. Where cuBLAS is
+ * there, it takes the place of the kernel. */
+typedef struct
+{
+  IrDtype dtype;
+  gint64 m, n, k, batch;       /* rows and columns of a result, what is summed, how many results */
+  gboolean turned_a, turned_b; /* it lies there transposed */
+  gint64 stride_a, stride_b;   /* elements between two of the batch; 0: one for all */
+  double alpha;
+  guint a, b, y; /* slots */
+  int bias;      /* slot of what has an element for each column; -1: none */
+} IrGpuProduct;
+
 typedef struct
 {
   char *name; /* of the kernel: launches of one text have one name */
@@ -36,6 +49,7 @@ typedef struct
   guint blocks, threads;
   guint n_args;
   IrGpuArg args[IR_GPU_MAX_ARGS];
+  IrGpuProduct *product; /* (nullable) what the kernel computes, if it is that alone */
 } IrGpuLaunch;
 
 typedef struct

@@ -4,6 +4,7 @@
  * they are gone. */
 #include "config.h"
 
+#include "core/exec/gpu/blas.h"
 #include "core/exec/gpu/cache.h"
 #include "core/exec/gpu/runtime.h"
 
@@ -25,6 +26,8 @@ static struct
   GHashTable *kernels;      /* name -> CUfunc_st */
   GHashTable *waiting;      /* name -> text, of what is to be compiled */
   GPtrArray *modules;
+  GpuBlas *blas; /* (nullable) once a product was wanted, unless there is none */
+  char *no_blas; /* (nullable) why */
   gboolean lost; /* no call of it can succeed any more */
   guint generation;
 } runtime = { .generation = 1 };
@@ -50,6 +53,8 @@ close_runtime (void)
     return;
   for (guint i = 0; i < runtime.modules->len; i++)
     runtime.gpu->functions.cuModuleUnload (runtime.modules->pdata[i]);
+  g_clear_pointer (&runtime.blas, gpu_blas_free);
+  g_clear_pointer (&runtime.no_blas, g_free);
   if (runtime.fault != 0)
     runtime.gpu->functions.cuMemFree_v2 (runtime.fault);
   if (runtime.staging != NULL)
@@ -217,6 +222,58 @@ ir_gpu_runtime_is_stand_in (void)
   return runtime.gpu != NULL && runtime.gpu->stand_in;
 }
 
+/* -- products -- */
+
+/* Looks for cuBLAS, once; without it, kernels do its work. */
+static void
+want_blas (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (runtime.blas != NULL || runtime.no_blas != NULL)
+    return;
+  runtime.blas = gpu_blas_new (runtime.gpu, runtime.stream, &error);
+  if (runtime.blas == NULL)
+    runtime.no_blas = g_strdup (error->message);
+}
+
+/* Whether the library computes what the kernel of @launch would. */
+static gboolean
+is_of_blas (const IrGpuLaunch *launch)
+{
+  if (launch->product != NULL)
+    want_blas ();
+  return gpu_blas_takes (runtime.blas, launch->product);
+}
+
+/**
+ * ir_gpu_runtime_product:
+ * @product: a product
+ *
+ * Returns: (transfer none) (nullable): what computes it, in words: cuBLAS and at which precision, or why a kernel
+ *   of irscope does; %NULL: no device is open
+ */
+const char *
+ir_gpu_runtime_product (const IrGpuProduct *product)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+  const IrGpuPrecision precision = ir_gpu_get_precision ();
+  g_autofree char *text = NULL;
+
+  if (runtime.gpu == NULL || !enter (NULL))
+    return NULL;
+  want_blas ();
+  if (!gpu_blas_takes (runtime.blas, product))
+    text = g_strdup_printf (
+        "strict, by a kernel of irscope: %s",
+        runtime.no_blas != NULL ? runtime.no_blas : runtime.gpu->libraries[IR_GPU_CUBLASLT].reason);
+  else if (precision == IR_GPU_STRICT || product->dtype != IR_DTYPE_FLOAT)
+    return "cuBLAS";
+  else
+    text = g_strdup_printf ("cuBLAS, %s", ir_gpu_precision_name (precision));
+  return g_intern_string (text);
+}
+
 /* -- memory -- */
 
 static gboolean
@@ -319,7 +376,7 @@ add_waiting (const IrGpuProgram *program)
   for (guint i = 0; i < program->launches->len; i++)
     {
       const IrGpuLaunch *launch = program->launches->pdata[i];
-      if (!g_hash_table_contains (runtime.kernels, launch->name) &&
+      if (!is_of_blas (launch) && !g_hash_table_contains (runtime.kernels, launch->name) &&
           !g_hash_table_contains (runtime.waiting, launch->name))
         g_hash_table_insert (runtime.waiting, g_strdup (launch->name), g_strdup (launch->text));
     }
@@ -426,6 +483,22 @@ ir_gpu_add_kernels (const IrGpuProgram *program, GError **error)
 }
 
 static gboolean
+launch_product (const IrGpuProduct *product,
+                gpointer const *inputs,
+                gpointer const *outputs,
+                GError **error)
+{
+  const unsigned long long at[] = {
+    (unsigned long long) (gsize) inputs[product->a],
+    (unsigned long long) (gsize) inputs[product->b],
+    (unsigned long long) (gsize) outputs[product->y],
+    product->bias >= 0 ? (unsigned long long) (gsize) inputs[product->bias] : 0,
+  };
+
+  return gpu_blas_run (runtime.blas, product, ir_gpu_get_precision (), at, error);
+}
+
+static gboolean
 launch_one (const IrGpuLaunch *launch,
             gpointer const *inputs,
             gpointer const *outputs,
@@ -433,8 +506,11 @@ launch_one (const IrGpuLaunch *launch,
 {
   unsigned long long addresses[IR_GPU_MAX_ARGS];
   void *parameters[IR_GPU_MAX_ARGS];
-  struct CUfunc_st *function = g_hash_table_lookup (runtime.kernels, launch->name);
+  struct CUfunc_st *function;
 
+  if (is_of_blas (launch))
+    return launch_product (launch->product, inputs, outputs, error);
+  function = g_hash_table_lookup (runtime.kernels, launch->name);
   for (guint i = 0; i < launch->n_args; i++)
     {
       const IrGpuArg *arg = &launch->args[i];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/exec/gpu/devices.h"
+#include "core/exec/gpu/precision.h"
 #include "core/exec/gpu/program.h"
 #include "core/exec/kernel/memory.h"
 
@@ -11,6 +12,7 @@ void ir_gpu_runtime_take (guint index);
 gboolean ir_gpu_runtime_open (GError **error);
 void ir_gpu_runtime_close (void);
 gboolean ir_gpu_runtime_is_stand_in (void);
+const char *ir_gpu_runtime_product (const IrGpuProduct *product);
 
 gboolean ir_gpu_add_kernels (const IrGpuProgram *program, GError **error);
 gboolean ir_gpu_run (const IrGpuProgram *program,

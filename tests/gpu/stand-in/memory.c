@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define MOST_ACCESSES 512
+#define MOST_POISON   (4 << 20) /* of a block; behind it nothing is written before it is used */
 
 typedef struct
 {
@@ -25,6 +26,7 @@ struct _Block
   guint8 *pages, *data;
   gsize page_bytes, bytes; /* of the pages between the guards */
   guint number;
+  gboolean is_open;
 };
 
 static GPtrArray *blocks; /* of Block */
@@ -52,32 +54,24 @@ last_problem (void)
 
 /* -- blocks -- */
 
-static void
-protect (int protection)
-{
-  for (guint i = 0; blocks != NULL && i < blocks->len; i++)
-    {
-      const Block *block = blocks->pdata[i];
-      mprotect (block->pages, block->page_bytes, protection);
-    }
-}
-
-static gboolean are_open;
-
 void
-blocks_open (void)
+block_open (Block *block)
 {
-  if (!are_open)
-    protect (PROT_READ | PROT_WRITE);
-  are_open = TRUE;
+  if (!block->is_open)
+    mprotect (block->pages, block->page_bytes, PROT_READ | PROT_WRITE);
+  block->is_open = TRUE;
 }
 
 void
 blocks_close (void)
 {
-  if (are_open)
-    protect (PROT_NONE);
-  are_open = FALSE;
+  for (guint i = 0; blocks != NULL && i < blocks->len; i++)
+    {
+      Block *block = blocks->pdata[i];
+      if (block->is_open)
+        mprotect (block->pages, block->page_bytes, PROT_NONE);
+      block->is_open = FALSE;
+    }
 }
 
 guint64
@@ -88,7 +82,6 @@ block_new (gsize bytes)
   Block *block;
   guint8 *all;
 
-  blocks_open ();
   stand_in_option ("memory", G_GUINT64_CONSTANT (4) << 30, &limit);
   for (guint i = 0; blocks != NULL && i < blocks->len; i++)
     used += ((const Block *) blocks->pdata[i])->bytes;
@@ -102,7 +95,8 @@ block_new (gsize bytes)
   /* As a driver's, it begins at a multiple of 256; so near to the guard behind it as that allows. */
   *block = (Block){ all + page, all + page + (inner - bytes) / 256 * 256, inner, bytes,
                     ++n_blocks };
-  memset (block->data, 0xff, bytes);
+  block->is_open = TRUE;
+  memset (block->data, 0xff, MIN (bytes, MOST_POISON));
   if (blocks == NULL)
     blocks = g_ptr_array_new ();
   g_ptr_array_add (blocks, block);
@@ -214,7 +208,7 @@ access_of (gconstpointer at, gsize bytes, gboolean writes, const Toucher *by)
 unsigned int
 touch (gconstpointer at, gsize bytes, gboolean writes, const Toucher *by)
 {
-  const Block *block = block_find (at, bytes);
+  Block *block = block_find (at, bytes);
   Access now = access_of (at, bytes, writes, by);
   g_autofree char *where = NULL;
 
@@ -223,6 +217,7 @@ touch (gconstpointer at, gsize bytes, gboolean writes, const Toucher *by)
                     "%s %s %zu bytes at %p that are in no block of memory, or in one "
                     "that was freed",
                     by->name, writes ? "writes" : "reads", (size_t) bytes, at);
+  block_open (block);
   where = g_strdup_printf ("block %u", block->number);
   return note (&now, by, where, (gsize) block->data);
 }

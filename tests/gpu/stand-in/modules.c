@@ -287,7 +287,10 @@ function_run (struct CUfunc_st *function, IrGpuLaunch *launch, gpointer *args, c
 
   make_buffers (function, args, buffers, fast);
   for (guint i = 0; i < function->n_parameters; i++)
-    list[i] = &buffers[i];
+    {
+      list[i] = &buffers[i];
+      block_open (block_find (args[i], 1));
+    }
   if (!emu_run (function->module->program, launch, list, seeded ? EMU_SEEDED : EMU_FORWARD,
                 (guint32) seed + by->epoch, &wrong))
     return problem (ILLEGAL_ADDRESS, "%s: %s", function->name, wrong);

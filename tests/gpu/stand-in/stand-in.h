@@ -65,8 +65,8 @@ typedef struct
 } Toucher;
 
 typedef struct _Block Block;
-void blocks_open (void);  /* before something is done to them */
-void blocks_close (void); /* at the end of a call of the driver */
+void block_open (Block *block); /* before something is done to it; touch() does it, too */
+void blocks_close (void);       /* at the end of a call of the driver */
 guint64 block_new (gsize bytes);
 Block *block_find (gconstpointer at, gsize bytes); /* (nullable) alive, with all these bytes */
 gsize block_left (const Block *block, gconstpointer at);
@@ -97,6 +97,21 @@ void modules_clear (void);
 unsigned int streams_finish (void); /* all of them; what went wrong */
 void streams_clear (void);
 const Clock *host_clock (void);
+
+/* Work of another library, which reads and writes these bytes; @data is freed behind it. */
+typedef struct
+{
+  gconstpointer at;
+  gsize bytes;
+  gboolean writes;
+} StandInTouch;
+#define MAX_TOUCHES 4
+unsigned int stand_in_enqueue (struct CUstream_st *stream,
+                               const char *name,
+                               void (*call) (gpointer data),
+                               gpointer data,
+                               const StandInTouch *touches,
+                               guint n_touches);
 
 /* -- driver.c: each entry of the driver begins and ends with these -- */
 unsigned int enter (const char *symbol, gboolean context);

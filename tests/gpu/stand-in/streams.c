@@ -12,6 +12,7 @@ typedef enum
   TO_DEVICE,
   TO_HOST,
   SET,
+  CALL,
   RECORD,
   WAIT
 } Kind;
@@ -30,6 +31,11 @@ typedef struct
   guint8 value;
   struct CUevent_st *event;
   guint64 recorded; /* RECORD, WAIT: which record of the event */
+  const char *name; /* CALL */
+  void (*call) (gpointer data);
+  gpointer data;
+  StandInTouch touches[MAX_TOUCHES];
+  guint n_touches;
 } Op;
 
 struct CUstream_st
@@ -76,10 +82,11 @@ static unsigned int
 do_op (struct CUstream_st *stream, Op *op)
 {
   Toucher by = { stream->agent, op->epoch, &op->clock,
-                 op->kind == LAUNCH ? function_name (op->function) : names[op->kind] };
+                 op->kind == LAUNCH ? function_name (op->function)
+                 : op->kind == CALL ? op->name
+                                    : names[op->kind] };
   unsigned int result = OK;
 
-  blocks_open ();
   switch (op->kind)
     {
     case LAUNCH:
@@ -101,6 +108,12 @@ do_op (struct CUstream_st *stream, Op *op)
       if (result == OK)
         memset (op->to, op->value, op->bytes);
       return result;
+    case CALL:
+      for (guint i = 0; i < op->n_touches && result == OK; i++)
+        result = touch (op->touches[i].at, op->touches[i].bytes, op->touches[i].writes, &by);
+      if (result == OK)
+        op->call (op->data);
+      return result;
     case RECORD:
       op->event->done = op->recorded;
       return OK;
@@ -108,6 +121,15 @@ do_op (struct CUstream_st *stream, Op *op)
       return OK;
     }
   return OK;
+}
+
+static void
+op_free (gpointer data)
+{
+  Op *op = data;
+
+  g_free (op->data);
+  g_free (op);
 }
 
 static gboolean
@@ -130,7 +152,7 @@ step (unsigned int *result)
         continue;
       Op *op = g_queue_pop_head (&stream->ops);
       *result = do_op (stream, op);
-      g_free (op);
+      op_free (op);
       return TRUE;
     }
   return FALSE;
@@ -165,7 +187,7 @@ stream_free (gpointer data)
 {
   struct CUstream_st *stream = data;
 
-  g_queue_clear_full (&stream->ops, g_free);
+  g_queue_clear_full (&stream->ops, op_free);
   g_free (stream);
 }
 
@@ -379,5 +401,27 @@ cuLaunchKernel (struct CUfunc_st *function,
     return leave (result);
   op.launch.name = (char *) function_name (function);
   op.launch.n_args = function_n_parameters (function);
+  return leave (ask (stream, &op));
+}
+
+unsigned int
+stand_in_enqueue (struct CUstream_st *stream,
+                  const char *name,
+                  void (*call) (gpointer data),
+                  gpointer data,
+                  const StandInTouch *touches,
+                  guint n_touches)
+{
+  ENTER;
+  Op op = { .kind = CALL, .name = name, .call = call, .data = data, .n_touches = n_touches };
+
+  memcpy (op.touches, touches, n_touches * sizeof touches[0]);
+  for (guint i = 0; i < n_touches; i++)
+    if (block_find (touches[i].at, touches[i].bytes) == NULL)
+      {
+        g_free (data);
+        return leave (problem (INVALID_VALUE, "%s: operand %u has %zu bytes in no block of memory",
+                               name, i, (size_t) touches[i].bytes));
+      }
   return leave (ask (stream, &op));
 }

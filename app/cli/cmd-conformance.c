@@ -5,6 +5,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "core/exec/eval/conformance.h"
+#include "core/exec/gpu/runtime.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +27,8 @@ typedef struct
 
 static const CliOption conformance_options[] = {
   { "device", 'd', G_OPTION_ARG_STRING, offsetof (Options, device),
-    "Only this back end: ref or cpu (default: both, and a case passes when both do)", "NAME" },
+    "Only this back end: ref, cpu or gpu (default: ref and cpu, and a case passes when both do)",
+    "NAME" },
   { "time-limit", 0, G_OPTION_ARG_INT64, offsetof (Options, seconds),
     "Seconds that a case may take (default 60)", "S" },
   { "memory-limit", 0, G_OPTION_ARG_INT64, offsetof (Options, mib),
@@ -38,7 +40,7 @@ typedef struct
 {
   char *dir, *name, *reason; /* reason: (nullable) */
   IrCaseStatus status;
-  IrCaseNodes nodes; /* of the run with the cpu back end */
+  IrCaseNodes nodes; /* of the run with the last back end */
 } Case;
 
 typedef struct
@@ -46,6 +48,7 @@ typedef struct
   const Cli *cli;
   const Options *options;
   const IrBackend *backends[2];
+  gboolean stand_in; /* of a device */
   guint n_backends;
   GPtrArray *cases;
   guint counts[IR_N_CASE_STATUSES];
@@ -124,13 +127,15 @@ limit (int resource, guint64 most)
   setrlimit (resource, &value);
 }
 
+/* Devices map more memory into a process than it uses. */
 static void
-set_limits (const Options *options)
+set_limits (const Options *options, gboolean has_device)
 {
   limit (RLIMIT_CORE, 0);
   limit (RLIMIT_CPU, (guint64) options->seconds + 1);
 #ifndef __SANITIZE_ADDRESS__ /* its shadow memory is larger than any limit */
-  limit (RLIMIT_AS, (guint64) options->mib << 20);
+  if (!has_device)
+    limit (RLIMIT_AS, (guint64) options->mib << 20);
 #endif
 }
 
@@ -143,7 +148,9 @@ run_child (const Suite *suite, const Case *test, int fd)
   IrCaseNodes nodes = { 0 };
   gsize done = 0;
 
-  set_limits (suite->options);
+  set_limits (suite->options, suite->backends[0]->memory != NULL);
+  if (suite->backends[0]->memory != NULL)
+    ir_backend_require (suite->options->device, NULL);
   for (guint i = 0; i < suite->n_backends && status == IR_CASE_PASSED; i++)
     {
       g_autofree char *why = NULL;
@@ -285,12 +292,14 @@ counts_nodes (const Suite *suite)
 }
 
 static void
-add_nodes (cJSON *object, const IrCaseNodes *nodes)
+add_nodes (cJSON *object, const Suite *suite, const IrCaseNodes *nodes)
 {
   cJSON *json = cJSON_AddObjectToObject (object, "nodes");
+  const IrBackend *backend = suite->backends[suite->n_backends - 1];
 
-  cJSON_AddNumberToObject (json, "cpu", nodes->own);
-  cJSON_AddNumberToObject (json, "ref", nodes->fallback);
+  cJSON_AddNumberToObject (json, backend->name, nodes->own);
+  cJSON_AddNumberToObject (json, backend->falls_back == &ir_backend_ref ? "ref" : "elsewhere",
+                           nodes->fallback);
   cJSON_AddNumberToObject (json, "runner", nodes->control);
 }
 
@@ -304,9 +313,13 @@ print_json (const Suite *suite)
     cJSON_AddNumberToObject (json, ir_case_status_name ((IrCaseStatus) i), suite->counts[i]);
   if (counts_nodes (suite))
     {
-      add_nodes (json, &suite->nodes);
-      cJSON_AddNumberToObject (json, "cases_on_cpu", suite->n_own_cases);
+      g_autofree char *key = g_strdup_printf ("cases_on_%s",
+                                              suite->backends[suite->n_backends - 1]->name);
+      add_nodes (json, suite, &suite->nodes);
+      cJSON_AddNumberToObject (json, key, suite->n_own_cases);
     }
+  if (suite->stand_in)
+    cJSON_AddBoolToObject (json, "stand_in", TRUE);
   array = cJSON_AddArrayToObject (json, "cases");
   for (guint i = 0; i < suite->cases->len; i++)
     {
@@ -317,7 +330,7 @@ print_json (const Suite *suite)
       if (test->reason != NULL)
         cJSON_AddStringToObject (object, "reason", test->reason);
       if (counts_nodes (suite))
-        add_nodes (object, &test->nodes);
+        add_nodes (object, suite, &test->nodes);
       cJSON_AddItemToArray (array, object);
     }
   cli_json_print (json);
@@ -326,6 +339,9 @@ print_json (const Suite *suite)
 static void
 print_text (const Suite *suite)
 {
+  const IrBackend *last = suite->backends[suite->n_backends - 1];
+  const char *name = last->name;
+
   for (guint i = 0; i < suite->cases->len; i++)
     {
       const Case *test = suite->cases->pdata[i];
@@ -336,10 +352,63 @@ print_text (const Suite *suite)
   cli_print ("%u cases: %u passed, %u failed, %u unsupported\n", suite->cases->len,
              suite->counts[IR_CASE_PASSED], suite->counts[IR_CASE_FAILED],
              suite->counts[IR_CASE_UNSUPPORTED]);
+  if (suite->stand_in)
+    cli_print ("by a stand-in, which imitates a GPU on the processor\n");
   if (counts_nodes (suite))
-    cli_print ("cpu back end: %u nodes on cpu kernels, %u on ref kernels, %u control flow; "
-               "%u cases on cpu kernels alone\n",
-               suite->nodes.own, suite->nodes.fallback, suite->nodes.control, suite->n_own_cases);
+    cli_print ("%s back end: %u nodes on %s kernels, %u on %s kernels, %u control flow; "
+               "%u cases on %s kernels alone\n",
+               name, suite->nodes.own, name, suite->nodes.fallback,
+               last->falls_back == &ir_backend_ref ? "ref" : "other", suite->nodes.control,
+               suite->n_own_cases, name);
+}
+
+enum
+{
+  DEVICE_IS_THERE,
+  DEVICE_IS_STAND_IN,
+  DEVICE_IS_MISSING
+};
+
+/* In a process of its own: of one that has opened a device, no other can be made that uses it. */
+static int
+ask_for_device (const char *device)
+{
+  int status;
+  const pid_t child = fork ();
+
+  if (child == 0)
+    {
+      g_autoptr (GError) error = NULL;
+      if (ir_backend_require (device, &error) == NULL)
+        cli_printerr ("irscope conformance: %s\n", error->message);
+      _exit (error != NULL                   ? DEVICE_IS_MISSING
+             : ir_gpu_runtime_is_stand_in () ? DEVICE_IS_STAND_IN
+                                             : DEVICE_IS_THERE);
+    }
+  return child > 0 && waitpid (child, &status, 0) == child && WIFEXITED (status)
+             ? WEXITSTATUS (status)
+             : DEVICE_IS_MISSING;
+}
+
+static CliStatus
+choose_device (Suite *suite)
+{
+  const char *device = suite->options->device;
+  const IrBackend *backend = ir_backend_find (device);
+
+  if (backend == NULL)
+    {
+      cli_printerr (
+          "irscope conformance: device %s: there is no such device; use ref, cpu or gpu.\n",
+          device);
+      return CLI_FAILED;
+    }
+  const int found = ask_for_device (device);
+  if (found == DEVICE_IS_MISSING)
+    return CLI_FAILED;
+  suite->stand_in = found == DEVICE_IS_STAND_IN;
+  suite->backends[suite->n_backends++] = backend;
+  return CLI_OK;
 }
 
 static CliStatus
@@ -350,11 +419,7 @@ choose_backends (Suite *suite)
   for (guint i = 0; i < G_N_ELEMENTS (both); i++)
     if (suite->options->device == NULL || strcmp (suite->options->device, both[i]) == 0)
       suite->backends[suite->n_backends++] = ir_backend_find (both[i]);
-  if (suite->n_backends > 0)
-    return CLI_OK;
-  cli_printerr ("irscope conformance: device %s: there is no such device; use ref or cpu.\n",
-                suite->options->device);
-  return CLI_FAILED;
+  return suite->n_backends > 0 ? CLI_OK : choose_device (suite);
 }
 
 static CliStatus

@@ -28,7 +28,7 @@ take_precision (const char *text, const IrBackend *backend, GError **error)
                    text);
       return FALSE;
     }
-  ir_gpu_set_precision (precision);
+  ir_gpu_runtime_round (precision);
   return TRUE;
 }
 

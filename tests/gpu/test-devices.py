@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 """irscope info --devices on machines with and without the libraries of CUDA; prints TAP.
 
-    test-devices.py IRSCOPE SOURCE_ROOT FOLDER_OF_FAKE_DRIVERS"""
+    test-devices.py IRSCOPE SOURCE_ROOT FOLDER_OF_FAKE_DRIVERS [--all]
+
+With --all, the conformance cases instead, where they are installed."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +16,7 @@ PROGRAM, ROOT, FAKES = (os.path.abspath(name) for name in sys.argv[1:4])
 sys.path.insert(0, os.path.join(ROOT, 'tests/cli'))
 
 from schema import violations  # noqa: E402
-from tap import run_tests, test  # noqa: E402
+from tap import cases, run_tests, test  # noqa: E402
 
 SCHEMA = json.load(open(os.path.join(ROOT, 'data/schema/info-devices.schema.json')))
 
@@ -282,5 +285,47 @@ def _():
     code, out, err = dump('-', DIGITS, '--dump', '/dev/null/x')
     assert code == 3 and out == '' and '/dev/null/x' in err, (code, out, err)
 
+
+ONNX = '/usr/share/libonnx-testdata/data/node'
+
+
+def conformance(folder, device):
+    done = subprocess.run([PROGRAM, 'conformance', folder, '--device', device, '--json'], capture_output=True, text=True,
+                          env={**os.environ, 'IRSCOPE_GPU_PATH': FAKES, 'IRSCOPE_GPU_CACHE': PROGRAMS, 'IRSCOPE_STAND_IN': 'fast'})
+    return done.returncode, done.stdout, done.stderr
+
+
+def conformance_json(folder, device):
+    code, out, err = conformance(folder, device)
+    assert code in (0, 1), (code, err)
+    answer = json.loads(out)
+    schema = json.load(open(os.path.join(ROOT, 'data/schema/conformance.schema.json')))
+    assert not list(violations(answer, schema)), list(violations(answer, schema))
+    return answer
+
+
+@test('conformance cases run on a device, and say that it is a stand-in')
+def _():
+    folder = tempfile.mkdtemp(prefix='irscope-gpu-')
+    if not os.path.isdir(ONNX):
+        return
+    for name in ('test_relu', 'test_gemm_all_attributes', 'test_unique_sorted_without_axis'):
+        shutil.copytree(os.path.join(ONNX, name), os.path.join(folder, name))
+    answer = conformance_json(folder, 'gpu')
+    assert answer['passed'] == 3 and answer['stand_in'] and answer['nodes']['elsewhere'] == 1 and answer['cases_on_gpu'] == 2, answer
+    for device, words in (('gpu:3', 'sees 1'), ('tpu', 'no such device')):
+        code, out, err = conformance(folder, device)
+        assert code == 3 and out == '' and words in err, (device, code, out, err)
+
+
+if '--all' in sys.argv:
+    cases.clear()
+
+    @test('as many conformance cases pass on a device as on cpu')
+    def _():
+        if not os.path.isdir(ONNX):
+            return
+        there, here = conformance_json(ONNX, 'gpu'), conformance_json(ONNX, 'cpu')
+        assert there['total'] == here['total'] and there['failed'] == here['failed'], (there['failed'], here['failed'])
 
 run_tests()

@@ -164,7 +164,7 @@ test_precision (void)
   for (IrGpuPrecision i = 0; i < IR_GPU_N_PRECISIONS; i++)
     {
       IrGpuPrecision found = IR_GPU_N_PRECISIONS;
-      ir_gpu_set_precision (i);
+      ir_gpu_runtime_round (i);
       g_autoptr (IrRun) run = run_on (&subject, "gpu");
       far[i] = distance (run, wanted);
       g_assert_cmpfloat (far[i], <=, most[i]);
@@ -178,7 +178,7 @@ test_precision (void)
   own = run_on (&subject, "gpu");
   g_assert_nonnull (strstr (kernel_of (own), "strict"));
   g_assert_cmpfloat (distance (own, wanted), <=, most[IR_GPU_STRICT]);
-  ir_gpu_set_precision (IR_GPU_STRICT);
+  ir_gpu_runtime_round (IR_GPU_STRICT);
 }
 
 /* Without cuBLASLt a bias is added by the kernel. */

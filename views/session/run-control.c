@@ -4,6 +4,7 @@
 
 #include "views/session/run-control.h"
 
+#include "core/exec/gpu/runtime.h"
 #include "core/exec/check/check.h"
 #include "core/exec/run/capture.h"
 #include "core/ir/history.h"
@@ -252,7 +253,7 @@ run_driven (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
 
   if (inputs == NULL)
     return NULL;
-  ir_gpu_set_precision (request->settings.precision);
+  ir_gpu_runtime_round (request->settings.precision);
   if (request->device != NULL)
     options.backend = ir_backend_require (request->device, error);
   if (request->device != NULL && options.backend == NULL)

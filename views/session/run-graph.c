@@ -2,6 +2,7 @@
  * settings say. */
 #include "config.h"
 
+#include "core/exec/gpu/runtime.h"
 #include "core/exec/run/capture.h"
 #include "core/exec/run/loop-table.h"
 #include "views/session/data-set.h"
@@ -365,7 +366,7 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   run->inputs = run_inputs (request, error);
   if (run->inputs != NULL && request->device != NULL)
     {
-      ir_gpu_set_precision (request->settings.precision);
+      ir_gpu_runtime_round (request->settings.precision);
       request->backend = ir_backend_require (request->device, error);
       if (request->backend == NULL)
         g_clear_pointer (&run->inputs, g_hash_table_unref);

@@ -1,4 +1,4 @@
-/* The precision of products: one for the process, as there is one device. */
+/* The names of precisions. */
 #include "config.h"
 
 #include "core/exec/gpu/precision.h"
@@ -8,8 +8,6 @@ static const char *const names[IR_GPU_N_PRECISIONS] = {
   [IR_GPU_TF32] = "tf32",
   [IR_GPU_HALF] = "half",
 };
-
-static int current = IR_GPU_STRICT; /* atomic */
 
 /**
  * ir_gpu_precision_name:
@@ -40,25 +38,4 @@ ir_gpu_precision_find (const char *name, IrGpuPrecision *precision)
         return TRUE;
       }
   return FALSE;
-}
-
-/**
- * ir_gpu_set_precision:
- * @precision: of products that are asked for from now on
- */
-void
-ir_gpu_set_precision (IrGpuPrecision precision)
-{
-  g_atomic_int_set (&current, (int) precision);
-}
-
-/**
- * ir_gpu_get_precision:
- *
- * Returns: the precision of products: strict, unless another one was set
- */
-IrGpuPrecision
-ir_gpu_get_precision (void)
-{
-  return (IrGpuPrecision) g_atomic_int_get (&current);
 }

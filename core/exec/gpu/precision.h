@@ -14,6 +14,3 @@ typedef enum
 
 const char *ir_gpu_precision_name (IrGpuPrecision precision); /* "strict", "tf32", "half" */
 gboolean ir_gpu_precision_find (const char *name, IrGpuPrecision *precision);
-/* Of all products from now on. */
-void ir_gpu_set_precision (IrGpuPrecision precision);
-IrGpuPrecision ir_gpu_get_precision (void);

@@ -17,7 +17,8 @@ static GMutex lock; /* of all below */
 static struct
 {
   guint index; /* of the device that is wanted: as in gpu:N */
-  IrGpu *gpu;  /* (nullable) NULL: closed */
+  IrGpuPrecision precision;
+  IrGpu *gpu; /* (nullable) NULL: closed */
   int device, architecture;
   struct CUctx_st *context;
   struct CUstream_st *stream;
@@ -247,6 +248,18 @@ is_of_blas (const IrGpuLaunch *launch)
 }
 
 /**
+ * ir_gpu_runtime_round:
+ * @precision: of all products of float32 from now on; it is strict before
+ */
+void
+ir_gpu_runtime_round (IrGpuPrecision precision)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  runtime.precision = precision;
+}
+
+/**
  * ir_gpu_runtime_product:
  * @product: a product
  *
@@ -257,7 +270,6 @@ const char *
 ir_gpu_runtime_product (const IrGpuProduct *product)
 {
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
-  const IrGpuPrecision precision = ir_gpu_get_precision ();
   g_autofree char *text = NULL;
 
   if (runtime.gpu == NULL || !enter (NULL))
@@ -267,10 +279,10 @@ ir_gpu_runtime_product (const IrGpuProduct *product)
     text = g_strdup_printf (
         "strict, by a kernel of irscope: %s",
         runtime.no_blas != NULL ? runtime.no_blas : runtime.gpu->libraries[IR_GPU_CUBLASLT].reason);
-  else if (precision == IR_GPU_STRICT || product->dtype != IR_DTYPE_FLOAT)
+  else if (runtime.precision == IR_GPU_STRICT || product->dtype != IR_DTYPE_FLOAT)
     return "cuBLAS";
   else
-    text = g_strdup_printf ("cuBLAS, %s", ir_gpu_precision_name (precision));
+    text = g_strdup_printf ("cuBLAS, %s", ir_gpu_precision_name (runtime.precision));
   return g_intern_string (text);
 }
 
@@ -495,7 +507,7 @@ launch_product (const IrGpuProduct *product,
     product->bias >= 0 ? (unsigned long long) (gsize) inputs[product->bias] : 0,
   };
 
-  return gpu_blas_run (runtime.blas, product, ir_gpu_get_precision (), at, error);
+  return gpu_blas_run (runtime.blas, product, runtime.precision, at, error);
 }
 
 static gboolean

@@ -165,7 +165,7 @@ def _():
     assert code == 0 and 'stopped nowhere' in out, (code, out, err)
     code, out, _ = irscope('run', NEWTON, '--break', 'iteration=2 op:mul', *GIVEN)
     assert code == 1 and 'before loop@2/halve (Mul)' in out, out
-    for condition, word in (('iteration', 'needs a number'), ('iteration=-1', 'needs a number'), ('frame:', 'the name of a loop'), ('diverges', 'irscope run')):
+    for condition, word in (('iteration', 'needs a number'), ('iteration=-1', 'needs a number'), ('frame:', 'the name of a loop'), ('frame:lop', 'its loops are loop'), ('diverges', 'irscope run')):
         code, out, err = irscope('play', NEWTON, '--break', condition, *GIVEN)
         assert code == 2 and word in err and not out, (condition, code, err)
 

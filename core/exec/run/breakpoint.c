@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "core/exec/run/breakpoint.h"
+#include "core/exec/run/iteration-name.h"
 
 #include "core/ir/model.h"
 #include "core/query/condition.h"
@@ -561,15 +562,39 @@ ir_run_break_is_of_any (const IrRunBreak *self)
   return self->query == NULL && !ir_run_break_has_place (self);
 }
 
+/* Of a path, "outer@3/inner", the innermost has to be there. */
+static gboolean
+check_loop (const IrRunBreak *self, const IrModel *model, GError **error)
+{
+  g_autoptr (GPtrArray) names = self->frame != NULL ? ir_model_loop_names (model) : NULL;
+  g_autoptr (GString) all = g_string_new (NULL);
+
+  for (guint i = 0; names != NULL && i < names->len; i++)
+    {
+      const char *name = names->pdata[i];
+      g_autofree char *end = g_strconcat ("/", name, NULL);
+
+      if (strcmp (self->frame, name) == 0 || g_str_has_suffix (self->frame, end))
+        return TRUE;
+      g_string_append_printf (all, "%s%s", i > 0 ? ", " : "", name);
+    }
+  if (names == NULL)
+    return TRUE;
+  g_set_error (error, IR_RUN_BREAK_ERROR, IR_RUN_BREAK_ERROR_NOTHING,
+               "“%s”: the graph has no loop “%s”; %s%s", self->text, self->frame,
+               all->len > 0 ? "its loops are " : "it has none", all->str);
+  return FALSE;
+}
+
 /**
  * ir_run_break_check:
  * @self: a breakpoint
  * @model: a model
  * @error: return location for %IR_RUN_BREAK_ERROR
  *
- * What asks for a node that is not there would never stop, and is most likely misspelled.
+ * What asks for a node or a loop that is not there would never stop, and is most likely misspelled.
  *
- * Returns: whether @model has a node that it is about
+ * Returns: whether @model has a node that it is about, and its loop
  */
 gboolean
 ir_run_break_check (const IrRunBreak *self, const IrModel *model, GError **error)
@@ -579,7 +604,7 @@ ir_run_break_check (const IrRunBreak *self, const IrModel *model, GError **error
       const IrNode *node = ir_model_live_node (model, id);
 
       if (node != NULL && ir_run_break_matches (self, node))
-        return TRUE;
+        return check_loop (self, model, error);
     }
   g_set_error (error, IR_RUN_BREAK_ERROR, IR_RUN_BREAK_ERROR_NOTHING,
                "“%s”: the graph has no such node; irscope find says what a question finds",

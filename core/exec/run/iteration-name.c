@@ -111,6 +111,48 @@ ir_value_loop (const IrValue *value)
   return loops->len > 0 ? g_strdup (g_array_index (loops, Loop, 0).name) : NULL;
 }
 
+static void
+add_name (GPtrArray *names, char *name)
+{
+  if (g_ptr_array_find_with_equal_func (names, name, g_str_equal, NULL))
+    g_free (name);
+  else
+    g_ptr_array_add (names, name);
+}
+
+/**
+ * ir_model_loop_names:
+ * @model: a model
+ *
+ * Returns: (transfer full) (element-type utf8): the loops of its graphs, bodies and functions, and its frames of
+ *   tokens, each by itself and once
+ */
+GPtrArray *
+ir_model_loop_names (const IrModel *model)
+{
+  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      const IrGraph *graph = model->graphs->pdata[i];
+      g_autoptr (IrFrames) frames = graph->state == IR_STATE_LIVE && ir_graph_has_tokens (graph)
+                                        ? ir_frames_new (graph)
+                                        : NULL;
+
+      for (guint k = 1; frames != NULL && k < frames->frames->len; k++)
+        add_name (names, g_strdup (g_array_index (frames->frames, IrFrame, k).name));
+    }
+  for (IrNodeId id = 1; id < model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_live_node (model, id);
+      const IrGraph *body = node != NULL ? ir_node_attr_graph (node, "body") : NULL;
+
+      if (body != NULL && is_repeated (node, body))
+        add_name (names, ir_loop_name (node));
+    }
+  return names;
+}
+
 /* -- reading -- */
 
 /* What follows @name in @text; (nullable): it is not there */

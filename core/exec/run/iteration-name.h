@@ -24,5 +24,6 @@ gboolean ir_iteration_name_parse (const IrModel *model,
                                   const char *text,
                                   IrIterationName *name,
                                   GError **error);
+GPtrArray *ir_model_loop_names (const IrModel *model); /* (transfer full) of char *: each once */
 char *ir_value_loop (const IrValue *value);  /* (transfer full) (nullable) the innermost alone */
 char *ir_value_loops (const IrValue *value); /* (transfer full) (nullable) "outer/inner" */

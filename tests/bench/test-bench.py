@@ -231,6 +231,11 @@ def statistics_are_rated_for_every_type():
     assert 'float' in text and 'int8' in text and len(text.splitlines()) >= 4, text
 
 
+def first_views_of_what_is_inside_are_timed():
+    text = run('bench-inside', '--megabytes', '5', '--nodes', '50', '--rounds', '3')
+    assert len(re.findall(r'^(?:tensor, |summary).*\d\.\d\d ', text, re.M)) == 3, text
+
+
 def jumps_in_a_history_are_timed():
     assert re.search(r'\d', run('bench-history', '100', '50')), 'bench-history'
 

@@ -22,8 +22,9 @@
 #define LEGEND_LEAST    24
 #define SWATCHES_HEIGHT 16 /* what NaN and Inf look like, below the legend */
 #define LEGEND_HEIGHT   8
-#define SAMPLES         2 /* of a pixel, from left to right and down */
-#define MARK            8 /* pixels: a frame is at least so large */
+#define SAMPLES         2   /* of a pixel, from left to right and down */
+#define SAMPLED_SIDE    512 /* px, of the first picture */
+#define MARK            8   /* pixels: a frame is at least so large */
 
 struct _IrTensorPlot
 {
@@ -201,6 +202,7 @@ start_picture (IrTensorPlot *self)
   request->stats = self->stats;
   request->layout = self->layout;
   request->layout.samples = self->sampled ? SAMPLES : 0;
+  request->layout.most = self->sampled ? SAMPLED_SIDE : 0;
   request->kind = self->kind;
   request->colours = ir_colours_wanted ();
   request->scatter = self->scatter && self->minus != NULL;

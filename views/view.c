@@ -374,3 +374,27 @@ ir_view_scrolled (GtkWidget *child)
   gtk_widget_set_vexpand (window, TRUE);
   return window;
 }
+
+/**
+ * ir_view_scrolled_row:
+ * @row: (transfer floating): tabs, or a toolbar
+ *
+ * Returns: (transfer floating): @row, as wide as there is room: what does not fit is scrolled to by
+ * the focus, the wheel or a touch
+ */
+GtkWidget *
+ir_view_scrolled_row (GtkWidget *row)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+  GtkWidget *viewport = gtk_viewport_new (NULL, NULL);
+
+  gtk_viewport_set_scroll_to_focus (GTK_VIEWPORT (viewport), TRUE);
+  gtk_viewport_set_child (GTK_VIEWPORT (viewport), row);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_EXTERNAL,
+                                  GTK_POLICY_NEVER);
+  gtk_scrolled_window_set_propagate_natural_width (GTK_SCROLLED_WINDOW (scroller), TRUE);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), viewport);
+  gtk_widget_set_focusable (scroller, FALSE);
+  gtk_widget_add_css_class (scroller, "fades"); /* at the side where there is more */
+  return scroller;
+}

@@ -298,6 +298,16 @@ make_row (Palette *self, const IrCommand *command)
 }
 
 static GtkWidget *
+make_placeholder (void)
+{
+  GtkWidget *label = gtk_label_new ("No command has these words");
+
+  gtk_widget_add_css_class (label, "dim-label");
+  gtk_widget_set_margin_top (label, 24);
+  return label;
+}
+
+static GtkWidget *
 build (Palette *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
@@ -312,6 +322,7 @@ build (Palette *self)
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Commands", -1);
   gtk_widget_add_css_class (GTK_WIDGET (self->list), "found");
+  gtk_list_box_set_placeholder (self->list, make_placeholder ());
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     gtk_list_box_append (self->list, make_row (self, &commands[i]));
   gtk_list_box_set_filter_func (self->list, filter, self, NULL);

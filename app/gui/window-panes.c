@@ -15,23 +15,6 @@
 /* Tabs that always fit into a pane. */
 #define FEW_TABS 4
 
-/* As wide as there is room: what does not fit is scrolled to by the focus, the wheel or a touch. */
-static GtkWidget *
-scrolled_row (GtkWidget *row)
-{
-  GtkWidget *scroller = gtk_scrolled_window_new ();
-  GtkWidget *viewport = gtk_viewport_new (NULL, NULL);
-
-  gtk_viewport_set_scroll_to_focus (GTK_VIEWPORT (viewport), TRUE);
-  gtk_viewport_set_child (GTK_VIEWPORT (viewport), row);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_EXTERNAL,
-                                  GTK_POLICY_NEVER);
-  gtk_scrolled_window_set_propagate_natural_width (GTK_SCROLLED_WINDOW (scroller), TRUE);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), viewport);
-  gtk_widget_set_focusable (scroller, FALSE);
-  return scroller;
-}
-
 /* Tabs; for a pane with one view its title and indicator. */
 static GtkWidget *
 pane_title (IrWindow *self, GtkStack *stack, guint n_views)
@@ -45,7 +28,7 @@ pane_title (IrWindow *self, GtkStack *stack, guint n_views)
 
       gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (tabs), stack);
       gtk_widget_add_css_class (tabs, "pane-tabs");
-      return n_views > FEW_TABS ? scrolled_row (tabs) : tabs;
+      return n_views > FEW_TABS ? ir_view_scrolled_row (tabs) : tabs;
     }
   view = self->views->pdata[self->views->len - 1];
   box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);

@@ -9,6 +9,9 @@
 #include "views/graph/canvas.h"
 #include "views/session/file.h"
 #include "views/session/runs.h"
+#include "views/view.h"
+
+#define MOST_LEAST 520 /* px that a view may need */
 
 typedef gboolean (*Wanted) (GtkWidget *widget, gpointer data);
 
@@ -284,9 +287,24 @@ test_menu (void)
       GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button))), NULL, &size);
   g_assert_cmpint (size.height, >, 100);
   g_assert_cmpint (size.height, <, 600);
-  gtk_menu_button_popdown (GTK_MENU_BUTTON (button)); /* the toolkit asks for the pointer above it */
+  gtk_menu_button_popdown (
+      GTK_MENU_BUTTON (button)); /* the toolkit asks for the pointer above it */
   settle (300);
   close_window (window);
+}
+
+/* A pane below the graph is as wide as 1,280 px leave beside two others. */
+static void
+assert_narrow (GtkWidget *widget)
+{
+  int least;
+
+  gtk_widget_measure (widget, GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL, NULL, NULL);
+  if (IR_IS_VIEW (widget) && least > MOST_LEAST)
+    g_error ("%s needs %d px", ir_view_get_info (IR_VIEW (widget))->title, least);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    assert_narrow (child);
 }
 
 /* Whoever sees only a picture on a button must be told what it does. */
@@ -323,6 +341,7 @@ test_names (void)
   IrWindow *window = open_window (1280, 800);
 
   assert_named (GTK_WIDGET (window));
+  assert_narrow (GTK_WIDGET (window));
   close_window (window);
 }
 
@@ -406,6 +425,6 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/the text is beside the graph", test_beside);
   g_test_add_func ("/layout/a run leaves the graph room in a small window", test_small_run);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
-  g_test_add_func ("/layout/each icon says what it does", test_names);
+  g_test_add_func ("/layout/each icon says what it does, and no view needs much room", test_names);
   return run_window_tests ();
 }

@@ -590,7 +590,7 @@ make_open (IrGradientsView *self)
   GtkWidget *open = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
             *derived = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *pages = make_pages (self);
 
-  gtk_box_append (GTK_BOX (open), make_bar (self));
+  gtk_box_append (GTK_BOX (open), ir_view_scrolled_row (make_bar (self)));
   self->note = gtk_label_new (NULL);
   gtk_label_set_wrap (GTK_LABEL (self->note), TRUE);
   gtk_label_set_xalign (GTK_LABEL (self->note), 0);

@@ -714,7 +714,7 @@ make_page (IrMemoryView *self)
   gtk_paned_set_shrink_start_child (GTK_PANED (panes), FALSE);
   gtk_paned_set_shrink_end_child (GTK_PANED (panes), FALSE);
   gtk_widget_set_vexpand (panes, TRUE);
-  gtk_box_append (GTK_BOX (box), make_toolbar (self));
+  gtk_box_append (GTK_BOX (box), ir_view_scrolled_row (make_toolbar (self)));
   self->stack = gtk_stack_new ();
   gtk_box_append (GTK_BOX (box), self->stack);
   self->message = gtk_label_new (NULL);

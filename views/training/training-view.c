@@ -274,7 +274,7 @@ make_course (IrTrainingView *self)
   self->chart = IR_CHART_AREA (ir_chart_area_new ("Training", FALSE));
   g_signal_connect_object (self->chart, "resized", G_CALLBACK (load_chart), self,
                            G_CONNECT_SWAPPED);
-  gtk_box_append (GTK_BOX (box), make_bar (self));
+  gtk_box_append (GTK_BOX (box), ir_view_scrolled_row (make_bar (self)));
   gtk_box_append (GTK_BOX (box), self->said);
   gtk_box_append (GTK_BOX (box), self->note);
   gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->chart));

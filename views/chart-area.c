@@ -357,79 +357,14 @@ is_bar (const IrSceneBox *box)
   return box->node != 0 || box->value != 0;
 }
 
-/* Whether a bar stands for what is selected. */
-static gboolean
-is_selected (IrChartArea *self, const IrSceneBox *box)
+/* What bars are asked whether they stand for. */
+static IrChartSelected
+selected_of (IrChartArea *self)
 {
   IrSession *session = session_of (self);
-  const IrValueId value = ir_session_get_selected_value (session);
+  const IrValueId value = self->by_value ? ir_session_get_selected_value (session) : 0;
 
-  if (!is_bar (box))
-    return FALSE;
-  return self->by_value && value != 0
-             ? box->value == value
-             : box->node != 0 && box->node == ir_session_get_selected_node (session);
-}
-
-static void
-outline (const IrSceneBox *box, cairo_t *cr, guint32 colour)
-{
-  cairo_set_source_rgb (cr, (colour >> 16 & 255) / 255.0, (colour >> 8 & 255) / 255.0,
-                        (colour & 255) / 255.0);
-  cairo_set_line_width (cr, 2);
-  cairo_rectangle (cr, box->x - 1, box->y - 1, box->width + 2, box->height + 2);
-  cairo_stroke (cr);
-}
-
-/* A thread from what was read to what reads it. */
-static void
-link_boxes (const IrSceneBox *from, const IrSceneBox *to, cairo_t *cr)
-{
-  const double x0 = from->x + from->width, y0 = from->y + from->height / 2, x1 = to->x,
-               y1 = to->y + to->height / 2, bend = MAX (fabs (x1 - x0) / 2, 12);
-
-  cairo_move_to (cr, x0, y0);
-  cairo_curve_to (cr, x0 + bend, y0, x1 - bend, y1, x1, y1);
-  cairo_stroke (cr);
-}
-
-/* Bars of one node in different parts of a chart have ids that begin otherwise. */
-static void
-draw_related (IrChartArea *self, const IrSceneBox *selected, const IrPalette *palette, cairo_t *cr)
-{
-  guint n;
-  const IrSceneBox *boxes = boxes_of (self, &n);
-
-  for (guint i = 0; i < n; i++)
-    {
-      const gpointer side = g_hash_table_lookup (self->related, GUINT_TO_POINTER (boxes[i].node));
-
-      if (side == NULL || boxes[i].id[0] != selected->id[0])
-        continue;
-      outline (&boxes[i], cr, palette->hover);
-      if (side == IR_CHART_INPUT)
-        link_boxes (&boxes[i], selected, cr);
-      else
-        link_boxes (selected, &boxes[i], cr);
-    }
-}
-
-static void
-draw_outlines (IrChartArea *self, const IrPalette *palette, cairo_t *cr)
-{
-  const IrNodeId hover = ir_session_get_hover (session_of (self));
-  guint n;
-  const IrSceneBox *boxes = boxes_of (self, &n);
-
-  for (guint i = 0; i < n; i++)
-    if (is_selected (self, &boxes[i]))
-      {
-        outline (&boxes[i], cr, palette->selection);
-        if (g_hash_table_size (self->related) > 0)
-          draw_related (self, &boxes[i], palette, cr);
-      }
-    else if (hover != 0 && boxes[i].node == hover && is_bar (&boxes[i]))
-      outline (&boxes[i], cr, palette->hover);
+  return (IrChartSelected){ value == 0 ? ir_session_get_selected_node (session) : 0, value };
 }
 
 /* What is not in the range is paler. */
@@ -453,7 +388,7 @@ draw_range (IrChartArea *self, const IrPalette *palette, IrLayoutRect bounds, ca
   cairo_rectangle (cr, IR_CHART_LEFT, bounds.y, from - IR_CHART_LEFT, bounds.height);
   cairo_rectangle (cr, to, bounds.y, right + CHART_BEYOND - to, bounds.height);
   cairo_fill (cr);
-  outline (
+  ir_chart_outline (
       &(IrSceneBox){
           .x = from, .y = bounds.y + 2, .width = to - from, .height = bounds.height - 4 },
       cr, palette->selection);
@@ -481,7 +416,8 @@ draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
                          gtk_adjustment_get_page_size (across),
                          gtk_adjustment_get_page_size (down) };
   ir_render_cairo (self->scene, palette, &clip, 1, cr);
-  draw_outlines (self, palette, cr);
+  ir_chart_draw_outlines (self->scene, selected_of (self), ir_session_get_hover (session_of (self)),
+                          self->related, palette, cr);
   draw_range (self, palette, bounds, cr);
 }
 
@@ -490,11 +426,12 @@ draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 static gint32
 selected_bar (IrChartArea *self)
 {
+  const IrChartSelected selected = selected_of (self);
   guint n;
   const IrSceneBox *boxes = boxes_of (self, &n);
 
   for (guint i = 0; i < n; i++)
-    if (is_selected (self, &boxes[i]))
+    if (ir_chart_is_selected (&selected, &boxes[i]))
       return (gint32) i;
   return -1;
 }
@@ -635,11 +572,12 @@ choose_bar (IrChartArea *self)
 {
   const double left = self->scene != NULL ? ir_scene_bounds (self->scene).x : 0;
   const IrSceneBox *bar = NULL;
+  const IrChartSelected selected = selected_of (self);
   guint n;
   const IrSceneBox *boxes = boxes_of (self, &n);
 
   for (guint i = 0; i < n; i++)
-    if (is_selected (self, &boxes[i]) && boxes[i].key != 0)
+    if (ir_chart_is_selected (&selected, &boxes[i]) && boxes[i].key != 0)
       bar = &boxes[i];
   if (bar != NULL)
     choose_range (self, part_of_axis (self, bar->x - left),

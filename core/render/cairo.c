@@ -294,8 +294,13 @@ ir_render_cairo (const IrScene *scene,
                  double zoom,
                  cairo_t *cr)
 {
+  const cairo_surface_type_t type = cairo_surface_get_type (cairo_get_target (cr));
   CairoPainter painter = {
-    .base = { .rect = draw_rect, .thumb = draw_thumb, .path = draw_path, .text = draw_text },
+    .base = { .pixels = type != CAIRO_SURFACE_TYPE_PDF && type != CAIRO_SURFACE_TYPE_SVG,
+              .rect = draw_rect,
+              .thumb = draw_thumb,
+              .path = draw_path,
+              .text = draw_text },
     .cr = cr,
     .context = new_context (),
   };

@@ -11,6 +11,15 @@
 #define ARROW_HALF   4.0 /* px */
 #define BADGE_RADIUS 7.0 /* px */
 
+#define N_SPECKS 64
+
+/* The last bar that was no wider than a pixel of those that stand on one line. */
+typedef struct
+{
+  double foot, height;
+  double column; /* px, on screen; 0: none yet */
+} Speck;
+
 typedef struct
 {
   const IrScene *scene;
@@ -21,6 +30,7 @@ typedef struct
   double zoom;           /* at which it is going to be seen */
   double hair;           /* px, as wide as one on screen at most */
   IrSceneDetail detail;
+  Speck specks[N_SPECKS];
 } Paint;
 
 static void
@@ -407,6 +417,21 @@ paint_loose_texts (Paint *p, const IrLayoutRect *clip)
 }
 
 /* @clip: px; only what meets it. @zoom: px on screen for one of the scene: what can be read then */
+/* Whether a bar that is as high has been painted in the pixel of @box: there may be 100,000 in a chart of 1,000 px. */
+static gboolean
+hides (Paint *p, const IrSceneBox *box)
+{
+  Speck now = { box->y + box->height, box->height, floor (box->x * p->zoom) + 1 };
+  Speck *last = &p->specks[(guint) (gint64) now.foot % N_SPECKS];
+
+  if (!p->painter->pixels || box->kind != IR_SCENE_PLAIN || box->width * p->zoom > 1)
+    return FALSE;
+  if (last->foot == now.foot && last->column == now.column && last->height >= now.height)
+    return TRUE;
+  *last = now;
+  return FALSE;
+}
+
 void
 ir_scene_paint (const IrScene *scene,
                 const IrPalette *palette,
@@ -445,7 +470,7 @@ ir_scene_paint (const IrScene *scene,
   for (guint i = 0; i < p.boxes->len; i++)
     {
       gint32 index = g_array_index (p.boxes, gint32, i);
-      if (boxes[index].kind != IR_SCENE_CLUSTER)
+      if (boxes[index].kind != IR_SCENE_CLUSTER && !hides (&p, &boxes[index]))
         paint_box (&p, index);
     }
   g_array_unref (p.ops);

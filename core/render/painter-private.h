@@ -41,6 +41,7 @@ struct _IrPainter
   void (*path) (IrPainter *painter, const IrPathOp *ops, guint n, const IrPen *pen);
   /* @halo: colour of an outline that keeps lines off the letters */
   void (*text) (IrPainter *painter, const IrSceneText *text, guint32 colour, guint32 halo);
+  gboolean pixels; /* what it paints is not seen larger: what hides behind a pixel is left out */
 };
 
 void ir_scene_paint (const IrScene *scene,

@@ -33,10 +33,12 @@ def place(name):
     return os.path.join(WORK, name)
 
 
+with open(place('numbers.json'), 'w') as file:
+    json.dump({'title': 'Latency', 'unit': 's', 'nodes': {'/conv1/Conv': 2e-6, '/fc/Gemm': 0.5}}, file)
+
+
 @test('rendering twice gives the same bytes', sanitized=False)
 def _():
-    with open(place('numbers.json'), 'w') as file:
-        json.dump({'title': 'Latency', 'unit': 's', 'nodes': {'/conv1/Conv': 2e-6, '/fc/Gemm': 0.5}}, file)
     for arguments in ([], ['--overlay', 'flops'], ['--overlay-file', place('numbers.json'), '--zoom', '0.3'],
                       ['--highlight', 'op:conv', '--colour', 'orange=op:relu'], ['--only', 'op:conv'],
                       ['--pipeline', 'default', '--overlay', 'verdict'], ['--fold', 'auto', '--overlay', 'dtype']):

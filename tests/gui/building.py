@@ -195,6 +195,7 @@ def draws_by_pointer():
     subprocess.run(['xdotool', 'mousemove', *map(str, builder.middles('Identity')[0]), 'click', '3'], check=True)
     builder.window.click('menu item', 'Insert Node…')
     builder.add('Relu', opened=True)
+    builder.stands_still()
     builder.window.shot('building-if')
     left, right = builder.middles('Identity')
     between = (left[0] + right[0]) // 2, left[1]  # in the frame of the If, beside its branches

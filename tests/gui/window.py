@@ -259,7 +259,7 @@ class Window:
 
     def click(self, role, name):
         self.wait(f'{role} {name!r} that can be clicked',
-                  lambda: any(node.do('click') for node in self.find(role, name).walk()))
+                  lambda: any(node.has(SENSITIVE) and node.do('click') for node in self.find(role, name).walk()))
 
     def act(self, action):
         """An action of a widget by its name."""

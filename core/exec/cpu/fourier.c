@@ -6,19 +6,13 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
+#include "core/exec/ref/fft.h"
 #include "core/exec/ref/fourier.h"
-
-#include <math.h>
 
 #define LANES         8
 #define LARGEST_RADIX 13
 #define MAX_FACTORS   20
 #define MAX_LENGTH    (1 << 18) /* 32 MiB for a group of lines: more lie in no cache */
-
-typedef struct
-{
-  double re, im;
-} Complex;
 
 typedef struct
 {
@@ -32,23 +26,9 @@ typedef struct
   gboolean packed; /* a real line, two of its numbers as one that is complex */
   guint n_factors;
   gint64 factors[MAX_FACTORS];
-  Complex *roots; /* [length] exp (-2 pi i k / length) */
-  gint64 turn;    /* roots between two of the transform: 1, or 2 where @packed */
+  IrComplex *roots; /* [length] exp (-2 pi i k / length) */
+  gint64 turn;      /* roots between two of the transform: 1, or 2 where @packed */
 } Plan;
-
-/* exp (-2 pi i k / n), from an angle of at most an eighth of a turn. */
-static Complex
-root_of_unity (gint64 k, gint64 n)
-{
-  gint64 eighth = 8 * k / n;
-  gboolean back = eighth % 2 == 1; /* measured from the end of its quarter */
-  gint64 rest = back ? (eighth / 2 + 1) * n - 4 * k : 4 * k - eighth / 2 * n;
-  double angle = G_PI_2 * ((double) rest / (double) n);
-  double c = back ? sin (angle) : cos (angle), s = back ? cos (angle) : sin (angle);
-  const Complex quarters[4] = { { c, -s }, { -s, -c }, { -c, s }, { s, c } };
-
-  return quarters[eighth / 2];
-}
 
 static void
 plan_clear (Plan *plan)
@@ -73,16 +53,16 @@ plan_init (Plan *plan, const IrFourier *fourier)
                                                                                   : radix + 2)
     for (; rest % radix == 0; rest /= radix)
       plan->factors[plan->n_factors++] = radix;
-  plan->roots = rest == 1 ? g_try_new (Complex, (gsize) length) : NULL;
+  plan->roots = rest == 1 ? g_try_new (IrComplex, (gsize) length) : NULL;
   for (gint64 k = 0; plan->roots != NULL && k < length; k++)
-    plan->roots[k] = root_of_unity (k, length);
+    plan->roots[k] = ir_fft_root ((guint64) k, (guint64) length);
   return plan->roots != NULL;
 }
 
 /* -- one factor: @stride transforms of length radix * @m lie beside each other -- */
 
 static inline void
-times (Lanes *to, const double *re, const double *im, Complex root)
+times (Lanes *to, const double *re, const double *im, IrComplex root)
 {
   for (guint l = 0; l < LANES; l++)
     {
@@ -92,7 +72,7 @@ times (Lanes *to, const double *re, const double *im, Complex root)
 }
 
 CPU_VECTORIZED static void
-combine_two (const Lanes *x0, gint64 apart, Lanes *y0, gint64 stride, Complex root)
+combine_two (const Lanes *x0, gint64 apart, Lanes *y0, gint64 stride, IrComplex root)
 {
   for (gint64 q = 0; q < stride; q++)
     {
@@ -112,7 +92,7 @@ combine_two (const Lanes *x0, gint64 apart, Lanes *y0, gint64 stride, Complex ro
 }
 
 CPU_VECTORIZED static void
-combine_four (const Lanes *x0, gint64 apart, Lanes *y0, gint64 stride, const Complex *roots)
+combine_four (const Lanes *x0, gint64 apart, Lanes *y0, gint64 stride, const IrComplex *roots)
 {
   for (gint64 q = 0; q < stride; q++)
     {
@@ -148,8 +128,8 @@ combine_any (const Lanes *x0,
              Lanes *y0,
              gint64 stride,
              gint64 radix,
-             const Complex *roots,
-             const Complex *inner)
+             const IrComplex *roots,
+             const IrComplex *inner)
 {
   for (gint64 q = 0; q < stride; q++)
     for (gint64 k = 0; k < radix; k++)
@@ -159,7 +139,7 @@ combine_any (const Lanes *x0,
         for (gint64 j = 0; j < radix; j++)
           {
             const Lanes *x = x0 + q + j * apart;
-            Complex root = inner[j * k % radix];
+            IrComplex root = inner[j * k % radix];
 
             for (guint l = 0; l < LANES; l++)
               {
@@ -176,7 +156,7 @@ static Lanes *
 run (const Plan *plan, Lanes *x, Lanes *y)
 {
   gint64 stride = 1, m = plan->n;
-  Complex roots[LARGEST_RADIX], inner[LARGEST_RADIX];
+  IrComplex roots[LARGEST_RADIX], inner[LARGEST_RADIX];
 
   for (guint f = 0; f < plan->n_factors; f++)
     {
@@ -217,7 +197,7 @@ unpack (const Plan *plan, const Lanes *z, Lanes *y)
   for (gint64 k = 0; k <= n; k++)
     {
       const Lanes *a = z + k % n, *b = z + (n - k) % n;
-      Complex root = plan->roots[k % (2 * n)];
+      IrComplex root = plan->roots[k % (2 * n)];
 
       for (guint l = 0; l < LANES; l++)
         {

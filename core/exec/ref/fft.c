@@ -30,8 +30,8 @@ struct _IrFft
 };
 
 /* exp (-2 pi i k / n), with the angle reduced exactly: 8 k / n counts eighths of a turn. */
-static IrComplex
-root_of_unity (guint64 k, guint64 n)
+IrComplex
+ir_fft_root (guint64 k, guint64 n)
 {
   k %= n;
   guint eighth = (guint) (8 * k / n);
@@ -145,7 +145,7 @@ prepare_chirp (IrFft *fft)
   memset (fft->kernel, 0, sizeof *fft->kernel * m);
   for (guint64 k = 0, square = 0; k < n; k++)
     {
-      fft->chirp[k] = root_of_unity (square, 2 * n);
+      fft->chirp[k] = ir_fft_root (square, 2 * n);
       IrComplex conjugate = { fft->chirp[k].re / (double) m, -fft->chirp[k].im / (double) m };
       fft->kernel[k] = conjugate;
       fft->kernel[k == 0 ? 0 : m - k] = conjugate;
@@ -193,7 +193,7 @@ ir_fft_new (const IrCall *call, guint64 n)
   if (fft->roots == NULL || fft->scratch == NULL)
     return NULL;
   for (guint64 k = 0; k < n; k++)
-    fft->roots[k] = root_of_unity (k, n);
+    fft->roots[k] = ir_fft_root (k, n);
   return g_steal_pointer (&fft);
 }
 

@@ -205,22 +205,22 @@ add_contents (GtkWidget *group, IrSession *session, const IrValue *value, const 
 
 /* Name, type and contents of the value, and what can be done with it. */
 void
-ir_editing_add_value (gpointer view, IrEditingGroup add, IrSession *session, const IrValue *value)
+ir_editing_add_value (IrPropertyPage *page, const IrValue *value)
 {
   const IrType *type = ir_value_shown_type (value);
   g_autofree char *word = g_strdup_printf ("#%u", value->id);
   g_autofree char *text = type != NULL ? ir_type_to_string (value->graph->model->context, type)
                                        : g_strdup ("");
-  GtkWidget *group = add (view, "Value");
+  GtkWidget *group = ir_property_group (page, "Value");
   const gboolean is_constant = ir_value_constant (value) != NULL;
 
-  add_to (group, ir_editing_row (session, "Name", value->name,
+  add_to (group, ir_editing_row (page->session, "Name", value->name,
                                  (const char *const[]){ "rename-value", word, NULL }, 2, NULL));
   add_to (group, ir_editing_row (
-                     session, is_constant ? "Element type" : "Type",
+                     page->session, is_constant ? "Element type" : "Type",
                      is_constant ? ir_dtype_name (ir_value_dtype (value)) : text,
                      (const char *const[]){ is_constant ? "dtype" : "type", word, NULL }, 2, NULL));
-  add_contents (group, session, value, word);
+  add_contents (group, page->session, value, word);
   if (value->producer == NULL || is_constant)
     add_button (group, is_constant ? "Replace…" : "Make Constant…", "win.view('set-constant')");
   if (!ir_value_is_graph_output (value) && value->graph->kind == IR_GRAPH_MAIN)
@@ -232,7 +232,7 @@ ir_editing_add_value (gpointer view, IrEditingGroup add, IrSession *session, con
 /* -- free sizes -- */
 
 void
-ir_editing_add_sizes (gpointer view, IrEditingGroup add, IrSession *session, const IrModel *model)
+ir_editing_add_sizes (IrPropertyPage *page, const IrModel *model)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
   GtkWidget *group = NULL;
@@ -249,8 +249,8 @@ ir_editing_add_sizes (gpointer view, IrEditingGroup add, IrSession *session, con
 
           if (name == NULL || !g_hash_table_add (seen, (gpointer) name))
             continue;
-          group = group != NULL ? group : add (view, "Free sizes");
-          add_to (group, ir_editing_row (session, name, "",
+          group = group != NULL ? group : ir_property_group (page, "Free sizes");
+          add_to (group, ir_editing_row (page->session, name, "",
                                          (const char *const[]){ "dim", name, NULL }, 2, NULL));
         }
     }

@@ -1,10 +1,7 @@
 /* Rows of the properties in which something is typed: what is applied is an act. */
 #pragma once
 
-#include "core/ir/model.h"
-#include "views/session/session.h"
-
-#include <adwaita.h>
+#include "views/properties/page.h"
 
 /* Applying does @words, in which @prefix and what was typed stand before @words[at]. */
 GtkWidget *ir_editing_row (IrSession *session,
@@ -18,13 +15,5 @@ char *ir_editing_attr_text (const IrAttr *attr); /* (transfer full) (nullable): 
 char *ir_editing_focus (GtkWidget *box);
 void ir_editing_restore_focus (GtkWidget *box, const char *title);
 
-/* Groups of rows; @add makes a group with a title in the view. */
-typedef GtkWidget *(*IrEditingGroup) (gpointer view, const char *title);
-void ir_editing_add_value (gpointer view,
-                           IrEditingGroup add,
-                           IrSession *session,
-                           const IrValue *value);
-void ir_editing_add_sizes (gpointer view,
-                           IrEditingGroup add,
-                           IrSession *session,
-                           const IrModel *model);
+void ir_editing_add_value (IrPropertyPage *page, const IrValue *value);
+void ir_editing_add_sizes (IrPropertyPage *page, const IrModel *model);

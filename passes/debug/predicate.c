@@ -176,8 +176,7 @@ measure_difference (Work *work, const Term *term, IrDifference *worst, GError **
           return FALSE;
         }
       ir_trial_difference (before, after, &difference);
-      worst->max_abs = MAX (worst->max_abs, difference.max_abs);
-      worst->max_rel = MAX (worst->max_rel, difference.max_rel);
+      ir_difference_take_larger (worst, &difference);
     }
   return TRUE;
 }

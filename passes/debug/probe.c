@@ -444,18 +444,20 @@ has_numbers (const IrTensor *tensor)
 
 /* FALSE if they are no integers. */
 static gboolean
-integers_differ (const IrTensor *before, const IrTensor *after, IrDifference *difference)
+integers_differ (const IrTensor *before, const IrTensor *after, IrComparison *found)
 {
   if (ir_dtype_is_float (ir_tensor_dtype (before)))
     return FALSE;
+  *found = (IrComparison){ 0 };
   for (guint64 i = 0; i < ir_tensor_n_elements (before); i++)
     {
       double a = ir_tensor_get_double (before, i), b = ir_tensor_get_double (after, i);
       double distance = fabs (a - b);
 
-      difference->max_abs = MAX (difference->max_abs, distance);
+      found->max_abs = MAX (found->max_abs, distance);
+      found->scale = MAX (found->scale, fabs (a));
       if (a != 0)
-        difference->max_rel = MAX (difference->max_rel, distance / fabs (a));
+        found->max_rel = MAX (found->max_rel, distance / fabs (a));
     }
   return TRUE;
 }
@@ -473,16 +475,31 @@ integers_differ (const IrTensor *before, const IrTensor *after, IrDifference *di
 void
 ir_trial_difference (const IrTensor *before, const IrTensor *after, IrDifference *difference)
 {
-  const IrDifference endless = { INFINITY, INFINITY };
+  const IrDifference endless = { INFINITY, INFINITY, INFINITY };
   IrComparison found;
 
-  *difference = (IrDifference){ 0, 0 };
+  *difference = (IrDifference){ 0 };
   if (!ir_tensors_compare (before, after, &found) ||
       ir_tensor_dtype (before) != ir_tensor_dtype (after) ||
       (found.non_finite_differs && !has_numbers (before)))
     *difference = endless;
-  else if (found.non_finite_differs && !integers_differ (before, after, difference))
+  else if (found.non_finite_differs && !integers_differ (before, after, &found))
     *difference = endless;
-  else if (!found.non_finite_differs)
-    *difference = (IrDifference){ found.max_abs, found.max_rel };
+  else
+    *difference = (IrDifference){ found.max_abs, found.max_rel, ir_comparison_of_scale (&found) };
+}
+
+/**
+ * ir_difference_take_larger:
+ * @largest: (inout): of the tensors so far
+ * @difference: of one more
+ *
+ * Each figure for itself: they may come from different tensors.
+ */
+void
+ir_difference_take_larger (IrDifference *largest, const IrDifference *difference)
+{
+  largest->max_abs = MAX (largest->max_abs, difference->max_abs);
+  largest->max_rel = MAX (largest->max_rel, difference->max_rel);
+  largest->of_scale = MAX (largest->of_scale, difference->of_scale);
 }

@@ -24,8 +24,9 @@ typedef struct
 
 typedef struct
 {
-  double max_abs; /* infinite where only one side is NaN, or shapes or types differ */
-  double max_rel; /* |new - old| / |old|, over elements whose old side is not 0 */
+  double max_abs;  /* infinite where only one side is NaN, or shapes or types differ */
+  double max_rel;  /* |new - old| / |old|, over elements whose old side is not 0 */
+  double of_scale; /* max_abs over the largest finite magnitude of the old side */
 } IrDifference;
 
 IrTrial *ir_trial_new (IrModel *model,
@@ -52,3 +53,4 @@ IrModel *ir_trial_sized (IrTrial *trial, guint step);
 IrMemPlan *ir_trial_plan (IrTrial *trial, guint step, GError **error);
 const IrTensor *ir_trial_contents (const IrTrial *trial, const IrRun *run, IrValueId value);
 void ir_trial_difference (const IrTensor *before, const IrTensor *after, IrDifference *difference);
+void ir_difference_take_larger (IrDifference *largest, const IrDifference *difference);

@@ -7,13 +7,6 @@
 
 #define N_RUNS 9 /* measured of each result */
 
-static void
-take_larger (IrDifference *largest, const IrDifference *difference)
-{
-  largest->max_abs = MAX (largest->max_abs, difference->max_abs);
-  largest->max_rel = MAX (largest->max_rel, difference->max_rel);
-}
-
 static const IrTensor *
 output_of (IrTrial *trial, const IrRun *run, guint index)
 {
@@ -37,7 +30,7 @@ compare_output (IrWhatIf *self, IrTrial *const *trials, IrRun *const *runs, IrRu
       if (first == NULL || outputs[k] == NULL)
         continue;
       ir_trial_difference (first, outputs[k], &difference);
-      take_larger (&self->from_start[k], &difference);
+      ir_difference_take_larger (&self->from_start[k], &difference);
     }
   if (outputs[IR_WITH] == NULL || outputs[IR_WITHOUT] == NULL)
     return;
@@ -47,7 +40,7 @@ compare_output (IrWhatIf *self, IrTrial *const *trials, IrRun *const *runs, IrRu
       g_free (self->worst);
       self->worst = g_strdup (ir_graph_output (runs[IR_WITH]->model->main, i)->name);
     }
-  take_larger (&self->between, &difference);
+  ir_difference_take_larger (&self->between, &difference);
 }
 
 static IrRun *

@@ -10,6 +10,7 @@
 #include "views/properties/editing.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
+#include "views/session/records.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
@@ -401,6 +402,35 @@ test_planes (void)
   assert_planes (4, (const gint64[]){ 1, 7, 1, 1 }, 1, 0, "[0, :, 0, 0]");
   assert_planes (4, (const gint64[]){ 2, 3, 1, 1 }, 1, 0, "[:, :, 0, 0]");
   assert_planes (3, (const gint64[]){ 2, 0, 3 }, 0, 0, NULL);
+}
+
+static void
+assert_difference (const float *before, const float *after, const char *text)
+{
+  const gint64 dims[] = { 2 };
+  g_autoptr (IrTensor) a = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, dims, before),
+                       b = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, dims, after);
+  g_autofree char *said = NULL;
+  IrDifference difference;
+
+  ir_trial_difference (a, b, &difference);
+  said = ir_difference_text (&difference);
+  g_assert_cmpstr (said, ==, text);
+}
+
+/* Neither 8e14 of 1e21 nor twice of an element near 0 reads as a catastrophe. */
+static void
+test_difference_text (void)
+{
+  assert_difference ((const float[]){ 8e21f, 1e-9f }, (const float[]){ 8e21f + 8e15f, 2e-9f },
+                     "off by 9.9e-07 of the largest value, at most 7.88e+15");
+  assert_difference ((const float[]){ 4, -8 }, (const float[]){ 4, -6 },
+                     "off by 0.25 of the largest value, at most 2");
+  assert_difference ((const float[]){ 0, 0 }, (const float[]){ 0, 3 },
+                     "off by at most 3, where all was 0");
+  assert_difference ((const float[]){ 0, 1 }, (const float[]){ 0, 1 }, "the same numbers");
+  assert_difference ((const float[]){ 0, 1 }, (const float[]){ 0, NAN },
+                     "NaN or infinite on one side, or of another shape");
 }
 
 static void
@@ -1075,6 +1105,7 @@ main (int argc, char **argv)
   g_test_add_func ("/schedule/is as wide as its pane", test_schedule);
   g_test_add_func ("/properties/shows every node", test_properties);
   g_test_add_func ("/properties/numbers have the digits that they need", test_attr_text);
+  g_test_add_func ("/records/a difference is told by its scale first", test_difference_text);
   g_test_add_func ("/memory/the budget gives the focus back", test_budget_gives_focus_back);
   g_test_add_func ("/memory/a plan that takes long is cancelled", test_plan_cancelled);
   g_test_add_func ("/graph/nodes are found at once", test_find_node);

@@ -46,6 +46,14 @@ opsets_text (const IrModel *model)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+static char *
+differing_text (const IrModel *history, IrValueId value, const IrDifference *difference)
+{
+  g_autofree char *text = ir_difference_text (difference);
+
+  return g_strdup_printf ("%s\n%s", ir_model_value (history, value)->name, text);
+}
+
 /* What the last run says of the whole graph. */
 static void
 add_divergence (IrPropertyPage *page)
@@ -64,16 +72,14 @@ add_divergence (IrPropertyPage *page)
   ir_property_row (group, "Tensors compared", compared);
   if (found->first != 0)
     {
-      first = g_strdup_printf ("%s\nby %.3g", ir_model_value (history, found->first)->name,
-                               found->first_difference.max_abs);
+      first = differing_text (history, found->first, &found->first_difference);
       ir_property_leads_to_value (ir_property_row (group, "First to diverge", first), found->first);
     }
   else
     ir_property_row (group, "First to diverge", "none: all agree up to rounding");
   if (found->worst == 0)
     return;
-  worst = g_strdup_printf ("%s\nby %.3g", ir_model_value (history, found->worst)->name,
-                           found->worst_difference.max_abs);
+  worst = differing_text (history, found->worst, &found->worst_difference);
   ir_property_leads_to_value (ir_property_row (group, "Largest difference", worst), found->worst);
 }
 

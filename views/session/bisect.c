@@ -3,6 +3,7 @@
 
 #include "passes/debug/bundle.h"
 #include "passes/pipeline/pipeline.h"
+#include "views/session/records.h"
 #include "views/session/debug-private.h"
 #include "views/session/selection.h"
 
@@ -239,14 +240,16 @@ ir_session_get_bisected (IrSession *self)
 static void
 append_divergence (GString *text, const IrModel *model, const IrBisection *found)
 {
+  g_autofree char *change = ir_difference_text (&found->change),
+                  *from_original = ir_difference_text (&found->from_original);
+
   if (found->diverges == 0)
     return;
-  g_string_append_printf (text, ". First tensor to differ: %s, by %.3g",
-                          ir_model_value (model, found->diverges)->name, found->change.max_abs);
+  g_string_append_printf (text, ". First tensor to differ: %s, %s",
+                          ir_model_value (model, found->diverges)->name, change);
   if (found->original != 0)
-    g_string_append_printf (text, "; from %s of the original by %.3g",
-                            ir_model_value (model, found->original)->name,
-                            found->from_original.max_abs);
+    g_string_append_printf (text, "; from %s of the original: %s",
+                            ir_model_value (model, found->original)->name, from_original);
 }
 
 /**

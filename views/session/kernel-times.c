@@ -191,8 +191,7 @@ compare_outputs (const KernelRequest *request,
         continue;
       ir_trial_difference (a, b, &difference);
       time->compared = TRUE;
-      time->difference.max_abs = MAX (time->difference.max_abs, difference.max_abs);
-      time->difference.max_rel = MAX (time->difference.max_rel, difference.max_rel);
+      ir_difference_take_larger (&time->difference, &difference);
     }
 }
 

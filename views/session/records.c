@@ -155,9 +155,8 @@ compare_output (const IrRun *before,
   change->n_compared++;
   change->n_differ += difference.max_abs > 0;
   node->compared = TRUE;
-  node->difference.max_abs = MAX (node->difference.max_abs, difference.max_abs);
-  node->difference.max_rel = MAX (node->difference.max_rel, difference.max_rel);
-  if (difference.max_abs > change->worst_difference.max_abs)
+  ir_difference_take_larger (&node->difference, &difference);
+  if (difference.of_scale > change->worst_difference.of_scale)
     {
       change->worst = value->id;
       change->worst_difference = difference;

@@ -5,6 +5,7 @@
 #include "core/exec/gpu/runtime.h"
 #include "core/exec/run/capture.h"
 #include "core/exec/run/loop-table.h"
+#include "views/session/records.h"
 #include "views/session/data-set.h"
 #include "views/session/problems-private.h"
 #include "views/session/request.h"
@@ -319,14 +320,18 @@ find_divergence (const RunRequest *request, const IrLastRun *ran, GCancellable *
   const IrComparedValue *first = values != NULL ? ir_compared_values_first (values, TRUE) : NULL;
   const IrComparedValue *worst = NULL;
   IrDivergence *found = g_new0 (IrDivergence, 1);
+  double most = 0;
 
   for (guint i = 0; values != NULL && i < values->items->len; i++)
     {
       const IrComparedValue *item = &g_array_index (values->items, IrComparedValue, i);
 
       found->n_compared += item->comparable;
-      if (item->comparable && item->result.max_abs > (worst != NULL ? worst->result.max_abs : 0))
-        worst = item;
+      if (item->comparable && ir_comparison_of_scale (&item->result) > most)
+        {
+          worst = item;
+          most = ir_comparison_of_scale (&item->result);
+        }
     }
   if (first != NULL)
     {
@@ -492,10 +497,14 @@ say_outcome (IrSession *self, const IrRun *run)
   else if (compared != NULL)
     ir_session_message (self, "%s", compared);
   else if (divergence != NULL && divergence->first != 0)
-    ir_session_message (self, "First tensor to differ from %s: %s, by %.3g",
-                        ir_session_get_run_step (self) > 0 ? "the original" : "that on the CPU",
-                        ir_model_value (ir_session_get_history (self), divergence->first)->name,
-                        divergence->first_difference.max_abs);
+    {
+      g_autofree char *difference = ir_difference_text (&divergence->first_difference);
+
+      ir_session_message (self, "First tensor to differ from %s: %s, %s",
+                          ir_session_get_run_step (self) > 0 ? "the original" : "that on the CPU",
+                          ir_model_value (ir_session_get_history (self), divergence->first)->name,
+                          difference);
+    }
 }
 
 static void

@@ -85,7 +85,8 @@ ir_times_tip (const IrTimes *times)
  * ir_difference_text:
  * @difference: of two tensors
  *
- * Returns: (transfer full): how large it is, absolute and relative
+ * Returns: (transfer full): how large it is: as a part of the largest magnitude of the old side
+ *   first, which says whether it matters, then in its own unit
  */
 char *
 ir_difference_text (const IrDifference *difference)
@@ -94,8 +95,10 @@ ir_difference_text (const IrDifference *difference)
     return g_strdup ("the same numbers");
   if (!isfinite (difference->max_abs))
     return g_strdup ("NaN or infinite on one side, or of another shape");
-  return g_strdup_printf ("off by at most %.3g, relative %.3g", difference->max_abs,
-                          difference->max_rel);
+  if (!isfinite (difference->of_scale))
+    return g_strdup_printf ("off by at most %.3g, where all was 0", difference->max_abs);
+  return g_strdup_printf ("off by %.2g of the largest value, at most %.3g", difference->of_scale,
+                          difference->max_abs);
 }
 
 /**

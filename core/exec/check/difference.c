@@ -313,6 +313,22 @@ ir_tensor_widen (const IrTensor *tensor)
 }
 
 /**
+ * ir_comparison_of_scale:
+ * @result: of two tensors
+ *
+ * Returns: the largest difference as a part of the largest magnitude of a, which says whether it
+ *   matters: unlike max_rel, it does not become large at an element near 0. 0: they hold the same
+ *   numbers; infinite: all of a is 0
+ */
+double
+ir_comparison_of_scale (const IrComparison *result)
+{
+  if (result->max_abs == 0)
+    return 0;
+  return result->scale > 0 ? result->max_abs / result->scale : INFINITY;
+}
+
+/**
  * ir_tolerance_scale:
  * @dtype: a floating-point type
  *

@@ -15,6 +15,7 @@ typedef struct
 
 /* FALSE if they cannot be compared: other shapes or types. Floats may have other widths. */
 gboolean ir_tensors_compare (const IrTensor *a, const IrTensor *b, IrComparison *result);
+double ir_comparison_of_scale (const IrComparison *result);
 double ir_tolerance_scale (IrDtype dtype);
 double ir_tolerance_of (IrTolerance tolerance, IrDtype dtype, double scale);
 /* Floating-point tensors as float64; others as they are. (transfer full) (nullable) */

@@ -6,6 +6,7 @@
 #include "app/cli/output.h"
 #include "app/cli/run-control.h"
 #include "core/exec/run/flow-log.h"
+#include "core/exec/run/iteration-name.h"
 #include "core/io/io.h"
 
 #include <string.h>
@@ -19,11 +20,13 @@ typedef struct
   char *loop, *iteration, *events;
   char **breaks;
   gboolean summary;
+  IrIterationName *place; /* no option: what --loop names */
 } Options;
 
 static const CliOption play_options[] = {
   { "loop", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, loop),
-    "Only events of this frame, or of the body of this node", "NAME" },
+    "Only events of this frame, or of the body of this node; OUTER@1/INNER: in this iteration of the loop around",
+    "NAME" },
   { "iteration", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, iteration),
     "Only events of this iteration of the innermost loop, from 0", "N" },
   { "events", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, events),
@@ -88,6 +91,39 @@ parse_filter (const Options *options, IrFlowFilter *filter, GError **error)
   return TRUE;
 }
 
+/* Loops in functions have names of their own in what runs: these are known behind the run. */
+static gboolean
+find_loop (Options *options, const IrModel *model, IrFlowFilter *filter, GError **error)
+{
+  if (options->loop == NULL ||
+      !ir_iteration_name_parse_loop (model, options->loop, options->place, NULL))
+    return TRUE;
+  filter->loop = options->place->frame;
+  if (options->place->iteration >= 0 && options->iteration != NULL)
+    {
+      g_set_error (error, CLI_ERROR, 0, "--iteration %s: --loop %s says which, too; leave one out",
+                   options->iteration, options->loop);
+      return FALSE;
+    }
+  if (options->place->iteration >= 0)
+    filter->iteration = options->place->iteration;
+  return TRUE;
+}
+
+/* A loop that was found may not have been entered in the iterations that were named. */
+static gboolean
+came_there (const Options *options, const IrFlowLog *log, GError **error)
+{
+  if (options->loop == NULL || options->events != NULL || options->breaks != NULL ||
+      ir_flow_log_events (log)->len > 0)
+    return TRUE;
+  g_set_error (error, CLI_ERROR, 0,
+               "--loop %s: the run did not come there; --summary says how many iterations "
+               "each loop had",
+               options->loop);
+  return FALSE;
+}
+
 static gboolean
 knows_loop (const Options *options, const IrFlowLog *log, GError **error)
 {
@@ -97,8 +133,9 @@ knows_loop (const Options *options, const IrFlowLog *log, GError **error)
   for (guint i = 0; i < frames->len; i++)
     {
       const char *name = g_array_index (frames, IrFlowFrame, i).name;
-      if (options->loop == NULL || strcmp (name, options->loop) == 0)
-        return TRUE;
+      if (options->loop == NULL || options->place->frame != NULL ||
+          strcmp (name, options->loop) == 0)
+        return came_there (options, log, error);
       g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", name);
     }
   if (options->loop == NULL)
@@ -293,9 +330,11 @@ run (Cli *cli)
   g_autoptr (GError) error = NULL;
   g_autoptr (CliRunControl) control = NULL;
   IrRunOptions settings = { 0 };
+  g_auto (IrIterationName) place = { 0 };
   IrFlowFilter filter;
   CliStatus status;
 
+  options->place = &place;
   if (!parse_filter (options, &filter, &error) || !run_options (options, &settings, &error))
     return cli_fail (cli_status_of (error), error);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
@@ -305,6 +344,8 @@ run (Cli *cli)
   if (inputs == NULL)
     return cli_fail (cli_status_of (error), error);
   control = control_of (cli, options, opened.model, &settings, &error);
+  if (error == NULL)
+    find_loop (options, opened.model, &filter, &error);
   if (error != NULL)
     return cli_fail (cli_status_of (error), error);
   g_autoptr (IrFlowLog) log = ir_flow_log_new (&filter);

@@ -23,7 +23,8 @@ static const CliOption run_options[] = {
   { "capture", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, capture),
     "What to keep beside the outputs: all, checkpoints (few, the others are computed again), stats, "
     "none (default), original (all values of the graph before the pipeline), or names of values; one in "
-    "a function's body is NODE/NAME, with the node that calls it",
+    "a function's body is NODE/NAME, with the node that calls it; LOOP@N/NAME is one of iteration N, and LOOP/NAME of "
+    "all of them",
     "POLICY|NAME.." },
   { "iterations", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, iterations),
     "Of values in bodies of loops keep those of these iterations, from 0: a..b (both included), every:N, last:N; "
@@ -134,13 +135,19 @@ static gboolean
 choose_value (CliRun *options, IrModel *model, const char *name, GArray *chosen, GError **error)
 {
   const IrBackend *backend = cli_backend (&options->model, error);
-  const IrValue *value = backend != NULL
-                             ? cli_find_run_value (model, backend, &options->expanded, name, error)
-                             : NULL;
+  g_auto (IrIterationName) iteration = { 0 };
+  const IrValue *value = backend != NULL ? cli_find_iteration (model, backend, &options->expanded,
+                                                               name, &iteration, error)
+                                         : NULL;
 
-  if (value != NULL)
-    g_array_append_val (chosen, value->id);
-  return value != NULL;
+  if (value == NULL)
+    return FALSE;
+  g_array_append_val (chosen, value->id);
+  if (iteration.frame != NULL)
+    cli_run_pick_iteration (options, &iteration);
+  else
+    g_array_append_val (options->whole, value->id);
+  return TRUE;
 }
 
 static gboolean
@@ -159,6 +166,7 @@ parse_capture (CliRun *options, IrModel *model, IrCaptureKind *kind, GArray *cho
   if (*kind != IR_CAPTURE_CHOSEN)
     return TRUE;
   names = g_strsplit (options->capture, ",", -1);
+  options->whole = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   for (guint i = 0; names[i] != NULL; i++)
     if (!choose_value (options, model, names[i], chosen, error))
       return FALSE;
@@ -495,14 +503,18 @@ parse_watches (CliRun *options, const IrModel *model, GError **error)
     return TRUE;
   options->watched = cli_run_breaks (options->watches, "--watch", model, error);
   for (guint i = 0; options->watched != NULL && i < options->watched->len; i++)
-    if (!(ir_run_break_needs (options->watched->pdata[i]) & IR_RUN_BREAK_STATS) ||
-        ir_run_break_has_place (options->watched->pdata[i]))
-      {
-        g_set_error (error, CLI_ERROR, 0,
-                     "--watch %s: is no test of a value, such as nan or max>6; --break takes it",
-                     ir_run_break_text (options->watched->pdata[i]));
-        return FALSE;
-      }
+    {
+      const IrRunBreak *watch = options->watched->pdata[i];
+      const gboolean is_test = (ir_run_break_needs (watch) & IR_RUN_BREAK_STATS) != 0;
+
+      if (is_test && !ir_run_break_has_place (watch))
+        continue;
+      g_set_error (error, CLI_ERROR, 0, "--watch %s: %s; --break takes it",
+                   ir_run_break_text (watch),
+                   is_test ? "is of one iteration, and what is watched is what a run has at its end"
+                           : "is no test of a value, such as nan or max>6");
+      return FALSE;
+    }
   options->watches_alone = options->capture == NULL;
   if (options->watches_alone)
     options->capture = g_strdup ("all");
@@ -641,6 +653,8 @@ run (Cli *cli)
       ir_problems_count (opened.problems, IR_SEVERITY_ERROR) > 0)
     status = CLI_NO;
   g_clear_pointer (&options->expanded, ir_model_unref);
+  g_clear_pointer (&options->picks, g_array_unref);
+  g_clear_pointer (&options->whole, g_array_unref);
   g_clear_pointer (&options->watched, g_ptr_array_unref);
   g_clear_pointer (&options->checked, ir_execution_check_free);
   cli_leave_stage (NULL);

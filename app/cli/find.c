@@ -35,6 +35,23 @@ cli_find_node (const IrModel *model, const char *name, GError **error)
   return found;
 }
 
+IrNode *
+cli_find_node_in (const IrModel *model,
+                  const char *name,
+                  IrIterationName *iteration,
+                  GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  IrNode *node = cli_find_node (model, name, &local);
+
+  *iteration = (IrIterationName){ 0 };
+  if (node == NULL && strchr (name, '/') == NULL)
+    g_propagate_error (error, g_steal_pointer (&local));
+  else if (node == NULL && ir_iteration_name_parse_node (model, name, iteration, error))
+    node = ir_model_node (model, iteration->node->id);
+  return node;
+}
+
 IrValue *
 cli_find_value (const IrModel *model, const char *name, GError **error)
 {

@@ -64,11 +64,21 @@ static IrNode *
 find_asker (const KernelRequest *request, const char *name, GError **error)
 {
   g_autoptr (GError) local = NULL;
-  IrNode *node = cli_find_node (request->model, name, &local), *asker = NULL;
+  g_auto (IrIterationName) iteration = { 0 };
+  IrNode *node = cli_find_node_in (request->model, name, &iteration, &local), *asker = NULL;
   const IrNode *running = node == NULL && request->sized != NULL && name[0] != '#'
                               ? cli_find_node (request->sized, name, NULL)
                               : NULL;
 
+  if (iteration.frame != NULL && (iteration.iteration >= 0 || iteration.outermost >= 0))
+    {
+      g_set_error (
+          error, CLI_ERROR, 0,
+          "--kernel: %s is one iteration, and a node has one kernel for all of them; leave out what stands "
+          "behind @",
+          name);
+      return NULL;
+    }
   if (running != NULL)
     asker = ir_kernel_asker (request->model, running);
   if (node == NULL && running == NULL)

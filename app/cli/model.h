@@ -21,7 +21,7 @@ typedef struct
   gint64 seed;
   char *device;
   char *precision; /* of a GPU */
-  char **kernels; /* NODE=NAME */
+  char **kernels;  /* NODE=NAME */
   gint threads;
   char *memory_limit, *output_limit;
   gint64 iterations;
@@ -109,7 +109,12 @@ IrRun *cli_run (Cli *cli,
 /* What a value holds: a constant, or computed with the inputs given or random. (transfer full) */
 IrTensor *cli_contents (
     Cli *cli, const CliModelOptions *options, IrModel *model, const IrValue *value, GError **error);
-IrNode *cli_find_node (const IrModel *model, const char *name, GError **error);   /* name or #id */
+IrNode *cli_find_node (const IrModel *model, const char *name, GError **error); /* name or #id */
+/* Likewise, or in an iteration, LOOP@N/NAME: then @iteration (out) says which; else it is empty. */
+IrNode *cli_find_node_in (const IrModel *model,
+                          const char *name,
+                          IrIterationName *iteration,
+                          GError **error);
 IrValue *cli_find_value (const IrModel *model, const char *name, GError **error); /* name or #id */
 /* Also in the body of the function that a node calls, or in what @backend runs in the place of a node:
  * the node's name, '/', and the name there. Such values are only in what runs: then @expanded (inout)

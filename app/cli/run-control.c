@@ -22,7 +22,8 @@ struct _CliRunControl
   /* While it stands: */
   const IrRunStop *stop; /* (nullable) */
   IrRunCommand command;
-  guint repeat; /* moves that are left of a step of several */
+  IrIterationName to; /* what the command goes to */
+  guint repeat;       /* moves that are left of a step of several */
   CliPrompt prompt;
 };
 
@@ -176,7 +177,7 @@ add_stop (CliRunControl *self, const IrRunStop *stop)
 static gboolean
 go (CliRunControl *self, IrRunMove move, IrNodeId node)
 {
-  self->command = (IrRunCommand){ move, node };
+  self->command = (IrRunCommand){ .move = move, .node = node };
   self->prompt.done = TRUE;
   return TRUE;
 }
@@ -210,13 +211,26 @@ go_on (gpointer data, const char *argument, GError **error)
   return go (data, IR_RUN_CONTINUE, 0);
 }
 
+/* Of a command to a node, which may be one in an iteration */
+static const IrNode *
+find_end (CliRunControl *self, const IrModel *model, const char *name, GError **error)
+{
+  ir_iteration_name_clear (&self->to);
+  return cli_find_node_in (model, name, &self->to, error);
+}
+
 static gboolean
 run_to (gpointer data, const char *argument, GError **error)
 {
   CliRunControl *self = data;
-  const IrNode *node = cli_find_node (self->stop->model, argument, error);
+  const IrNode *node = find_end (self, self->stop->model, argument, error);
 
-  return node != NULL && go (self, IR_RUN_TO, node->id);
+  if (node == NULL)
+    return FALSE;
+  go (self, IR_RUN_TO, node->id);
+  self->command.frame = self->to.frame;
+  self->command.iteration = self->to.iteration;
+  return TRUE;
 }
 
 static gboolean
@@ -453,15 +467,15 @@ cli_run_control_new (Cli *cli,
       g_set_error_literal (error, CLI_ERROR, 0, "--until: with --debug, give the command to NODE");
       return NULL;
     }
+  self = g_new0 (CliRunControl, 1);
   if (options->until != NULL)
     {
-      const IrNode *node = cli_find_node (model, options->until, error);
+      const IrNode *node = find_end (self, model, options->until, error);
 
       if (node == NULL)
         return NULL;
-      first = (IrRunCommand){ IR_RUN_TO, node->id };
+      first = (IrRunCommand){ IR_RUN_TO, node->id, self->to.frame, self->to.iteration };
     }
-  self = g_new0 (CliRunControl, 1);
   self->cli = cli;
   self->debugs = options->debug;
   self->breaks = cli_run_breaks (options->breaks, "--break", model, error);

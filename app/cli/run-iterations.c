@@ -9,10 +9,43 @@
 
 #include <string.h>
 
+void
+cli_run_pick_iteration (CliRun *options, const IrIterationName *name)
+{
+  const IrIterationPick pick = { name->value->id, g_strdup (name->frame), name->iteration };
+
+  if (options->picks == NULL)
+    options->picks = ir_iteration_picks_new ();
+  g_array_append_val (options->picks, pick);
+}
+
+/* Of a value that --capture names in iterations only, the last round was not asked for. */
+gboolean
+cli_run_names_iteration_alone (const CliRun *options, IrValueId value)
+{
+  gboolean is_picked = FALSE;
+
+  for (guint i = 0; options->picks != NULL && i < options->picks->len; i++)
+    is_picked |= g_array_index (options->picks, IrIterationPick, i).value == value;
+  for (guint i = 0; is_picked && i < options->whole->len; i++)
+    is_picked = g_array_index (options->whole, IrValueId, i) != value;
+  return is_picked;
+}
+
 gboolean
 cli_run_parse_iterations (
     CliRun *options, IrModel *model, IrRunOptions *settings, GArray *chosen, GError **error)
 {
+  if (options->picks != NULL && options->iterations != NULL)
+    {
+      g_set_error (
+          error, CLI_ERROR, 0,
+          "--iterations %s: --capture %s names iterations, too; leave them out of one of both",
+          options->iterations, options->capture);
+      return FALSE;
+    }
+  if (options->picks != NULL)
+    settings->iterations = (IrIterations){ .kind = IR_ITERATIONS_NAMED, .names = options->picks };
   if (options->iterations == NULL)
     return TRUE;
   if (!ir_iterations_parse (options->iterations, &settings->iterations, error))
@@ -79,7 +112,7 @@ cli_run_report_iterations (const CliRunReport *report, cJSON *json, GError **err
   g_autofree char *size = cli_format_bytes (bytes);
   cJSON *object;
 
-  if (report->options->iterations == NULL)
+  if (report->options->iterations == NULL && report->options->picks == NULL)
     return TRUE;
   object = cJSON_AddObjectToObject (json, "iterations");
   cJSON_AddNumberToObject (object, "kept", n);
@@ -90,10 +123,12 @@ cli_run_report_iterations (const CliRunReport *report, cJSON *json, GError **err
     if (g_cancellable_set_error_if_cancelled (report->cli->cancellable, error) ||
         !report_kept (report, ir_run_iteration (run, i), error))
       return FALSE;
-  if (n == 0 && strcmp (report->options->iterations, "checkpoints") != 0)
-    cli_printerr (
-        "irscope run: --iterations kept nothing: no value in a loop came to one of these iterations, or had room\n");
-  if (!report->cli->json)
+  if (n == 0 && g_strcmp0 (report->options->iterations, "checkpoints") != 0)
+    cli_printerr ("irscope run: %s kept nothing: no value in a loop came to %s, or had room\n",
+                  report->options->picks != NULL ? "--capture" : "--iterations",
+                  report->options->picks != NULL ? "an iteration that it names"
+                                                 : "one of these iterations");
+  if (!report->cli->json && report->options->picks == NULL)
     cli_print ("%u values of iterations kept, %u checkpoints of loops, %s\n", n, n_checkpoints,
                size);
   if (n_lost > 0)

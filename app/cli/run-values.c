@@ -131,7 +131,8 @@ report_value (const CliRunReport *report, const IrValue *value, gboolean is_outp
   g_autoptr (IrTensor) tensor = contents_of (report, value, &found);
   g_autofree char *path = NULL;
 
-  if (!is_output && report->options->iterations_alone)
+  if (!is_output && (report->options->iterations_alone ||
+                     cli_run_names_iteration_alone (report->options, value->id)))
     return TRUE;
   /* Which outputs are missing, and why, is said of the run. */
   if (tensor == NULL && (!is_output || report->originals != NULL) &&

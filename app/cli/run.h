@@ -13,6 +13,8 @@ typedef struct
   CliModelOptions model;
   char *capture, *out, *trace, *capture_budget, *parallel, *check_budget;
   char *iterations;
+  GArray *picks; /* (nullable) no option: of IrIterationPick, what --capture names of iterations */
+  GArray *whole; /* likewise: of IrValueId, what it names besides */
   gboolean iterations_alone; /* no option: nothing else was asked for */
   char **without, **checks, **breaks, **watches, *until;
   gboolean debug;
@@ -48,6 +50,8 @@ gboolean cli_run_report_values (const CliRunReport *report, GError **error);
 /* -- run-iterations.c: values of single iterations -- */
 gboolean cli_run_parse_iterations (
     CliRun *options, IrModel *model, IrRunOptions *settings, GArray *chosen, GError **error);
+void cli_run_pick_iteration (CliRun *options, const IrIterationName *name);
+gboolean cli_run_names_iteration_alone (const CliRun *options, IrValueId value);
 gboolean cli_run_report_iterations (const CliRunReport *report, cJSON *json, GError **error);
 /* @id: makes it unique; @path: (out) (nullable) (transfer full) */
 gboolean cli_run_save_value (const CliRunReport *report,

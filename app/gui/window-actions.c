@@ -91,8 +91,8 @@ activate_drive (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 
   for (guint i = 0; i < G_N_ELEMENTS (moves); i++)
     if (strcmp (moves[i].word, word) == 0)
-      ir_session_drive (session,
-                        (IrRunCommand){ moves[i].move, ir_session_get_selected_node (session) });
+      ir_session_drive (session, (IrRunCommand){ .move = moves[i].move,
+                                                 .node = ir_session_get_selected_node (session) });
   ir_session_show_view (session, "run");
 }
 

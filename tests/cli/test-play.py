@@ -219,6 +219,34 @@ def _():
     assert code == 2 and 'a branch was not taken' in err, err
 
 
+@test('values and nodes of iterations have one name in capture, breakpoints, ends of runs, kernels and events')
+def _():
+    nested = model('nested', NESTED)
+    given = ('--value', 'x=1', '--value', 'n=4', '--value', 'p=1')
+    for form in (nested, lowered(nested)):
+        frame = [e['frame'] for e in json_of('play', form, *given)['events'] if '/' in e['frame']][-1]
+        outer, inner = frame.split('@')[0], frame.split('/')[1]
+        got = json_of('run', form, '--capture', f'{outer}@3/{inner}@1/w2,{outer}/{inner}@0/w2', *given, schema='run')
+        names = sorted(c['name'] for c in got['captured'])
+        assert names == sorted([f'{outer}@{i}/{inner}@0/w2' for i in (1, 2, 3)] + [f'{outer}@3/{inner}@1/w2']), names
+        place = f'{outer}@2/{inner}@1/step'
+        for options in (('--break', place), ('--break', f'max<9 {place}'), ('--until', place), ('--break', f'frame:{outer}@2/{inner} iteration=1 op:neg')):
+            code, out, err = irscope('run', form, *options, *given)
+            assert code == (0 if options[0] == '--until' else 1) and place in out.splitlines()[0], (options, code, out, err)
+        events = json_of('play', form, '--loop', f'{outer}@2/{inner}', *given)['events']
+        assert events and {e['frame'] for e in events} == {f'{outer}@2/{inner}'}, events
+        one = json_of('play', form, '--loop', f'{outer}/{inner}@1', *given)['events']
+        assert {e['frame'] for e in one} == {f'{outer}@{i}/{inner}' for i in ((2, 3) if form == nested else (1, 2, 3))} and {e['iteration'] for e in one} == {1}, one
+    for options, word in ((('--capture', 'outer@9/inner@0/nothing'), "no value"), (('--break', 'outer@1/nothing'), 'no node'), (('--until', 'step@1/outer'), 'no loop'),
+                          (('--watch', 'max>0 outer@1/inner@0/step'), 'one iteration'), (('--kernel', 'outer@1/inner/step=plain'), 'one kernel for all'),
+                          (('--capture', 'outer@1/a', '--iterations', '1'), 'leave them out')):
+        code, out, err = irscope('run', nested, *options, *given)
+        assert code == 2 and word in err and not out, (options, code, err)
+    for loop, word in (('outer@77/inner', 'did not come there'), ('inner@1/outer', 'there are outer, inner')):
+        code, out, err = irscope('play', nested, '--loop', loop, *given)
+        assert code == 2 and word in err, (loop, code, err)
+
+
 @test('a run keeps the iterations that it is asked for')
 def _():
     for which, wanted in (('1..2', [1, 2]), ('every:2', [0, 2, 4]), ('last:2', [3, 4]), ('checkpoints', []), ('7..9', [])):

@@ -203,6 +203,61 @@ test_names (void)
   g_assert_cmpstr (of_ids.value->name, ==, "i");
 }
 
+/* Loops and nodes by themselves; @wanted: the node, or what the error says. */
+static void
+test_other_names (void)
+{
+  static const Name loops[] = {
+    { "outer", "outer", -1, NULL },
+    { "outer@3", "outer", 3, NULL },
+    { "outer@3/inner/1", "outer@3/inner/1", -1, NULL },
+    { "outer/inner\\/1@2", "outer@*/inner/1", 2, NULL },
+    { "inner/1@2", "inner/1", 2, NULL },
+    { "inner", NULL, 0, "its loops are outer, inner/1" },
+    { "outer@x", NULL, 0, "no loop" },
+    { "inner/1@3/outer", NULL, 0, "no loop" },
+  };
+  static const Name nodes[] = {
+    { "outer@3/inner/1", "outer", 3, "inner/1" },
+    { "outer@3/inner/1@2/q", "outer@3/inner/1", 2, "q" },
+    { "outer/w", "outer", -1, "w" },
+    { "outer@3/x", NULL, 0, "no node" },
+    { "outer@3/n", NULL, 0, "computed once" },
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (IrModel) model = ir_text_read (graphs[2].text, -1, problems, &error);
+
+  for (guint i = 0; i < G_N_ELEMENTS (loops) + G_N_ELEMENTS (nodes); i++)
+    {
+      const gboolean is_loop = i < G_N_ELEMENTS (loops);
+      const Name *wanted = is_loop ? &loops[i] : &nodes[i - G_N_ELEMENTS (loops)];
+      g_auto (IrIterationName) name = { 0 };
+      g_autoptr (GError) local = NULL;
+
+      g_test_message ("%s", wanted->text);
+      g_assert_cmpint ((is_loop ? ir_iteration_name_parse_loop : ir_iteration_name_parse_node) (
+                           model, wanted->text, &name, &local),
+                       ==, wanted->frame != NULL);
+      if (wanted->frame == NULL)
+        {
+          g_assert_nonnull (strstr (local->message, wanted->wanted));
+          continue;
+        }
+      g_assert_cmpstr (name.frame, ==, wanted->frame);
+      g_assert_cmpint (name.iteration, ==, wanted->iteration);
+      if (!is_loop)
+        {
+          g_autofree char *found = ir_loop_name (name.node);
+          g_assert_cmpstr (found, ==, wanted->wanted);
+        }
+    }
+  g_assert_true (ir_iteration_frame_is ("outer@*/inner", "outer@12/inner"));
+  g_assert_false (ir_iteration_frame_is ("outer@*/inner", "outer@12/inner@3/more"));
+  g_assert_false (ir_iteration_frame_is ("outer@1/inner", "outer@12/inner"));
+  g_assert_false (ir_iteration_frame_is ("outer@*/inner", "outer@/inner"));
+}
+
 /* -- what is kept -- */
 
 typedef struct
@@ -290,6 +345,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &graphs[i], test_graph);
     }
   g_test_add_func ("/iterations/names", test_names);
+  g_test_add_func ("/iterations/names of loops and nodes", test_other_names);
   g_test_add_func ("/iterations/which", test_which);
   g_test_add_func ("/iterations/budget", test_budget);
   return g_test_run ();

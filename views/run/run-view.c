@@ -55,7 +55,8 @@ on_move (GtkButton *button, IrRunView *self)
   const Move *move = g_object_get_data (G_OBJECT (button), "move");
 
   ir_session_drive (session_of (self),
-                    (IrRunCommand){ move->move, ir_session_get_selected_node (session_of (self)) });
+                    (IrRunCommand){ .move = move->move,
+                                    .node = ir_session_get_selected_node (session_of (self)) });
 }
 
 static void

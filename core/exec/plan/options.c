@@ -178,6 +178,26 @@ read_range (const char *text, IrIterations *iterations)
                                    G_MAXINT64, &iterations->last, NULL);
 }
 
+static void
+pick_clear (gpointer data)
+{
+  g_free (((IrIterationPick *) data)->frame);
+}
+
+/**
+ * ir_iteration_picks_new:
+ *
+ * Returns: (transfer full) (element-type IrIterationPick): none so far; owns the frames of those that are added
+ */
+GArray *
+ir_iteration_picks_new (void)
+{
+  GArray *picks = g_array_new (FALSE, FALSE, sizeof (IrIterationPick));
+
+  g_array_set_clear_func (picks, pick_clear);
+  return picks;
+}
+
 /**
  * ir_iterations_parse:
  * @text: "0..99", "7", "every:100", "last:10" or "checkpoints"

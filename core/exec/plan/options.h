@@ -74,13 +74,24 @@ typedef enum
   IR_ITERATIONS_LAST,        /* the last @first rounds of each value */
   IR_ITERATIONS_CHECKPOINTS, /* none of them: each comes back by running a few again */
   IR_ITERATIONS_SERIES,      /* statistics of all, and no contents */
-  IR_ITERATIONS_ONE          /* @first of @frame */
+  IR_ITERATIONS_ONE,         /* @first of @frame */
+  IR_ITERATIONS_NAMED        /* what @names says, value by value */
 } IrIterationsKind;
+
+/* A value in one iteration, or in all of a loop. */
+typedef struct
+{
+  IrValueId value;
+  char *frame;      /* (owned) "outer@3/inner"; * for any iteration of what is around */
+  gint64 iteration; /* -1: all */
+} IrIterationPick;
+GArray *ir_iteration_picks_new (void); /* of IrIterationPick */
 typedef struct
 {
   IrIterationsKind kind;
   gint64 first, last;
   const char *frame; /* (nullable) "outer@3/inner"; lives as long as the options */
+  GArray *names;     /* (nullable) of IrIterationPick; likewise */
 } IrIterations;
 gboolean ir_iterations_parse (const char *text, IrIterations *iterations, GError **error);
 

@@ -6,6 +6,7 @@
 
 #include "core/exec/run/breakpoint.h"
 #include "core/exec/run/iteration-name.h"
+#include "core/exec/run/iterations.h"
 
 #include "core/ir/model.h"
 #include "core/query/condition.h"
@@ -57,6 +58,9 @@ struct _IrRunBreak
   gint64 first, last; /* with it: these iterations */
   IrRunBreakNeeds needs;
   IrQuery *query; /* (nullable): any node */
+  char *place;    /* (nullable) of its words, what may be the name of a node in an iteration */
+  char *asked;    /* the other words of the question */
+  char *node;     /* (nullable) what @place turned out to name: a node, or its first output */
 };
 
 /* -- measures -- */
@@ -259,6 +263,8 @@ ir_run_break_examples (void)
     "both: a Softmax gives a NaN",
     "iteration>=3 frame:loop",
     "in the loop of this name, from iteration 3 on; iteration=3: in this alone",
+    "loop@3/add",
+    "before this node in iteration 3 of loop; loop/add: in each; nan outer@1/inner@3/add: if it gives a NaN",
     NULL,
   };
   return examples;
@@ -351,6 +357,31 @@ read_iteration (IrRunBreak *self, const char *word, const char *rest, GError **e
          refuse (error, "“%s”: no iteration is left; bounds have to leave one", word);
 }
 
+static void
+add_word (GString *text, const char *word)
+{
+  g_string_append_printf (text, "%s%s", text->len > 0 ? " " : "", word);
+}
+
+/* Only a graph says whether loop@3/NAME is a name or a name in an iteration. */
+static void
+note_place (IrRunBreak *self, const char *word)
+{
+  g_autoptr (GString) asked = g_string_new (self->asked);
+  g_auto (GStrv) parts = NULL;
+  const char *name = g_ascii_strncasecmp (word, "name:", 5) == 0 ? word + 5 : word;
+
+  if (self->place == NULL && strchr (name, '/') != NULL && *word != '-')
+    {
+      parts = g_strsplit (name, "\"", -1);
+      self->place = g_strjoinv (NULL, parts);
+      return;
+    }
+  add_word (asked, word);
+  g_free (self->asked);
+  self->asked = g_string_free (g_steal_pointer (&asked), FALSE);
+}
+
 /* @asked: gets words that are no tests */
 static gboolean
 read_word (IrRunBreak *self, const char *word, GString *asked, GError **error)
@@ -385,7 +416,8 @@ read_word (IrRunBreak *self, const char *word, GString *asked, GError **error)
       if (rest != NULL)
         return read_test (self, &tests[i], word, rest, error);
     }
-  g_string_append_printf (asked, "%s%s", asked->len > 0 ? " " : "", word);
+  add_word (asked, word);
+  note_place (self, word);
   return TRUE;
 }
 
@@ -473,6 +505,9 @@ ir_run_break_unref (IrRunBreak *self)
   g_clear_pointer (&self->query, ir_query_free);
   g_array_unref (self->terms);
   g_free (self->frame);
+  g_free (self->place);
+  g_free (self->asked);
+  g_free (self->node);
   g_free (self->text);
   g_free (self);
 }
@@ -503,6 +538,16 @@ ir_run_break_needs (const IrRunBreak *self)
 
 /* -- holding -- */
 
+static gboolean
+is_called (const IrNode *node, const char *name)
+{
+  gboolean is = strcmp (node->name, name) == 0;
+
+  for (guint i = 0; i < node->n_outputs && !is; i++)
+    is = node->outputs[i] != NULL && strcmp (node->outputs[i]->name, name) == 0;
+  return is;
+}
+
 /**
  * ir_run_break_matches:
  * @self: a breakpoint
@@ -515,6 +560,8 @@ ir_run_break_matches (const IrRunBreak *self, const IrNode *node)
 {
   static const IrQueryFacts nothing = { 0 };
 
+  if (self->node != NULL && !is_called (node, self->node))
+    return FALSE;
   return self->query == NULL || ir_query_matches_node (self->query, node, &nothing);
 }
 
@@ -545,7 +592,7 @@ ir_run_break_is_in (const IrRunBreak *self, const char *frame, const char *name,
   if (!ir_run_break_has_place (self))
     return TRUE;
   return frame != NULL &&
-         (self->frame == NULL || strcmp (self->frame, frame) == 0 ||
+         (self->frame == NULL || ir_iteration_frame_is (self->frame, frame) ||
           g_strcmp0 (self->frame, name) == 0) &&
          (!self->has_iteration || (iteration >= self->first && iteration <= self->last));
 }
@@ -562,50 +609,75 @@ ir_run_break_is_of_any (const IrRunBreak *self)
   return self->query == NULL && !ir_run_break_has_place (self);
 }
 
-/* Of a path, "outer@3/inner", the innermost has to be there. */
 static gboolean
-check_loop (const IrRunBreak *self, const IrModel *model, GError **error)
-{
-  g_autoptr (GPtrArray) names = self->frame != NULL ? ir_model_loop_names (model) : NULL;
-  g_autoptr (GString) all = g_string_new (NULL);
-
-  for (guint i = 0; names != NULL && i < names->len; i++)
-    {
-      const char *name = names->pdata[i];
-      g_autofree char *end = g_strconcat ("/", name, NULL);
-
-      if (strcmp (self->frame, name) == 0 || g_str_has_suffix (self->frame, end))
-        return TRUE;
-      g_string_append_printf (all, "%s%s", i > 0 ? ", " : "", name);
-    }
-  if (names == NULL)
-    return TRUE;
-  g_set_error (error, IR_RUN_BREAK_ERROR, IR_RUN_BREAK_ERROR_NOTHING,
-               "“%s”: the graph has no loop “%s”; %s%s", self->text, self->frame,
-               all->len > 0 ? "its loops are " : "it has none", all->str);
-  return FALSE;
-}
-
-/**
- * ir_run_break_check:
- * @self: a breakpoint
- * @model: a model
- * @error: return location for %IR_RUN_BREAK_ERROR
- *
- * What asks for a node or a loop that is not there would never stop, and is most likely misspelled.
- *
- * Returns: whether @model has a node that it is about, and its loop
- */
-gboolean
-ir_run_break_check (const IrRunBreak *self, const IrModel *model, GError **error)
+finds_some (const IrRunBreak *self, const IrModel *model)
 {
   for (IrNodeId id = 1; id < model->nodes->len; id++)
     {
       const IrNode *node = ir_model_live_node (model, id);
 
       if (node != NULL && ir_run_break_matches (self, node))
-        return check_loop (self, model, error);
+        return TRUE;
     }
+  return FALSE;
+}
+
+static void
+take_frame (IrRunBreak *self, const IrIterationName *name)
+{
+  g_free (self->frame);
+  self->frame = g_strdup (name->frame);
+  if (name->iteration < 0)
+    return;
+  self->has_iteration = TRUE;
+  self->first = self->last = name->iteration;
+}
+
+/* A question that no node answers may name one in an iteration. */
+static gboolean
+take_place (IrRunBreak *self, const IrModel *model, GError **error)
+{
+  g_auto (IrIterationName) name = { 0 };
+
+  if (!ir_iteration_name_parse_node (model, self->place, &name, error))
+    return FALSE;
+  take_frame (self, &name);
+  self->node = ir_loop_name (name.node);
+  g_clear_pointer (&self->query, ir_query_free);
+  if (self->asked != NULL)
+    self->query = ir_query_new (self->asked, error);
+  return self->asked == NULL || self->query != NULL;
+}
+
+/**
+ * ir_run_break_check:
+ * @self: a breakpoint, that was not checked before
+ * @model: a model
+ * @error: return location for %IR_RUN_BREAK_ERROR or %IR_EXEC_ERROR_INPUT
+ *
+ * What asks for a node or a loop that is not there would never stop, and is most likely misspelled.
+ *
+ * Returns: whether @model has a node that it is about, and its loop
+ */
+gboolean
+ir_run_break_check (IrRunBreak *self, const IrModel *model, GError **error)
+{
+  g_auto (IrIterationName) loop = { 0 };
+
+  if (self->frame != NULL && !ir_iteration_name_parse_loop (model, self->frame, &loop, error))
+    {
+      g_prefix_error (error, "“%s”: ", self->text);
+      return FALSE;
+    }
+  if (self->frame != NULL)
+    take_frame (self, &loop);
+  if (!finds_some (self, model) && self->place != NULL && !take_place (self, model, error))
+    {
+      g_prefix_error (error, "“%s”: ", self->text);
+      return FALSE;
+    }
+  if (finds_some (self, model))
+    return TRUE;
   g_set_error (error, IR_RUN_BREAK_ERROR, IR_RUN_BREAK_ERROR_NOTHING,
                "“%s”: the graph has no such node; irscope find says what a question finds",
                self->text);

@@ -2,7 +2,7 @@
  *
  *     nan                    max>6 op:relu          saturated>0.9       memory>1G
  *     abs>=65504 -op:cast    zeros name:block.3     diverges            op:conv cost>1M
- *     diverges:original      iteration>=3 frame:loop
+ *     diverges:original      iteration>=3 frame:loop    max>6 loop@3/NAME
  *
  * Words of the table below are tests; all others are a question about the node as
  * core/query/query.h has it. All hold together. Without a test it is about the node alone, and a run
@@ -37,7 +37,8 @@ void ir_run_break_unref (IrRunBreak *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRunBreak, ir_run_break_unref)
 const char *ir_run_break_text (const IrRunBreak *self);
 IrRunBreakNeeds ir_run_break_needs (const IrRunBreak *self);
-gboolean ir_run_break_check (const IrRunBreak *self, const IrModel *model, GError **error);
+/* It is of @model from now on: names of iterations are looked up there. */
+gboolean ir_run_break_check (IrRunBreak *self, const IrModel *model, GError **error);
 /* Whether it asks in which iteration of which loop. */
 gboolean ir_run_break_has_place (const IrRunBreak *self);
 /* Whether it is about what runs there; @frame: (nullable) in no loop, else "outer@3/inner"; @name: of the

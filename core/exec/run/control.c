@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "core/exec/run/control.h"
+#include "core/exec/run/iteration-name.h"
 
 #include "core/exec/kernel/backend.h"
 #include "core/exec/run/capture.h"
@@ -436,6 +437,23 @@ arrives_before (const IrRunControl *self, const IrNode *node)
     }
 }
 
+/* Whether it has come to what %IR_RUN_TO names */
+static gboolean
+has_come (const IrRunControl *self, const IrNode *node)
+{
+  const IrRunCommand *command = &self->command;
+  const IrFrameAt *at = self->state->frame;
+
+  if (command->move != IR_RUN_TO || command->node != node->id)
+    return FALSE;
+  if (command->frame == NULL)
+    return TRUE;
+  if (at == NULL || (command->iteration >= 0 && command->iteration != at->iteration))
+    return FALSE;
+  g_autofree char *path = ir_frame_at_path (at);
+  return ir_iteration_frame_is (command->frame, path);
+}
+
 static gboolean
 before (IrObserver *observer,
         IrRunState *state,
@@ -489,7 +507,7 @@ after (IrObserver *observer,
   stop_init (self, &stop, node, TRUE);
   if (find_hit (self, node, (const IrValue *const *) node->outputs, node->n_outputs, diverges,
                 &stop) ||
-      (self->command.move == IR_RUN_TO && self->command.node == node->id))
+      has_come (self, node))
     stand (self, &stop);
   self->last = NULL;
   return TRUE;

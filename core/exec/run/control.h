@@ -24,6 +24,10 @@ typedef struct
 {
   IrRunMove move;
   IrNodeId node; /* of IR_RUN_TO */
+  const char *
+      frame; /* (nullable) likewise: in this one alone, "outer@3/inner" with * for any; lives as long as the
+                        control */
+  gint64 iteration; /* with it: -1: the next */
 } IrRunCommand;
 
 typedef enum

@@ -4,6 +4,8 @@
 
 #include "core/exec/run/flow-log.h"
 
+#include "core/exec/run/iteration-name.h"
+
 #include "core/exec/run/control.h"
 #include "core/exec/run/state.h"
 #include "core/op/op.h"
@@ -115,7 +117,8 @@ static gboolean
 is_wanted (const IrFlowLog *log, const Place *place)
 {
   return log->n_events >= log->filter.from && log->n_events < log->filter.to &&
-         (log->loop == NULL || strcmp (place->name, log->loop) == 0) &&
+         (log->loop == NULL || strcmp (place->name, log->loop) == 0 ||
+          ir_iteration_frame_is (log->loop, place->path)) &&
          (log->filter.iteration < 0 ||
           (*place->path != '\0' && place->iteration == log->filter.iteration));
 }

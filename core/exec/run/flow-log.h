@@ -49,7 +49,8 @@ typedef struct
 typedef struct
 {
   guint64 from, to; /* by index, @to not included */
-  const char *loop; /* (nullable) only in frames of this name */
+  const char *
+      loop; /* (nullable) only in frames of this name, or in "outer@1/inner", where * is any iteration */
   gint64 iteration; /* only in this iteration of the innermost frame; -1: in all */
   guint last;       /* of those so many at the end; 0: all */
 } IrFlowFilter;

@@ -44,13 +44,12 @@ is_repeated (const IrNode *owner, const IrGraph *graph)
          !ir_op_is (owner, IR_OP_TOKEN_GRAPH);
 }
 
-/* (transfer full): of Loop, from the inside out */
+/* Of a value, or else a node. (transfer full): of Loop, from the inside out */
 static GArray *
-loops_of (const IrValue *value)
+loops_around (const IrValue *value, const IrNode *node)
 {
   GArray *loops = g_array_new (FALSE, FALSE, sizeof (Loop));
-  const IrGraph *graph = value->graph;
-  const IrNode *node = NULL;
+  const IrGraph *graph = value != NULL ? value->graph : node->graph;
 
   g_array_set_clear_func (loops, loop_clear);
   while (graph != NULL)
@@ -58,8 +57,8 @@ loops_of (const IrValue *value)
       g_autoptr (IrFrames) frames = ir_graph_has_tokens (graph) ? ir_frames_new (graph) : NULL;
       if (frames != NULL)
         add_frames (loops, frames,
-                    node == NULL ? ir_frames_value_frame (frames, value)
-                                 : frames->frame_of[node->id]);
+                    value != NULL && graph == value->graph ? ir_frames_value_frame (frames, value)
+                                                           : frames->frame_of[node->id]);
       node = graph->kind == IR_GRAPH_SUBGRAPH ? ir_model_live_node (graph->model, graph->owner)
                                               : NULL;
       if (node != NULL && is_repeated (node, graph))
@@ -74,9 +73,8 @@ loops_of (const IrValue *value)
 
 /* (transfer full) (nullable) @join: what stands behind each of them but the last */
 static char *
-loops_text (const IrValue *value, const char *join)
+loops_text (const GArray *loops, const char *join)
 {
-  g_autoptr (GArray) loops = loops_of (value);
   GString *text = g_string_new (NULL);
 
   for (guint i = loops->len; i > 0; i--)
@@ -94,7 +92,9 @@ loops_text (const IrValue *value, const char *join)
 char *
 ir_value_loops (const IrValue *value)
 {
-  return loops_text (value, "/");
+  g_autoptr (GArray) loops = loops_around (value, NULL);
+
+  return loops_text (loops, "/");
 }
 
 /**
@@ -106,7 +106,7 @@ ir_value_loops (const IrValue *value)
 char *
 ir_value_loop (const IrValue *value)
 {
-  g_autoptr (GArray) loops = loops_of (value);
+  g_autoptr (GArray) loops = loops_around (value, NULL);
 
   return loops->len > 0 ? g_strdup (g_array_index (loops, Loop, 0).name) : NULL;
 }
@@ -218,46 +218,122 @@ read_loops (const char *text, const GArray *loops, IrIterationName *name)
   return *text == '\0';
 }
 
-static IrValue *
-find_value (const IrModel *model, const char *text)
+/* (transfer full): as it is, without the escapes */
+static char *
+plain_name (const char *text)
 {
-  g_autoptr (GString) plain = g_string_new (NULL);
-  IrValue *found = NULL;
-  gint64 id;
+  GString *plain = g_string_new (NULL);
 
   for (const char *c = text; *c != '\0'; c++)
     {
       c += *c == '\\' && (c[1] == '/' || c[1] == '@');
       g_string_append_c (plain, *c);
     }
-  if (text[0] == '#' && g_ascii_string_to_signed (text + 1, 10, 1, G_MAXINT32, &id, NULL))
-    found = ir_model_live_value (model, (IrValueId) id);
-  for (guint i = 1; i < model->graphs->len && found == NULL; i++)
+  return g_string_free (plain, FALSE);
+}
+
+static gboolean
+is_id (const char *text, gint64 *id)
+{
+  return text[0] == '#' && g_ascii_string_to_signed (text + 1, 10, 1, G_MAXINT32, id, NULL);
+}
+
+/* What a text may name; both nullable. */
+typedef struct
+{
+  const IrValue *value;
+  const IrNode *node;
+} Named;
+
+static Named
+find_value (const IrModel *model, const char *text)
+{
+  g_autofree char *plain = plain_name (text);
+  Named found = { NULL };
+  gint64 id;
+
+  if (is_id (text, &id))
+    found.value = ir_model_live_value (model, (IrValueId) id);
+  for (guint i = 1; i < model->graphs->len && found.value == NULL; i++)
     if (((IrGraph *) model->graphs->pdata[i])->state == IR_STATE_LIVE)
-      found = ir_graph_find_value (model->graphs->pdata[i], plain->str);
+      found.value = ir_graph_find_value (model->graphs->pdata[i], plain);
   return found;
 }
 
-/* The loops that @value is in, where @text names others. */
-static gboolean
-refuse (const char *text, const IrValue *value, GError **error)
+static Named
+find_node (const IrModel *model, const char *text)
 {
-  g_autofree char *loops = value != NULL ? ir_value_loops (value) : NULL;
-  g_autofree char *example = value != NULL ? loops_text (value, "@0/") : NULL;
+  g_autofree char *plain = plain_name (text);
+  Named found = { NULL };
+  gint64 id;
 
-  if (value == NULL)
+  if (is_id (text, &id))
+    found.node = ir_model_live_node (model, (IrNodeId) id);
+  for (guint i = 1; i < model->graphs->len && found.node == NULL; i++)
+    if (((IrGraph *) model->graphs->pdata[i])->state == IR_STATE_LIVE)
+      found.node = ir_graph_find_node (model->graphs->pdata[i], plain);
+  if (found.node == NULL && text[0] != '#')
+    {
+      const IrValue *value = find_value (model, text).value;
+      found.node = value != NULL ? value->producer : NULL;
+    }
+  return found;
+}
+
+/* The loops that what is nearest to @text is in, where it names others. */
+static gboolean
+refuse (const char *what, const char *text, Named nearest, GError **error)
+{
+  const gboolean some = nearest.value != NULL || nearest.node != NULL;
+  g_autoptr (GArray) around = some ? loops_around (nearest.value, nearest.node) : NULL;
+  g_autofree char *loops = some ? loops_text (around, "/") : NULL,
+                  *example = some ? loops_text (around, "@0/") : NULL,
+                  *name = nearest.value != NULL  ? g_strdup (nearest.value->name)
+                          : nearest.node != NULL ? ir_loop_name (nearest.node)
+                                                 : NULL;
+
+  if (!some)
     g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
-                 "there is no value '%s'; a value of an iteration is LOOP@N/NAME", text);
+                 "there is no %s '%s'; a %s of an iteration is LOOP@N/NAME", what, text, what);
   else if (loops == NULL)
     g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
                  "%s: %s is computed once, in no loop; leave out what stands in front of it", text,
-                 value->name);
+                 name);
   else
     g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
                  "%s: %s is computed in %s; name all of its loops with their iterations, as in "
                  "%s@0/%s",
-                 text, value->name, loops, example, value->name);
+                 text, name, loops, example, name);
   return FALSE;
+}
+
+static gboolean
+parse (const IrModel *model,
+       const char *text,
+       const char *what,
+       Named (*find) (const IrModel *, const char *),
+       IrIterationName *name,
+       GError **error)
+{
+  Named nearest = { NULL };
+
+  *name = (IrIterationName){ 0 };
+  for (const char *slash = strchr (text, '/'); slash != NULL; slash = strchr (slash + 1, '/'))
+    {
+      const Named found = slash > text && slash[-1] != '\\' ? find (model, slash + 1)
+                                                            : (Named){ NULL };
+      if (found.value == NULL && found.node == NULL)
+        continue;
+      g_autoptr (GArray) loops = loops_around (found.value, found.node);
+      g_autofree char *around = g_strndup (text, (gsize) (slash + 1 - text));
+      nearest = found;
+      name->value = found.value;
+      name->node = found.node;
+      if (loops->len > 0 && read_loops (around, loops, name))
+        return TRUE;
+      ir_iteration_name_clear (name);
+    }
+  return refuse (what, text, nearest, error);
 }
 
 /**
@@ -275,24 +351,140 @@ ir_iteration_name_parse (const IrModel *model,
                          IrIterationName *name,
                          GError **error)
 {
-  const IrValue *nearest = NULL;
+  return parse (model, text, "value", find_value, name, error);
+}
+
+/**
+ * ir_iteration_name_parse_node:
+ * @model: a model
+ * @text: "outer@3/inner@7/NAME"
+ * @name: (out): what it names; cleared where it is nothing
+ * @error: return location for an error
+ *
+ * Returns: %FALSE with %IR_EXEC_ERROR_INPUT if @text is no name of a node in a loop, nor of a value that one gives
+ */
+gboolean
+ir_iteration_name_parse_node (const IrModel *model,
+                              const char *text,
+                              IrIterationName *name,
+                              GError **error)
+{
+  return parse (model, text, "node", find_node, name, error);
+}
+
+/* -- loops by themselves -- */
+
+/* Whether @text is the name of the innermost alone, with an iteration or without; @path: "…/". */
+static gboolean
+is_innermost (const char *path, const GArray *loops, IrIterationName *name)
+{
+  const char *rest = behind_loop (path, &g_array_index (loops, Loop, 0));
+
+  if (rest == NULL || (rest = behind_iteration (rest, &name->iteration)) == NULL || *rest != '\0')
+    return FALSE;
+  name->frame = g_strdup (g_array_index (loops, Loop, 0).name);
+  name->outermost = loops->len == 1 ? name->iteration : -1;
+  return TRUE;
+}
+
+/* Frames of tokens, each by the first node in it. */
+static void
+add_token_loops (GPtrArray *all, const IrGraph *graph)
+{
+  g_autoptr (IrFrames) frames = ir_graph_has_tokens (graph) ? ir_frames_new (graph) : NULL;
+  g_autofree gboolean *seen = frames != NULL ? g_new0 (gboolean, frames->frames->len) : NULL;
+  guint n;
+  IrNode *const *nodes = ir_graph_order (graph, &n);
+
+  for (guint i = 0; frames != NULL && i < n; i++)
+    {
+      const guint frame = frames->frame_of[nodes[i]->id];
+      if (frame != 0 && !seen[frame])
+        g_ptr_array_add (all, loops_around (NULL, nodes[i]));
+      seen[frame] = TRUE;
+    }
+}
+
+/* (transfer full): of GArray of Loop: each loop of @model, with those around */
+static GPtrArray *
+all_loops (const IrModel *model)
+{
+  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
+
+  for (guint i = 1; i < model->graphs->len; i++)
+    if (((IrGraph *) model->graphs->pdata[i])->state == IR_STATE_LIVE)
+      add_token_loops (all, model->graphs->pdata[i]);
+  for (IrNodeId id = 1; id < model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_live_node (model, id);
+      const IrGraph *body = node != NULL ? ir_node_attr_graph (node, "body") : NULL;
+
+      if (body == NULL || !is_repeated (node, body))
+        continue;
+      const Loop own = { ir_loop_name (node), id };
+      GArray *loops = loops_around (NULL, node);
+      g_array_prepend_val (loops, own);
+      g_ptr_array_add (all, loops);
+    }
+  return all;
+}
+
+/**
+ * ir_iteration_name_parse_loop:
+ * @model: a model
+ * @text: "outer@3/inner", "outer@3/inner@7", or the name of a loop alone
+ * @name: (out): its frame, and its iteration if one is given; cleared where it is nothing
+ * @error: return location for an error
+ *
+ * A name alone gives a frame that has no loops around, which is that loop wherever it runs.
+ *
+ * Returns: %FALSE with %IR_EXEC_ERROR_INPUT if @model has no such loop; the error says which it has
+ */
+gboolean
+ir_iteration_name_parse_loop (const IrModel *model,
+                              const char *text,
+                              IrIterationName *name,
+                              GError **error)
+{
+  g_autoptr (GPtrArray) all = all_loops (model);
+  g_autoptr (GPtrArray) names = NULL;
+  g_autoptr (GString) list = g_string_new (NULL);
+  g_autofree char *path = g_strconcat (text, "/", NULL);
 
   *name = (IrIterationName){ 0 };
-  for (const char *slash = strchr (text, '/'); slash != NULL; slash = strchr (slash + 1, '/'))
+  for (guint i = 0; i < all->len; i++)
     {
-      const IrValue *value = slash > text && slash[-1] != '\\' ? find_value (model, slash + 1)
-                                                               : NULL;
-      g_autoptr (GArray) loops = value != NULL ? loops_of (value) : NULL;
-      g_autofree char *around = g_strndup (text, (gsize) (slash + 1 - text));
-      if (value == NULL)
-        continue;
-      nearest = value;
-      name->value = value;
-      if (loops->len > 0 && read_loops (around, loops, name))
+      if (read_loops (path, all->pdata[i], name) || is_innermost (path, all->pdata[i], name))
         return TRUE;
       ir_iteration_name_clear (name);
     }
-  return refuse (text, nearest, error);
+  names = ir_model_loop_names (model);
+  for (guint i = 0; i < names->len; i++)
+    g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", (const char *) names->pdata[i]);
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT, "the graph has no loop “%s”; %s%s", text,
+               list->len > 0 ? "its loops are " : "it has none", list->str);
+  return FALSE;
+}
+
+/**
+ * ir_iteration_frame_is:
+ * @frame: as names of iterations have it: "outer@3/inner", with * for iterations that were not given
+ * @path: as a run has it: "outer@3/inner"
+ *
+ * Returns: whether @path is what @frame names
+ */
+gboolean
+ir_iteration_frame_is (const char *frame, const char *path)
+{
+  while (*frame != '\0' && *path != '\0')
+    if (*frame == '*' && frame[1] == '/' && g_ascii_isdigit (*path))
+      {
+        path += strspn (path, "0123456789");
+        frame++;
+      }
+    else if (*frame++ != *path++)
+      return FALSE;
+  return *frame == *path;
 }
 
 /**

@@ -7,6 +7,7 @@
 #include "core/exec/run/iterations.h"
 
 #include "core/exec/kernel/stats.h"
+#include "core/exec/run/iteration-name.h"
 #include "core/exec/run/state.h"
 
 #include <math.h>
@@ -124,6 +125,7 @@ ir_iteration_values_new (const IrIterations *wanted)
 
   self->wanted = *wanted;
   self->wanted.frame = g_strdup (wanted->frame);
+  self->wanted.names = wanted->names != NULL ? g_array_ref (wanted->names) : NULL;
   self->frames = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->kept = g_hash_table_new_full (NULL, NULL, NULL, rounds_free);
   self->series = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
@@ -146,6 +148,7 @@ ir_iteration_values_free (IrIterationValues *self)
   g_hash_table_unref (self->checkpoints);
   g_hash_table_unref (self->frames);
   g_free ((char *) self->wanted.frame);
+  g_clear_pointer (&self->wanted.names, g_array_unref);
   g_free (self);
 }
 
@@ -175,12 +178,34 @@ is_one_of (const IrIterations *wanted, gint64 iteration)
              : iteration >= wanted->first && iteration <= wanted->last;
 }
 
+static gboolean
+is_picked (const GArray *picks, IrValueId value, const IrFrameAt *at)
+{
+  g_autofree char *path = NULL;
+
+  for (guint i = 0; i < picks->len; i++)
+    {
+      const IrIterationPick *pick = &g_array_index (picks, IrIterationPick, i);
+
+      if (pick->value != value || (pick->iteration >= 0 && pick->iteration != at->iteration))
+        continue;
+      if (path == NULL)
+        path = ir_frame_at_path (at);
+      if (ir_iteration_frame_is (pick->frame, path))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* In nested loops each has to be in one of the iterations that are asked for. Iterations of frames of
  * tokens around the innermost stand in its path alone and are taken whatever they are. */
 static gboolean
-is_wanted (const IrIterationValues *self, const IrFrameAt *at)
+is_wanted (const IrIterationValues *self, IrValueId value, const IrFrameAt *at)
 {
   const IrIterations *wanted = &self->wanted;
+
+  if (wanted->kind == IR_ITERATIONS_NAMED)
+    return is_picked (wanted->names, value, at);
 
   if (wanted->kind == IR_ITERATIONS_ONE)
     {
@@ -299,7 +324,7 @@ ir_iterations_note (IrRunState *state, const IrValue *value, IrTensor *tensor)
   IrIterationValues *self = state->run->iterations;
   g_autoptr (IrTensor) plain = NULL;
 
-  if (!is_wanted (self, state->frame) ||
+  if (!is_wanted (self, value->id, state->frame) ||
       (plain = ir_run_state_plain (state, value, tensor, NULL)) == NULL)
     return;
   if (self->wanted.kind == IR_ITERATIONS_SERIES)

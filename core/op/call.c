@@ -571,7 +571,7 @@ ir_call_input_numbers (const IrCall *call, guint slot, IrNumber **numbers, guint
  * @call: a call
  * @slot: any slot
  * @values: (out) (transfer container) (array length=n): elements; free with g_free()
- * @n: (out): number of elements
+ * @n: (out): number of elements, 0 where some are not known
  *
  * As ir_call_input_numbers(), when every element is a known integer.
  *
@@ -588,7 +588,10 @@ ir_call_input_ints (const IrCall *call, guint slot, gint64 **values, guint *n)
   for (guint i = 0; i < *n; i++)
     {
       if (!numbers[i].known)
-        return FALSE;
+        {
+          *n = 0; /* who asks how many there are must not read them */
+          return FALSE;
+        }
       known[i] = numbers[i].value;
     }
   *values = g_steal_pointer (&known);

@@ -9,7 +9,7 @@
 A copy of the working tree in FOLDER is built with a switch at every place (IRSCOPE_MUTANT chooses one), and every
 test runs once without one, which says what each of its cases reaches. Both serve all draws; after a change of the
 tree only what changed is built, and only tests that changed are measured again. Then each mutation that was drawn
-meets the cases that reach it, those first that noticed most in the least time, until one fails. Fuzzers make a
+meets the cases that reach it, those first that noticed most in the least time, of its file before others, until one fails. Fuzzers make a
 tenth of their trials; those of operators and graphs meet it by operator or family, each with as many as it has among all. FOLDER keeps everything, so a call that was stopped goes on. Seconds are those of processors.
 What is left is unreached, unnoticed, over its budget, or equivalent (equivalent.txt says why).
 
@@ -117,7 +117,8 @@ def write_tree(source, found, numbers, dropped, quiet):
       dropped.update(p.key for p in crossing)
       put(source / f"{name}.mutated.h", "#pragma GCC system_header\n" + text)
       ignored = "".join(f'#pragma GCC diagnostic ignored "-W{w}"\n' for f, w in quiet if f == name)
-      put(source / name, f'#include "{HERE}/mutant.h"\n{ignored}#include "{name}.mutated.h"\n')
+      up = "../" * name.count("/")  # programs of the build do not look for headers in the root
+      put(source / name, f'#include "{up}{HERE}/mutant.h"\n{ignored}#include "{Path(name).name}.mutated.h"\n')
     elif not (source / name).exists() or (source / name).read_bytes() != (ROOT / name).read_bytes():
       (source / name).parent.mkdir(parents=True, exist_ok=True)
       shutil.copyfile(ROOT / name, source / name)
@@ -134,7 +135,7 @@ def build(folder, state, jobs):
   source.mkdir(exist_ok=True)
   if (ROOT.parent / "shared").exists() and not (folder / "shared").exists():
     (folder / "shared").symlink_to(ROOT.parent / "shared")
-  subprocess.run(["cc", "-O1", f"-DIR_N_MUTANTS={SLOTS}", "-c", ROOT / HERE / "reach.c", "-o", reach], check=True)
+  subprocess.run(["cc", "-O1", "-fPIC", f"-DIR_N_MUTANTS={SLOTS}", "-c", ROOT / HERE / "reach.c", "-o", reach], check=True)
   for _ in range(12):
     found = places(ROOT)
     write_tree(source, found, numbers, dropped, quiet)
@@ -261,11 +262,11 @@ def measure(folder, name, test, n_numbers):
 
 
 class Hunt:
-  """Holds mutations against tests; the tests that noticed most per second come first."""
+  """Holds mutations against tests; those that noticed most per second come first, by what they did for the same file."""
 
   def __init__(self, tests, measured, numbers, budget, noticed):
     self.tests, self.budget, self.numbers = tests, budget, numbers
-    self.noticed = noticed.data  # item: [mutations that it noticed, seconds]
+    self.noticed = noticed.data  # item, and "item @ folder or file": [mutations that it noticed, of how many]
     self.base = {n: m for n, m in measured.items() if n in tests and m["status"] == 0}
     self.lock = threading.Lock()
     self.beside = collections.defaultdict(set)  # numbers of the same function, for what is newer than a measurement
@@ -296,10 +297,18 @@ class Hunt:
       if part:
         found.append((seconds, name, choose(self.tests[name], part), f"{name} {part[0]}"))
     def worth(item):
-      kills, spent = self.noticed.get(item[3], (0, 0))
-      return (kills + 1) / (spent + item[0] + 0.05)
+      likely = 0.5
+      for label in self.labels(item[3], key):
+        kills, tries = self.noticed.get(label, (0, 0))
+        likely = (kills + 2 * likely) / (tries + 2)
+      return likely / (item[0] + 0.05)
     with self.lock:
       return sorted(found, key=worth, reverse=True)
+
+  def labels(self, label, key):
+    """Under which an item is remembered for the place KEY, from the widest."""
+    file = Path(key.split(" ", 2)[1])
+    return label, f"{label} @ {file.parent}", f"{label} @ {file}"
 
   def one(self, key):
     spent, items = 0.0, self.items(key)
@@ -313,8 +322,9 @@ class Hunt:
         if status in (0, 77) or (status is not None and not BUSY.match(name)):
           break
       with self.lock:
-        kills, before = self.noticed.get(label, (0, 0))
-        self.noticed[label] = [kills + (status not in (0, 77)), before + seconds]
+        for kept in self.labels(label, key):
+          kills, tries = self.noticed.get(kept, (0, 0))
+          self.noticed[kept] = [kills + (status not in (0, 77)), tries + 1]
       if status not in (0, 77):
         return {"outcome": "caught", "by": label, "how": "time" if status in (None, -signal.SIGXCPU) else status,
                 "tests": tried + 1, "seconds": spent}

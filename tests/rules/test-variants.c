@@ -1,6 +1,7 @@
 /* Whether each pass applies when one thing about its examples, its idioms (tests/fuzz) and its golden graphs is another: an
- * attribute, a type, a size, a constant, the opset, a device, or one more reader. Which rules take how many steps, and
- * how many nodes are left, is in variants.txt (tests/table/snapshot.h). That what they do is right is tried elsewhere. */
+ * attribute, a type, a size, a constant, the opset, a device, or one more reader. Which rules take how many steps, how many
+ * nodes are left, and a digest of these, is in variants.txt (tests/table/snapshot.h). That what they do is right is tried
+ * elsewhere. */
 #include "config.h"
 
 #include "core/ir/edit.h"
@@ -426,6 +427,78 @@ name_nodes (const IrModel *model, IrEdit *edit)
 }
 
 static void
+digest_tensor (GString *text, const IrModel *model, const IrTensor *tensor)
+{
+  g_autofree char *type = ir_type_to_string (model->context,
+                                             ir_tensor_type (tensor, model->context));
+
+  g_string_append (text, type);
+  if (ir_tensor_is_container (tensor) || !ir_dtype_is_integer (ir_tensor_dtype (tensor)))
+    return; /* fractions may be rounded otherwise on another machine */
+  for (guint64 i = 0; i < MIN (ir_tensor_n_elements (tensor), 64); i++)
+    g_string_append_printf (text, ",%.17g", ir_tensor_get_double (tensor, i));
+}
+
+static void
+digest_attr (GString *text, const IrModel *model, const IrAttr *attr)
+{
+  g_string_append_printf (text, " %s=%u", attr->name, attr->kind);
+  for (guint i = 0; i < attr->n; i++)
+    if (attr->kind == IR_ATTR_INT || attr->kind == IR_ATTR_INTS)
+      g_string_append_printf (text, ",%" G_GINT64_FORMAT, attr->ints[i]);
+    else if (attr->kind == IR_ATTR_FLOAT || attr->kind == IR_ATTR_FLOATS)
+      g_string_append_printf (text, ",%.4g", (double) attr->floats[i]);
+    else if (attr->kind == IR_ATTR_GRAPH)
+      g_string_append_printf (text, ",g%u", attr->graphs[i]);
+    else if (attr->kind == IR_ATTR_TENSOR)
+      digest_tensor (text, model, attr->tensors[i]);
+}
+
+static void
+digest_value (GString *text, const IrModel *model, const IrValue *value)
+{
+  g_autofree char *type = value != NULL && value->type != NULL
+                              ? ir_type_to_string (model->context, value->type)
+                              : NULL;
+
+  g_string_append_printf (text, " %u:%s", value != NULL ? value->id : 0, type != NULL ? type : "");
+  if (value != NULL && value->initializer != NULL)
+    digest_tensor (text, model, value->initializer);
+}
+
+/* What is left, as one number: nodes, what they read and make, and what graphs take and give. */
+static guint
+digest (const IrModel *model)
+{
+  g_autoptr (GPtrArray) nodes = nodes_of (model);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      const IrNode *node = nodes->pdata[i];
+      g_string_append_printf (text, "\ng%u %s.%s", node->graph->id, node->domain, node->op_type);
+      for (guint k = 0; k < node->n_attrs; k++)
+        digest_attr (text, model, node->attrs[k]);
+      for (guint k = 0; k < node->n_inputs; k++)
+        g_string_append_printf (text, " %u", node->inputs[k] != NULL ? node->inputs[k]->id : 0);
+      for (guint k = 0; k < node->n_outputs; k++)
+        digest_value (text, model, node->outputs[k]);
+    }
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      const IrGraph *graph = ir_model_graph (model, i);
+      if (graph->state != IR_STATE_LIVE)
+        continue;
+      g_string_append_printf (text, "\ngraph %u", i);
+      for (guint k = 0; k < ir_graph_n_inputs (graph); k++)
+        digest_value (text, model, ir_graph_input (graph, k));
+      for (guint k = 0; k < ir_graph_n_outputs (graph); k++)
+        digest_value (text, model, ir_graph_output (graph, k));
+    }
+  return g_str_hash (text->str);
+}
+
+static void
 run_pass (Trial *t, IrModel *model)
 {
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
@@ -436,8 +509,9 @@ run_pass (Trial *t, IrModel *model)
   guint n_steps = ir_history_n_steps (model);
   for (guint i = 1; i <= n_steps; i++)
     g_string_append_printf (t->said, " %s", ir_history_step (model, i)->rule);
-  g_string_append_printf (t->said, ": %u nodes, %u values\n", ir_model_n_counted_nodes (model),
-                          count_names (model));
+  g_string_append_printf (t->said, ": %u nodes, %u values, %08x\n",
+                          ir_model_n_counted_nodes (model), count_names (model),
+                          n_steps > 0 ? digest (model) : 0);
   t->n_tried++;
   t->n_taken += n_steps > 0;
 }

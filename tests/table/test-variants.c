@@ -1,5 +1,7 @@
-/* What inference says of each operator when one thing about it is another: a type, a rank, a size, an input or an
- * attribute. How many of these it takes, as what, at which cost, and whether cpu has a kernel, is in variants.txt (snapshot.h); messages are no part of it. */
+/* What inference says of each operator when one thing about it is another: a type, a rank, a size, an input, an
+ * attribute, or contents that are known only as the shape of something; and when several are, drawn by a fixed seed.
+ * How many of these it takes, as what and with which contents, at which cost, and whether cpu has a kernel, is in
+ * variants.txt (snapshot.h); messages are no part of it. */
 #include "config.h"
 
 #include "core/exec/kernel/backend.h"
@@ -18,6 +20,7 @@
 #define MAX_INPUTS 16
 #define LATEST     24
 #define N_OLD      3
+#define N_SEVERAL  160 /* draws of each recipe in which several things are others */
 
 typedef struct
 {
@@ -26,6 +29,7 @@ typedef struct
   int rank, dims[MAX_RANK];
   int end; /* whole numbers below; 0: it has no contents */
   gboolean constant;
+  gboolean measured; /* it is the shape of another value, or how many elements that has */
 } Input;
 
 typedef struct
@@ -37,6 +41,12 @@ typedef struct
   GString *said;
   guint n_tried, n_taken;
 } Variant;
+
+static gboolean
+is_standard (const IrOp *op)
+{
+  return op->domain == NULL || op->domain[0] == '\0';
+}
 
 /* -- writing a variant as ONNX text -- */
 
@@ -64,10 +74,34 @@ put_type (GString *text, const Input *input)
   g_string_append_c (text, ' ');
 }
 
+/* As whole numbers of a vector or a scalar are, whose dims are the contents. */
+static gboolean
+is_measured (const Input *input)
+{
+  return input->measured && (input->rank == 0 || input->rank == 1) && input->dims[0] >= 0 &&
+         input->dims[0] < MAX_RANK && strcmp (input->dtype, "int64") == 0 &&
+         input->container[0] == '\0';
+}
+
+/* Every second dim of what is measured has a name only. */
+static void
+put_measured (GString *inputs, GString *nodes, const Input *input, guint slot)
+{
+  Input of = { .dtype = "float", .rank = input->rank == 0 ? 1 : input->dims[0] };
+
+  for (int i = 0; i < of.rank; i++)
+    of.dims[i] = i % 2 == 0 ? UNKNOWN : (i * 3 + 1) % MAX (input->end, 1);
+  put_type (inputs, &of);
+  g_string_append_printf (inputs, "m%u", slot);
+  g_string_append_printf (nodes, "x%u = %s (m%u) ", slot, input->rank == 0 ? "Size" : "Shape",
+                          slot);
+}
+
 static gboolean
 is_constant (const Input *input)
 {
-  gboolean known = input->constant && input->rank >= 0 && strcmp (input->dtype, "string") != 0;
+  gboolean known = input->constant && input->rank >= 0 && input->container[0] == '\0' &&
+                   strcmp (input->dtype, "string") != 0;
 
   for (int i = 0; i < input->rank; i++)
     known = known && input->dims[i] >= 0;
@@ -119,14 +153,15 @@ text_of (const Variant *v)
 {
   GString *text = g_string_new (NULL), *inputs = g_string_new ("("),
           *constants = g_string_new (NULL), *uses = g_string_new (NULL),
-          *attrs = g_string_new (NULL);
+          *attrs = g_string_new (NULL), *before = g_string_new (NULL);
   guint n_outputs = v->op->out.max < 0 ? 2 : MIN ((guint) v->op->out.max, 4);
   const char *domain = v->op->domain != NULL ? v->op->domain : "";
 
   for (guint i = 0; i < v->n_inputs; i++)
     {
       const Input *input = &v->inputs[i];
-      GString *to = is_constant (input) ? constants : inputs;
+      GString *to = input->dtype != NULL && !is_measured (input) && is_constant (input) ? constants
+                                                                                        : inputs;
 
       if (i > 0)
         g_string_append_c (uses, ',');
@@ -135,6 +170,11 @@ text_of (const Variant *v)
       g_string_append_printf (uses, "x%u", i);
       if (to->len > (to == inputs))
         g_string_append (to, ", ");
+      if (is_measured (input))
+        {
+          put_measured (to, before, input, i);
+          continue;
+        }
       put_type (to, input);
       g_string_append_printf (to, "%sx%u ", input->rank == NONE ? "? " : "", i);
       if (to == constants)
@@ -153,7 +193,7 @@ text_of (const Variant *v)
                           v->opset, domain[0] != '\0' ? domain : "irscope", inputs->str);
   for (guint i = 0; i < n_outputs; i++)
     g_string_append_printf (text, "%sy%u", i > 0 ? "," : "", i);
-  g_string_append_printf (text, ") <%s> { ", constants->str);
+  g_string_append_printf (text, ") <%s> { %s", constants->str, before->str);
   for (guint i = 0; i < n_outputs; i++)
     g_string_append_printf (text, "%sy%u", i > 0 ? "," : "", i);
   g_string_append_printf (text, " = %s%s%s%s%s (%s) }", domain, domain[0] != '\0' ? "." : "",
@@ -162,10 +202,30 @@ text_of (const Variant *v)
   g_string_free (constants, TRUE);
   g_string_free (uses, TRUE);
   g_string_free (attrs, TRUE);
+  g_string_free (before, TRUE);
   return g_string_free (text, FALSE);
 }
 
 /* -- trying it -- */
+
+static void
+say_contents (GString *said, IrModel *model)
+{
+  g_autoptr (GHashTable) contents = ir_infer_contents (model);
+
+  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
+    {
+      const IrShapeData *data = g_hash_table_lookup (contents, ir_graph_output (model->main, i));
+      for (guint k = 0; data != NULL && k < data->n; k++)
+        {
+          g_autofree char *dim = ir_dim_to_string (model->context,
+                                                   ir_number_to_dim (data->numbers[k]));
+          g_string_append_printf (said, "%s%s", k > 0 ? "," : data->scalar ? " =" : " = [", dim);
+          if (data->numbers[k].known) /* it may be below 0, as no dim is */
+            g_string_append_printf (said, "(%" G_GINT64_FORMAT ")", data->numbers[k].value);
+        }
+    }
+}
 
 static void
 try_variant (Variant *v)
@@ -191,9 +251,11 @@ try_variant (Variant *v)
     }
   if (problems->len == 0)
     {
+      say_contents (v->said, model);
       gboolean partial = FALSE;
       IrCost cost = ir_cost_model (model, &partial);
-      const char *why = ir_backend_find ("cpu")->refuses (ir_model_node (model, 1));
+      const IrNode *node = ir_model_node (model, model->nodes->len - 1);
+      const char *why = ir_backend_find ("cpu")->refuses (node);
       g_string_append_printf (
           v->said, ", %" G_GUINT64_FORMAT " FLOPs, %" G_GUINT64_FORMAT " bytes%s, %s", cost.flops,
           cost.bytes, partial ? " at least" : "", why == NULL ? "cpu" : "ref");
@@ -241,6 +303,9 @@ vary_input (Variant *v, guint slot)
     }
   input->constant = kept.end > 0 && !kept.constant;
   try_variant (v);
+  input->measured = TRUE;
+  if (is_measured (input))
+    try_variant (v);
   *input = (Input){ .dtype = NULL };
   try_variant (v);
   *input = kept;
@@ -267,25 +332,42 @@ vary_ranks (Variant *v)
       }
 }
 
-static void
-vary_attr (Variant *v, const IrAttrSpec *spec)
+/* Values for an attribute of a kind; NULL: it has none here. */
+static const char *const *
+values_for (const IrAttrSpec *spec, guint *n)
 {
   static const char *const ints[] = { "0", "1",  "-1",    "2",          "-9",         "5", "6",
                                       "7", "10", "65536", "2147483647", "2147483648", "3" };
-  static const char *const lists[] = { "0",   "1",   "1,1", "2,2",     "1,1,1",
-                                       "0,1", "1,0", "-1",  "1,1,1,1", "2,1",
-                                       "2,2147483648", "2147483648,2", "2147483647,2147483647" };
+  static const char *const lists[] = { "0",
+                                       "1",
+                                       "1,1",
+                                       "2,2",
+                                       "1,1,1",
+                                       "0,1",
+                                       "1,0",
+                                       "-1",
+                                       "1,1,1,1",
+                                       "2,1",
+                                       "2,2147483648",
+                                       "2147483648,2",
+                                       "2147483647,2147483647" };
   static const char *const words[] = { "", "VALID", "SAME_UPPER", "linear", "pqr" };
   gboolean list = spec->kind == IR_ATTR_INTS || spec->kind == IR_ATTR_FLOATS;
   const char *const *values = list ? lists : spec->kind == IR_ATTR_STRING ? words : ints;
-  guint n = list                           ? G_N_ELEMENTS (lists)
-            : spec->kind == IR_ATTR_STRING ? G_N_ELEMENTS (words)
-                                           : G_N_ELEMENTS (ints);
+
+  *n = list                                                       ? G_N_ELEMENTS (lists)
+       : spec->kind == IR_ATTR_STRING                             ? G_N_ELEMENTS (words)
+       : spec->kind == IR_ATTR_INT || spec->kind == IR_ATTR_FLOAT ? G_N_ELEMENTS (ints)
+                                                                  : 0;
+  return values;
+}
+
+/* Where the value of an attribute stands. */
+static gpointer *
+attr_of (Variant *v, const IrAttrSpec *spec)
+{
   guint at = 0;
 
-  if (!list && spec->kind != IR_ATTR_STRING && spec->kind != IR_ATTR_INT &&
-      spec->kind != IR_ATTR_FLOAT)
-    return;
   while (at < v->attrs->len && strcmp (v->attrs->pdata[at], spec->name) != 0)
     at += 2;
   if (at == v->attrs->len)
@@ -293,13 +375,101 @@ vary_attr (Variant *v, const IrAttrSpec *spec)
       g_ptr_array_add (v->attrs, (gpointer) spec->name);
       g_ptr_array_add (v->attrs, NULL);
     }
-  gpointer kept = v->attrs->pdata[at + 1];
+  return &v->attrs->pdata[at + 1];
+}
+
+static void
+vary_attr (Variant *v, const IrAttrSpec *spec)
+{
+  guint n;
+  const char *const *values = values_for (spec, &n);
+
+  if (n == 0)
+    return;
+  gpointer *value = attr_of (v, spec), kept = *value;
   for (guint i = 0; i <= n; i++)
     {
-      v->attrs->pdata[at + 1] = i < n ? (gpointer) values[i] : NULL;
+      *value = i < n ? (gpointer) values[i] : NULL;
       try_variant (v);
     }
-  v->attrs->pdata[at + 1] = kept;
+  *value = kept;
+}
+
+/* -- several changes at once -- */
+
+static void
+change_input (Input *input, GRand *rand)
+{
+  static const char *const dtypes[] = { "float", "int64", "int32", "double", "bool", "uint8" };
+  const int axis = input->rank > 0 ? g_rand_int_range (rand, 0, input->rank) : 0;
+
+  switch (g_rand_int_range (rand, 0, 7))
+    {
+    case 0:
+      input->dtype = dtypes[g_rand_int_range (rand, 0, G_N_ELEMENTS (dtypes))];
+      break;
+    case 1:
+      input->rank = g_rand_int_range (rand, NONE, 6);
+      for (int i = 0; i < input->rank; i++)
+        input->dims[i] = input->dims[i] != 0 ? input->dims[i] : 2;
+      break;
+    case 2:
+      input->constant = !input->constant;
+      break;
+    case 3:
+      input->measured = TRUE;
+      break;
+    case 4:
+      input->dtype = NULL;
+      break;
+    default:
+      input->dims[axis] = g_rand_int_range (rand, UNKNOWN, 5);
+    }
+}
+
+static void
+change_something (Variant *v, GRand *rand)
+{
+  guint n_specs = 0, n, slot;
+
+  while (v->op->attrs != NULL && v->op->attrs[n_specs].name != NULL)
+    n_specs++;
+  slot = (guint) g_rand_int_range (rand, 0, (gint) MAX (n_specs + 2 * v->n_inputs, 1));
+  if (slot < 2 * v->n_inputs)
+    {
+      Input *input = &v->inputs[slot / 2];
+      if (input->dtype == NULL)
+        *input = (Input){ .dtype = "int64", .rank = 1, .dims = { 2 }, .end = 3 };
+      change_input (input, rand);
+    }
+  else if (n_specs > 0)
+    {
+      const IrAttrSpec *spec = &v->op->attrs[slot - 2 * v->n_inputs];
+      const char *const *values = values_for (spec, &n);
+      if (n > 0)
+        *attr_of (v, spec) = (gpointer) values[g_rand_int_range (rand, 0, (gint) n)];
+    }
+}
+
+static void
+vary_several (Variant *v)
+{
+  const Variant kept = *v;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+
+  for (guint i = 0; i < N_SEVERAL; i++)
+    {
+      v->attrs = g_ptr_array_copy (kept.attrs, NULL, NULL);
+      for (guint n = 2 + i % 2; n > 0; n--)
+        change_something (v, rand);
+      if (is_standard (v->op) && v->op->since < LATEST && i % 4 == 0)
+        v->opset = (guint) g_rand_int_range (rand, MAX ((gint) v->op->since, 7), LATEST);
+      try_variant (v);
+      g_ptr_array_unref (v->attrs);
+      memcpy (v->inputs, kept.inputs, sizeof v->inputs);
+      v->attrs = kept.attrs;
+      v->opset = kept.opset;
+    }
 }
 
 /* Inputs that the recipe has none for. */
@@ -349,12 +519,6 @@ vary_old (Variant *v, guint opset)
     vary_attr (v, spec);
 }
 
-static gboolean
-is_standard (const IrOp *op)
-{
-  return op->domain == NULL || op->domain[0] == '\0';
-}
-
 static void
 vary (Variant *v)
 {
@@ -376,6 +540,7 @@ vary (Variant *v)
   vary_ranks (v);
   for (const IrAttrSpec *spec = v->op->attrs; spec != NULL && spec->name != NULL; spec++)
     vary_attr (v, spec);
+  vary_several (v);
 }
 
 /* -- recipes -- */

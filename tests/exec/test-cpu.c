@@ -1351,6 +1351,36 @@ test_changing_shapes (void)
     }
 }
 
+/* 1 + erf has no digits left there: x (1 + erf) / 2 would be 0 from -5.9 on in float. */
+static void
+test_tails_keep_their_digits (void)
+{
+  static const double points[] = { -1.45, -3, -5, -6.5, -8, -9.5, -12 };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (points); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      IrRunOptions options = { .backend = ir_backend_find (i % 2 ? "cpu" : "ref"), .n_threads = 1 };
+      g_auto (Builder) b = { 0 };
+      builder_init (&b, 20);
+      IrValue *x = build_input (&b, "x", "float[1]");
+      IrValue *y = build_node (&b, NULL, "Gelu", 1, x, END)->outputs[0];
+      build_output (&b, y);
+      build_done (&b);
+      float point = (float) points[i / 2];
+      IrTensor *tensor = tensor_random ("float[1]", 0);
+      *(float *) ir_tensor_data_writable (tensor) = point;
+      inputs_add (inputs, x, tensor);
+      g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+      g_assert_no_error (error);
+      double wanted = 0.5 * point * erfc (-point * M_SQRT1_2);
+      double found = *(const float *) ir_tensor_data (ir_run_value (run, y->id));
+      /* What half a unit in the last place of the square changes. */
+      g_assert_cmpfloat_with_epsilon (found, wanted, -wanted * 1e-7 * (3 + point * point));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1370,5 +1400,6 @@ main (int argc, char **argv)
       n++;
     }
   g_assert_cmpuint (n, >, 0);
+  g_test_add_func ("/cpu/tails of Gelu keep their digits", test_tails_keep_their_digits);
   return g_test_run ();
 }

@@ -12,8 +12,8 @@ reference kernels, node by node.  Floats may differ by so many units in the last
 number of the output (UNITS below), in units of the coarsest type of the graph; what rounding flips on the
 way, as quantizing does, exceeds that: of those outputs few elements may differ by more.  What differs is held
 against onnx's own reference as well, and is no finding where that has what we have.  What ONNX Runtime cannot
-load (types and operators that it lacks) is counted by its reason, and so is what it dies of: each graph is
-tried in a process of its own.
+load (types and operators that it lacks) is counted by its reason, and so is what it dies of or never ends: each
+graph is tried in a process of its own, for a minute at most.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import sys
 
 try:
@@ -38,6 +39,7 @@ UNITS = 200
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 FLIPPING = {"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"}
 AS_ONNX = "differ, as onnx"
+SECONDS = 60  # for a graph, at most
 FLIPPED_SHARE = 0.1  # of the elements of an output, at most, behind what rounding may flip
 
 
@@ -148,6 +150,7 @@ def check_apart(folder, optimize):
     there, here = os.pipe()
     child = os.fork()
     if child == 0:
+        signal.alarm(SECONDS)
         with os.fdopen(here, "w") as out:
             json.dump(check(folder, optimize), out)
         os._exit(0)

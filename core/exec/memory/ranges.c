@@ -70,6 +70,18 @@ nowhere (guint n)
 
 /* -- Concat -- */
 
+/* Off @axis a part has the dims of the whole, and there it ends within. Sizes of a run may deny it, which the node says when
+ * it runs; its producers have written by then. */
+static gboolean
+lies_within (const IrType *part, const IrType *whole, gint64 axis, guint64 before)
+{
+  for (int i = 0; i < whole->rank; i++)
+    if (i != axis && part->dims[i] != whole->dims[i])
+      return FALSE;
+  return before <= (guint64) whole->dims[axis] &&
+         (guint64) part->dims[axis] <= (guint64) whole->dims[axis] - before;
+}
+
 static gboolean
 can_join (const IrNode *node, const IrValue *whole)
 {
@@ -113,7 +125,8 @@ ir_slices_of_whole (const IrSchedule *schedule, const IrNode *node)
     {
       const IrValue *part = node->inputs[i];
       if ((schedule == NULL || ir_schedule_block (schedule, part) == block) &&
-          (block == 0 || entries % block == 0))
+          (block == 0 || entries % block == 0) &&
+          lies_within (part->type, whole->type, axis, entries))
         at[i] = entries * bytes;
       entries += (guint64) part->type->dims[axis];
     }

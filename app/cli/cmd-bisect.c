@@ -3,6 +3,7 @@
 
 #include "app/cli/bisect-plan.h"
 #include "app/cli/commands.h"
+#include "app/cli/diff-iterations.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
 #include "app/cli/proof.h"
@@ -143,6 +144,7 @@ print_json (const Options *options, const IrModel *model, const IrBisection *fou
   if (found->answer == IR_BISECT_FOUND)
     add_changes (json, model, ir_history_step (model, found->step));
   add_divergence (json, model, found);
+  cli_json_add_first_iteration (json, &found->iteration, model, model);
   array = cJSON_AddArrayToObject (json, "broken");
   for (guint i = 0; i < found->broken->len; i++)
     {
@@ -182,6 +184,7 @@ print_kernel (const Options *options, const IrModel *model, const IrBisection *f
   if (found->diverges != 0)
     cli_print ("  first to differ: %s, by %g\n", value_name (model, found->diverges),
                found->change.max_abs);
+  cli_print_first_iteration ("in loops", &found->iteration, model);
 }
 
 static void
@@ -206,6 +209,7 @@ print_found (const IrModel *model, const IrBisection *found)
     return;
   cli_print ("  first to differ: %s, by %g\n", value_name (model, found->diverges),
              found->change.max_abs);
+  cli_print_first_iteration ("in loops", &found->iteration, model);
   if (found->original != 0)
     cli_print ("  from %s of the original it differs by %g\n", value_name (model, found->original),
                found->from_original.max_abs);

@@ -161,3 +161,41 @@ cli_diff_iterations (Cli *cli, const CliModelOptions *options, const char *file,
   report (cli, run, &own.captured, pairs);
   return has_differences (pairs) ? CLI_NO : CLI_OK;
 }
+
+/* -- where two runs part -- */
+
+void
+cli_print_first_iteration (const char *what, const IrFirstIteration *first, const IrModel *b)
+{
+  if (first->frame == NULL)
+    return;
+  cli_print ("  %-8s %s@%" G_GINT64_FORMAT "/%s", what, first->frame, first->iteration,
+             ir_model_value (b, first->b)->name);
+  cli_print (": first of all iterations to differ");
+  if (!first->comparable)
+    cli_print (", in shape or type");
+  else if (first->result.max_abs > 0) /* truths and texts have no distance */
+    cli_print (", by %.3g", first->result.max_abs);
+  cli_print ("\n");
+}
+
+void
+cli_json_add_first_iteration (cJSON *json,
+                              const IrFirstIteration *first,
+                              const IrModel *a,
+                              const IrModel *b)
+{
+  cJSON *object;
+
+  if (first->frame == NULL)
+    return;
+  object = cJSON_AddObjectToObject (json, "first_iteration");
+  cJSON_AddStringToObject (object, "frame", first->frame);
+  cJSON_AddNumberToObject (object, "iteration", (double) first->iteration);
+  cJSON_AddStringToObject (object, "a", ir_model_value (a, first->a)->name);
+  cJSON_AddStringToObject (object, "b", ir_model_value (b, first->b)->name);
+  if (first->comparable)
+    cli_json_add_double (object, "max_abs", first->result.max_abs);
+  else
+    cJSON_AddNullToObject (object, "max_abs");
+}

@@ -5,6 +5,7 @@
 
 #include "app/cli/diff-values.h"
 
+#include "app/cli/diff-iterations.h"
 #include "app/cli/output.h"
 #include "passes/proof/compare-values.h"
 
@@ -61,6 +62,7 @@ print_text (const IrComparedValues *values)
     print_line ("first", values, first);
   if (diverging != NULL)
     print_line ("diverges", values, diverging);
+  cli_print_first_iteration ("in loops", &values->iteration, values->b);
   for (guint i = 0; i < MIN (worst->len, SHOWN); i++)
     print_line (i == 0 ? "largest" : "", values, worst->pdata[i]);
   for (guint i = 0; i < values->items->len; i++)
@@ -105,6 +107,7 @@ add_json (cJSON *json, const IrComparedValues *values)
   cJSON_AddNumberToObject (numbers, "compared", values->items->len);
   cJSON_AddNumberToObject (numbers, "differ", values->n_differ);
   cJSON_AddNumberToObject (numbers, "diverge", values->n_diverge);
+  cli_json_add_first_iteration (numbers, &values->iteration, values->a, values->b);
   items = cJSON_AddArrayToObject (numbers, "values");
   for (guint i = 0; i < values->items->len; i++)
     {
@@ -167,7 +170,8 @@ cli_diff_values (Cli *cli,
                  gboolean *equal,
                  GError **error)
 {
-  IrCompareValuesOptions run = { .run = { .n_threads = (guint) MAX (options->threads, 0) } };
+  IrCompareValuesOptions run = { .run = { .n_threads = (guint) MAX (options->threads, 0) },
+                                 .iterations = TRUE };
   g_autoptr (GHashTable) inputs_a = NULL;
   g_autoptr (GHashTable) inputs_b = NULL;
   g_autoptr (IrComparedValues) values = NULL;

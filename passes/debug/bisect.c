@@ -11,6 +11,8 @@
 
 #include "passes/debug/bisect.h"
 
+#include "core/exec/run/loop-table.h"
+
 #include <string.h>
 
 /**
@@ -59,6 +61,7 @@ ir_bisection_note_broken (IrBisection *result, const IrModel *model)
 void
 ir_bisection_clear (IrBisection *result)
 {
+  ir_first_iteration_clear (&result->iteration);
   g_clear_pointer (&result->finding, g_free);
   g_clear_pointer (&result->problem, g_free);
   g_clear_pointer (&result->broken, g_array_unref);
@@ -280,6 +283,36 @@ note_original (const Sides *sides, IrBisection *result, GError **error)
   return TRUE;
 }
 
+/* Of what loops compute before and after the step: in which iteration it differs first */
+static gboolean
+note_iteration (const Sides *sides, const IrModel *now, IrBisection *result, GError **error)
+{
+  g_autoptr (IrModel)
+      before = ir_history_snapshot (ir_trial_history (sides->trial), result->step - 1);
+  g_autoptr (GArray) in_loops = ir_loop_values (now), was_in_loops = ir_loop_values (before);
+  g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (IrIdPair));
+
+  for (guint i = 0; i < in_loops->len; i++)
+    {
+      const IrValueId id = g_array_index (in_loops, IrValueId, i);
+      const IrIdPair pair = { id, id };
+
+      if (ir_model_live_value (before, id) != NULL)
+        g_array_append_val (pairs, pair);
+    }
+  if (sides->step->values != NULL)
+    g_array_append_vals (pairs, sides->step->values->data, sides->step->values->len);
+  if (in_loops->len == 0 || was_in_loops->len == 0)
+    return TRUE;
+  g_autoptr (IrRun)
+      a = ir_trial_run_iterations (sides->trial, result->step - 1, was_in_loops, error);
+  g_autoptr (IrRun)
+      b = a != NULL ? ir_trial_run_iterations (sides->trial, result->step, in_loops, error) : NULL;
+  if (b != NULL)
+    ir_first_iteration_find (a, b, pairs, &result->iteration);
+  return b != NULL;
+}
+
 /**
  * ir_bisect_find_divergence:
  * @trial: the trial that was bisected
@@ -312,6 +345,6 @@ ir_bisect_find_divergence (IrTrial *trial, IrBisection *result, GError **error)
   ids = values_in_order (now->main);
   for (guint i = 0; i < ids->len; i++)
     if (diverges (&sides, g_array_index (ids, IrValueId, i), result))
-      return note_original (&sides, result, error);
+      return note_original (&sides, result, error) && note_iteration (&sides, now, result, error);
   return TRUE;
 }

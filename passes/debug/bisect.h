@@ -2,6 +2,7 @@
  * not, in about log2(steps) checks. */
 #pragma once
 
+#include "core/exec/check/first-iteration.h"
 #include "passes/debug/predicate.h"
 
 typedef enum
@@ -27,6 +28,7 @@ typedef struct
   IrValueId original;  /* the original graph's value that it stands for; 0: none */
   IrDifference change; /* of @diverges to @stood */
   IrDifference from_original; /* of @diverges to @original */
+  IrFirstIteration iteration; /* where values of loops differ: the first */
 } IrBisection;
 
 gboolean ir_bisect (IrTrial *trial,

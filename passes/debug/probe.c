@@ -8,6 +8,8 @@
 
 #include "passes/debug/probe.h"
 
+#include "core/exec/check/first-iteration.h"
+
 #include "core/op/infer.h"
 #include "core/exec/check/difference.h"
 #include "core/exec/measure/times.h"
@@ -145,6 +147,30 @@ ir_trial_cancellable (const IrTrial *trial)
   return trial->cancellable;
 }
 
+static IrRun *
+run_at (IrTrial *trial, guint step, GArray *chosen, gboolean iterations, GError **error)
+{
+  g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
+  g_autoptr (IrExecutable) executable = NULL;
+  IrRunOptions options = {
+    .backend = trial->follows ? trial->backend : &trial->plain,
+    .n_threads = trial->n_threads,
+    .parallel = trial->plan.parallel,
+    .without = trial->plan.without,
+    .except = trial->plan.except,
+    .capture = chosen != NULL ? IR_CAPTURE_CHOSEN : IR_CAPTURE_ALL,
+    .chosen = chosen,
+  };
+
+  if (iterations)
+    options.iterations = IR_ITERATIONS_ALL;
+  ir_run_options_limit (&options, &trial->limits);
+  executable = ir_executable_new (snapshot, &options, error);
+  if (executable == NULL)
+    return NULL;
+  return ir_executable_run (executable, trial->inputs, trial->cancellable, NULL, error);
+}
+
 /**
  * ir_trial_run:
  * @trial: a trial
@@ -159,23 +185,22 @@ ir_trial_cancellable (const IrTrial *trial)
 IrRun *
 ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
 {
-  g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
-  g_autoptr (IrExecutable) executable = NULL;
-  IrRunOptions options = {
-    .backend = trial->follows ? trial->backend : &trial->plain,
-    .n_threads = trial->n_threads,
-    .parallel = trial->plan.parallel,
-    .without = trial->plan.without,
-    .except = trial->plan.except,
-    .capture = chosen != NULL ? IR_CAPTURE_CHOSEN : IR_CAPTURE_ALL,
-    .chosen = chosen,
-  };
+  return run_at (trial, step, chosen, FALSE, error);
+}
 
-  ir_run_options_limit (&options, &trial->limits);
-  executable = ir_executable_new (snapshot, &options, error);
-  if (executable == NULL)
-    return NULL;
-  return ir_executable_run (executable, trial->inputs, trial->cancellable, NULL, error);
+/**
+ * ir_trial_run_iterations:
+ * @trial: a trial
+ * @step: 0 .. number of steps
+ * @chosen: of #IrValueId
+ * @error: return location for an error
+ *
+ * Returns: (transfer full): as ir_trial_run(), with every iteration of @chosen that the budget has room for
+ */
+IrRun *
+ir_trial_run_iterations (IrTrial *trial, guint step, GArray *chosen, GError **error)
+{
+  return run_at (trial, step, chosen, TRUE, error);
 }
 
 /**

@@ -11,6 +11,7 @@
 
 #include "passes/proof/compare-values.h"
 
+#include "core/exec/run/loop-table.h"
 #include "passes/proof/alike.h"
 #include "passes/proof/proof-private.h"
 
@@ -101,13 +102,21 @@ on_node (guint done, guint total, const IrNode *node, gpointer data)
 }
 
 static IrRun *
-run_side (IrModel *model, GHashTable *inputs, Side side, GCancellable *cancellable, GError **error)
+run_side (IrModel *model,
+          GHashTable *inputs,
+          Side side,
+          GArray *of_loops, /* (nullable) these alone are kept, in all iterations */
+          GCancellable *cancellable,
+          GError **error)
 {
   IrRunOptions options = side.options->run;
 
   if (side.of_b && side.options->second != NULL)
     options.backend = side.options->second;
-  options.capture = IR_CAPTURE_ALL;
+  options.capture = of_loops != NULL ? IR_CAPTURE_CHOSEN : IR_CAPTURE_ALL;
+  options.chosen = of_loops;
+  if (of_loops != NULL)
+    options.iterations = IR_ITERATIONS_ALL;
   options.progress = side.options->progress != NULL ? on_node : NULL;
   options.progress_data = &side;
   return ir_model_run (model, inputs, &options, cancellable, error);
@@ -492,6 +501,62 @@ ir_compare_runs (const IrDiff *diff,
              : NULL;
 }
 
+/* Values of bodies are the same where nodes that are a pair give them. 0: none */
+static IrValueId
+partner_of (const IrComparedValues *self, const IrDiff *diff, IrValueId b)
+{
+  const IrComparedValue *item = ir_compared_values_of_b (self, b);
+  const IrNode *node = ir_model_value (self->b, b)->producer;
+  const IrNodeDiff *row = item == NULL && node != NULL ? ir_diff_of_b (diff, node->id) : NULL;
+  const IrNode *other = row != NULL && row->a != 0 ? ir_model_node (self->a, row->a) : NULL;
+
+  if (item != NULL)
+    return item->a;
+  for (guint i = 0; other != NULL && i < MIN (node->n_outputs, other->n_outputs); i++)
+    if (node->outputs[i] != NULL && node->outputs[i]->id == b && other->outputs[i] != NULL)
+      return other->outputs[i]->id;
+  return 0;
+}
+
+/* Of what both sides compute in loops; the runs that there are have kept the last rounds alone. */
+static gboolean
+find_iteration (IrComparedValues *self,
+                const IrDiff *diff,
+                GHashTable *inputs_a,
+                GHashTable *inputs_b,
+                const IrCompareValuesOptions *options,
+                GCancellable *cancellable,
+                GError **error)
+{
+  g_autoptr (GArray) in_loops = ir_loop_values (self->b);
+  g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (IrIdPair));
+  g_autoptr (GArray) of_a = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  g_autoptr (GArray) of_b = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  g_autoptr (IrRun) run_a = NULL;
+  g_autoptr (IrRun) run_b = NULL;
+
+  for (guint i = 0; i < in_loops->len; i++)
+    {
+      const IrValueId b = g_array_index (in_loops, IrValueId, i);
+      const IrIdPair pair = { partner_of (self, diff, b), b };
+
+      if (pair.before == 0)
+        continue;
+      g_array_append_val (pairs, pair);
+      g_array_append_val (of_a, pair.before);
+      g_array_append_val (of_b, pair.after);
+    }
+  if (pairs->len == 0)
+    return TRUE;
+  run_a = run_side (self->a, inputs_a, (Side){ options, FALSE }, of_a, cancellable, error);
+  if (run_a != NULL)
+    run_b = run_side (self->b, inputs_b, (Side){ options, TRUE }, of_b, cancellable, error);
+  if (run_b == NULL)
+    return FALSE;
+  ir_first_iteration_find (run_a, run_b, pairs, &self->iteration);
+  return TRUE;
+}
+
 /**
  * ir_compare_values:
  * @diff: how the nodes of two models are paired
@@ -515,22 +580,28 @@ ir_compare_values (const IrDiff *diff,
                    GError **error)
 {
   g_autoptr (IrRun)
-      run_a = run_side (diff->a, inputs_a, (Side){ options, FALSE }, cancellable, error);
+      run_a = run_side (diff->a, inputs_a, (Side){ options, FALSE }, NULL, cancellable, error);
   g_autoptr (IrRun) run_b = NULL;
+  g_autoptr (IrComparedValues) values = NULL;
 
   if (run_a == NULL)
     {
       g_prefix_error (error, "The first graph: ");
       return NULL;
     }
-  run_b = run_side (diff->b, inputs_b, (Side){ options, TRUE }, cancellable, error);
+  run_b = run_side (diff->b, inputs_b, (Side){ options, TRUE }, NULL, cancellable, error);
   if (run_b == NULL)
     {
       g_prefix_error (error, "The second graph: ");
       return NULL;
     }
-  return ir_compare_runs (diff, run_a, run_b, inputs_a, inputs_b, &options->run,
-                          options->second != NULL, cancellable, error);
+  values = ir_compare_runs (diff, run_a, run_b, inputs_a, inputs_b, &options->run,
+                            options->second != NULL, cancellable, error);
+  return values != NULL &&
+                 (!options->iterations || values->n_differ == 0 ||
+                  find_iteration (values, diff, inputs_a, inputs_b, options, cancellable, error))
+             ? g_steal_pointer (&values)
+             : NULL;
 }
 
 /**
@@ -545,6 +616,7 @@ ir_compared_values_free (IrComparedValues *values)
   g_clear_pointer (&values->items, g_array_unref);
   g_clear_pointer (&values->by_a, g_hash_table_unref);
   g_clear_pointer (&values->by_b, g_hash_table_unref);
+  ir_first_iteration_clear (&values->iteration);
   g_clear_pointer (&values->a, ir_model_unref);
   g_clear_pointer (&values->b, ir_model_unref);
   g_free (values);

@@ -4,7 +4,7 @@
 
 #include "core/exec/exec.h"
 #include "core/diff/diff.h"
-#include "core/exec/check/difference.h"
+#include "core/exec/check/first-iteration.h"
 #include "core/diff/pair-values.h"
 
 /* What a difference was held against. */
@@ -38,12 +38,15 @@ typedef struct
   IrRun *run_a, *run_b; /* with every value */
   GArray *items;        /* of IrComparedValue, in the order of b */
   guint n_differ, n_diverge;
-  GHashTable *by_a, *by_b; /* value id -> index + 1 into items */
+  GHashTable *by_a, *by_b;    /* value id -> index + 1 into items */
+  IrFirstIteration iteration; /* with .iterations, where values of loops differ */
 } IrComparedValues;
 
 typedef struct
 {
   IrRunOptions run; /* capture and progress are set by the comparison */
+  gboolean
+      iterations; /* where something differs and there are loops, both run once more for the first iteration */
   /* (nullable) What the second graph runs on, which is the same as the first: what differs there by more than
    * the tolerance of its rows is computed anew, by the first back end, from what the second run holds. */
   const IrBackend *second;

@@ -170,6 +170,30 @@ def _():
         assert code == 2 and word in err and not out, (condition, code, err)
 
 
+THIRDS = """<ir_version: 10, opset_import: ["" : 21]>
+g (float[4] x, int64 n) => (float[4] y) {
+  three = Constant <value = float {3}> ()  four = Constant <value = float {4}> ()  two = Constant <value = int64 {2}> ()
+  [loop] y = Loop (n, "", x) <body = b (int64 i, bool c, float[4] v) => (bool c2, float[4] w) {
+    c2 = Identity (c)  late = Less (i, two)  [third] t = Div (v, three)  [other] u = Mul (t, four)  w = Where (late, v, u) }>
+}
+"""
+
+
+@test('two files and two steps part in an iteration, which is named with its value')
+def _():
+    path, other = model('thirds', THIRDS), model('fourths', THIRDS.replace('float {4}', 'float {5}'))
+    code, out, _ = irscope('diff', path, other, '--values', '--value', 'n=6')
+    assert code == 1 and 'in loops loop@0/u: first of all iterations' in out, out
+    third = model('thirds2', THIRDS.replace('int64 {2}', 'int64 {3}'))
+    got = json_of('diff', path, third, '--values', '--value', 'n=6', status=1, schema='diff')['numbers']['first_iteration']
+    assert (got['frame'], got['iteration'], got['a'], got['b']) == ('loop', 2, 'late', 'late'), got
+    assert 'first_iteration' not in json_of('diff', path, path, '--values', '--value', 'n=6')['numbers']
+    got = json_of('bisect', path, '--value', 'n=6', '--pass', 'reduce-strength', '--class', 'unsafe', '--fail', 'max_abs(y) > 0', schema='bisect')
+    assert (got['first_iteration']['frame'], got['first_iteration']['iteration'], got['first_iteration']['b']) == ('loop', 0, 't'), got
+    code, out, _ = irscope('bisect', path, '--value', 'n=6', '--pass', 'reduce-strength', '--class', 'unsafe', '--fail', 'max_abs(y) > 0')
+    assert code == 0 and 'in loops loop@0/t' in out, out
+
+
 @test('two iterations are compared value by value')
 def _():
     got = json_of('diff', NEWTON, '--iterations', '1:3', *GIVEN, status=1)

@@ -36,6 +36,7 @@ struct _IrIterationValues
   GHashTable *checkpoints; /* node id -> Checkpoints */
   GPtrArray *all;          /* (nullable) of IrKeptIteration (unowned): made when first asked for */
   guint n_lost;
+  guint64 n_noted;
   gboolean found; /* IR_ITERATIONS_ONE: it has come */
 };
 
@@ -344,7 +345,7 @@ ir_iterations_note (IrRunState *state, const IrValue *value, IrTensor *tensor)
   IrKeptIteration *kept = next_round (state, self, rounds);
   state->kept_bytes += bytes;
   *kept = (IrKeptIteration){ value->id, intern (self, ir_frame_at_path (state->frame)),
-                             state->frame->iteration, g_steal_pointer (&plain) };
+                             state->frame->iteration, g_steal_pointer (&plain), self->n_noted++ };
   self->found = TRUE;
 }
 

@@ -26,6 +26,7 @@ typedef struct
   const char *frame; /* "outer@3/inner" */
   gint64 iteration;  /* of the innermost */
   IrTensor *tensor;  /* as the graph has it */
+  guint64 order;     /* in the order in which they were computed */
 } IrKeptIteration;
 
 /* Statistics of one iteration; those of elements are NaN where there is no finite one. */

@@ -186,11 +186,29 @@ ir_emit_number (const IrVjp *vjp, double value)
 }
 
 IrValue *
+ir_emit_number_like (const IrVjp *vjp, const IrValue *like, double value)
+{
+  return constant (vjp, ir_tensor_new_scalar (ir_value_dtype (like), value));
+}
+
+IrValue *
 ir_emit_doubles (const IrVjp *vjp, guint rank, const gint64 *dims, const double *values)
 {
   IrTensor *tensor = ir_tensor_new_copy (IR_DTYPE_DOUBLE, rank, dims, values);
 
   return ir_emit_cast (vjp, constant (vjp, tensor), dtype_of (vjp));
+}
+
+gint64
+ir_emit_dim (const IrValue *value, int axis)
+{
+  const IrType *type = value != NULL ? value->type : NULL;
+
+  if (!ir_type_is_tensor (type) || !ir_type_has_rank (type))
+    return -1;
+  axis += axis < 0 ? type->rank : 0;
+  return axis >= 0 && axis < type->rank && ir_dim_is_known (type->dims[axis]) ? type->dims[axis]
+                                                                              : -1;
 }
 
 gboolean
@@ -351,6 +369,28 @@ ir_emit_transpose (const IrVjp *vjp, IrValue *value, const gint64 *perm, guint n
     return value;
   IrNode *node = ir_emit_node (vjp, "Transpose", 1, &value, 1);
   ir_emit_attr_ints (vjp, node, "perm", perm, n);
+  return ir_emit_end (vjp, node);
+}
+
+IrValue *
+ir_emit_pick (const IrVjp *vjp, IrValue *value, gint64 axis, gint64 index)
+{
+  IrValue *inputs[] = { value, value != NULL ? ir_emit_ints (vjp, &index, -1) : NULL };
+
+  if (value == NULL)
+    return NULL;
+  IrNode *node = ir_emit_node (vjp, "Gather", 2, inputs, 1);
+  ir_emit_attr_int (vjp, node, "axis", axis);
+  return ir_emit_end (vjp, node);
+}
+
+IrValue *
+ir_emit_concat (const IrVjp *vjp, IrValue *a, IrValue *b, gint64 axis)
+{
+  IrValue *inputs[] = { a, b };
+  IrNode *node = ir_emit_node (vjp, "Concat", 2, inputs, 1);
+
+  ir_emit_attr_int (vjp, node, "axis", axis);
   return ir_emit_end (vjp, node);
 }
 

@@ -27,6 +27,7 @@ void ir_emit_sweep (
 /* -- constants -- */
 IrValue *ir_emit_ints (const IrVjp *vjp, const gint64 *values, gssize n); /* n < 0: a scalar */
 IrValue *ir_emit_number (const IrVjp *vjp, double value);                 /* of the type of dy */
+IrValue *ir_emit_number_like (const IrVjp *vjp, const IrValue *like, double value); /* a scalar */
 IrValue *ir_emit_doubles (const IrVjp *vjp, guint rank, const gint64 *dims, const double *values);
 IrValue *ir_emit_shape (const IrVjp *vjp, IrValue *value);
 IrValue *ir_emit_size (const IrVjp *vjp, IrValue *value); /* number of elements, int64 */
@@ -36,6 +37,7 @@ IrValue *ir_emit_add (const IrVjp *vjp, IrValue *a, IrValue *b); /* of container
 gboolean ir_emit_is_float (const IrValue *value);                /* or contains such */
 
 /* -- shapes -- */
+gint64 ir_emit_dim (const IrValue *value, int axis); /* axis < 0: from the end; -1: not known */
 gboolean ir_emit_dims (const IrValue *value, gint64 *dims, int *rank); /* all known? */
 IrValue *ir_emit_sum_to (const IrVjp *vjp, IrValue *value, IrValue *like);
 IrValue *ir_emit_reshape_like (const IrVjp *vjp, IrValue *value, IrValue *like);
@@ -43,6 +45,9 @@ IrValue *ir_emit_reshape (const IrVjp *vjp, IrValue *value, const gint64 *dims, 
 IrValue *ir_emit_flat (const IrVjp *vjp, IrValue *value);
 IrValue *ir_emit_unsqueeze (const IrVjp *vjp, IrValue *value, const gint64 *axes, guint n);
 IrValue *ir_emit_transpose (const IrVjp *vjp, IrValue *value, const gint64 *perm, guint n);
+/* Entry @index along @axis, which goes; of NULL: NULL */
+IrValue *ir_emit_pick (const IrVjp *vjp, IrValue *value, gint64 axis, gint64 index);
+IrValue *ir_emit_concat (const IrVjp *vjp, IrValue *a, IrValue *b, gint64 axis);
 IrValue *ir_emit_reduce (
     const IrVjp *vjp, const char *op, IrValue *value, const gint64 *axes, guint n, gboolean keep);
 IrValue *ir_emit_slice (const IrVjp *vjp,

@@ -184,3 +184,31 @@ ir_vjp_top_k (IrVjp *vjp, GError **error)
                                  ir_node_attr_int (node, "axis", -1), FALSE);
   return TRUE;
 }
+
+/* Each element, or slice along the axis, goes back to where it first stood. */
+gboolean
+ir_vjp_unique (IrVjp *vjp, GError **error)
+{
+  static const gint64 all = -1;
+  const IrNode *node = vjp->node;
+  IrValue *x = node->inputs[0], *first = ir_emit_extra_output (vjp, 1);
+  const int rank = ir_value_rank (x);
+  gint64 axis = ir_node_attr_int (node, "axis", 0), dims[IR_MAX_RANK];
+
+  if (ir_node_attr (node, "axis") == NULL || rank == 1)
+    {
+      if (!ir_emit_needs_opset (vjp, 16, error))
+        return FALSE;
+      vjp->dx[0] = ir_emit_scatter_flat (vjp, x, first, vjp->dy[0]);
+      return TRUE;
+    }
+  if (rank < 1)
+    return ir_emit_fail (vjp, error, "the rank of its input is not known");
+  axis += axis < 0 ? rank : 0;
+  for (int i = 0; i < rank; i++)
+    dims[i] = i == axis ? all : 1;
+  IrValue *places = ir_emit2 (vjp, "Expand", ir_emit_reshape (vjp, first, dims, (guint) rank),
+                              ir_emit_shape (vjp, vjp->dy[0]));
+  vjp->dx[0] = scatter_elements (vjp, ir_emit_filled (vjp, x, 0), places, vjp->dy[0], axis, FALSE);
+  return TRUE;
+}

@@ -320,3 +320,38 @@ ir_vjp_rotary (IrVjp *vjp, GError **error)
   vjp->dx[0] = ir_emit_end (vjp, back);
   return TRUE;
 }
+
+/* -- Col2Im: which adds up overlapping blocks; backwards each block is cut out again, by a convolution
+ * whose kernels have a one at one place each -- */
+
+gboolean
+ir_vjp_col2im (IrVjp *vjp, GError **error)
+{
+  const IrNode *node = vjp->node;
+  const IrTensor *block = ir_value_constant (node->inputs[2]);
+  const int rank = ir_value_rank (vjp->dy[0]);
+  gint64 dims[IR_MAX_RANK] = { -1, 1 }, kernel[IR_MAX_RANK] = { 1, 1 }, elements = 1;
+
+  if (block == NULL || rank < 3 || ir_tensor_n_elements (block) != (guint64) rank - 2)
+    return ir_emit_fail (vjp, error, "its block_shape must be constant");
+  for (int i = 2; i < rank; i++)
+    {
+      dims[i] = ir_emit_dim (vjp->dy[0], i);
+      if (dims[i] < 0)
+        return ir_emit_fail (vjp, error, "the size of its image is not known");
+      elements *= kernel[i] = ir_tensor_get_int64 (block, (guint64) i - 2);
+    }
+  if (elements < 1 || elements > 1024)
+    return ir_emit_fail (vjp, error, "its blocks have more than 1,024 elements");
+  g_autofree double *ones = g_new0 (double, elements *elements);
+  for (gint64 i = 0; i < elements; i++)
+    ones[i * elements + i] = 1;
+  kernel[0] = elements;
+  IrValue *inputs[] = { ir_emit_reshape (vjp, vjp->dy[0], dims, (guint) rank),
+                        ir_emit_doubles (vjp, (guint) rank, kernel, ones) };
+  IrNode *conv = ir_emit_node (vjp, "Conv", 2, inputs, 1);
+  for (guint i = 0; i < node->n_attrs; i++) /* dilations, pads and strides are those of Conv */
+    ir_edit_set_attr (vjp->edit, conv, node->attrs[i]);
+  vjp->dx[0] = ir_emit_reshape_like (vjp, ir_emit_end (vjp, conv), node->inputs[0]);
+  return TRUE;
+}

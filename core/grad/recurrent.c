@@ -37,31 +37,9 @@ struct _Layer
 /* -- small things -- */
 
 static IrValue *
-constant (const IrVjp *in, const IrValue *like, double value)
-{
-  g_autoptr (IrTensor) tensor = ir_tensor_new_scalar (ir_value_dtype (like), value);
-
-  return ir_edit_add_initializer (in->edit, in->graph, NULL, tensor);
-}
-
-static IrValue *
 add (const IrVjp *in, IrValue *a, IrValue *b)
 {
   return a == NULL ? b : b == NULL ? a : ir_emit2 (in, "Add", a, b);
-}
-
-/* Entry @index along @axis, which goes */
-static IrValue *
-pick (const IrVjp *in, IrValue *value, gint64 axis, gint64 index)
-{
-  IrValue *inputs[] = { value, ir_emit_ints (in, &index, -1) };
-  IrNode *node;
-
-  if (value == NULL)
-    return NULL;
-  node = ir_emit_node (in, "Gather", 2, inputs, 1);
-  ir_emit_attr_int (in, node, "axis", axis);
-  return ir_emit_end (in, node);
 }
 
 /* Blocks @first to @end of @size each, along @axis; (nullable) of nothing */
@@ -153,12 +131,15 @@ activate (const Layer *layer, const IrVjp *in, guint which, IrValue *x)
   const float clip = ir_node_attr_float (layer->node, "clip", 0);
 
   if (clip > 0)
-    x = ir_emit3 (in, "Clip", x, constant (in, x, (double) -clip), constant (in, x, (double) clip));
+    x = ir_emit3 (in, "Clip", x, ir_emit_number_like (in, x, (double) -clip),
+                  ir_emit_number_like (in, x, (double) clip));
   if (strcmp (kind->name, "Affine") == 0)
-    return add (in, ir_emit2 (in, "Mul", x, constant (in, x, alpha)), constant (in, x, beta));
+    return add (in, ir_emit2 (in, "Mul", x, ir_emit_number_like (in, x, alpha)),
+                ir_emit_number_like (in, x, beta));
   if (strcmp (kind->name, "ScaledTanh") == 0)
-    return ir_emit2 (in, "Mul", constant (in, x, alpha),
-                     ir_emit1 (in, "Tanh", ir_emit2 (in, "Mul", constant (in, x, beta), x)));
+    return ir_emit2 (
+        in, "Mul", ir_emit_number_like (in, x, alpha),
+        ir_emit1 (in, "Tanh", ir_emit2 (in, "Mul", ir_emit_number_like (in, x, beta), x)));
   IrNode *node = ir_emit_node (in, kind->name, 1, &x, 1);
   if (kind->takes_alpha)
     set_float (in, node, "alpha", alpha);
@@ -222,7 +203,7 @@ lstm_step (const Layer *layer, const IrVjp *in, IrValue *z, IrValue **states)
   IrValue *all = add (in, z, from_state (layer, in, states[0], 0, 4));
   IrValue *input = activate (layer, in, 0, peep (layer, in, gate (layer, in, all, 0), 0, c));
   IrValue *forget = ir_node_attr_int (layer->node, "input_forget", 0) != 0
-                        ? ir_emit2 (in, "Sub", constant (in, z, 1), input)
+                        ? ir_emit2 (in, "Sub", ir_emit_number_like (in, z, 1), input)
                         : activate (layer, in, 0, peep (layer, in, gate (layer, in, all, 2), 2, c));
   IrValue *cell = activate (layer, in, 1, gate (layer, in, all, 3));
 
@@ -240,7 +221,7 @@ mask_of (const Layer *layer, IrValue *x)
 {
   static const gint64 zero = 0, one = 1, column[] = { 0, 2 }, behind[] = { 1, 2 };
   const IrVjp *in = layer->emit;
-  IrValue *n = pick (in, ir_emit_shape (in, x), 0, 0);
+  IrValue *n = ir_emit_pick (in, ir_emit_shape (in, x), 0, 0);
   IrValue *steps = ir_emit3 (in, "Range", ir_emit_ints (in, &zero, -1), n,
                              ir_emit_ints (in, &one, -1));
 
@@ -267,8 +248,8 @@ initial_state (const Layer *layer, guint which, IrValue *z)
   IrValue *given = ir_node_input (layer->node, 5 + which);
 
   if (given != NULL)
-    return pick (in, given, layer->batch_first ? 1 : 0, layer->direction);
-  return ir_emit_filled (in, blocks (in, pick (in, z, 0, 0), -1, layer->hidden, 0, 1), 0);
+    return ir_emit_pick (in, given, layer->batch_first ? 1 : 0, layer->direction);
+  return ir_emit_filled (in, blocks (in, ir_emit_pick (in, z, 0, 0), -1, layer->hidden, 0, 1), 0);
 }
 
 /* The body: a step, and where it is behind the end of a sequence, the states as they were, and 0 */
@@ -283,7 +264,7 @@ build_step (const Layer *layer, IrGradBody *body, IrValue *z, IrValue *mask)
   layer->step (layer, in, z, states);
   IrValue *y = states[0];
   if (mask != NULL)
-    y = ir_emit3 (in, "Where", mask, y, constant (in, y, 0));
+    y = ir_emit3 (in, "Where", mask, y, ir_emit_number_like (in, y, 0));
   for (guint i = 0; i < layer->n_states; i++)
     ir_grad_body_add_output (
         body,
@@ -310,7 +291,7 @@ build_direction (Layer *layer, IrValue *x, gboolean backwards, IrValue **results
   const IrNode *node = layer->node;
   const gint64 way = backwards && layer->lengths == NULL;
   const gint64 ways[] = { way, way };
-  IrValue *bias = pick (in, ir_node_input (node, 3), 0, layer->direction);
+  IrValue *bias = ir_emit_pick (in, ir_node_input (node, 3), 0, layer->direction);
   IrValue *inputs[MAX_STATES + 2] = { NULL }, *mask = NULL;
   guint n = layer->n_states;
   g_auto (IrGradBody) body = { 0 };
@@ -319,15 +300,16 @@ build_direction (Layer *layer, IrValue *x, gboolean backwards, IrValue **results
       NULL) /* what lies behind an end may be anything, and 0 times that is no 0 */
     {
       mask = mask_of (layer, x);
-      x = ir_emit3 (in, "Where", mask, x, constant (in, x, 0));
+      x = ir_emit3 (in, "Where", mask, x, ir_emit_number_like (in, x, 0));
     }
   if (backwards && layer->lengths != NULL)
     x = reversed (layer, x);
-  layer->r = pick (in, node->inputs[2], 0, layer->direction);
+  layer->r = ir_emit_pick (in, node->inputs[2], 0, layer->direction);
   layer->r_bias = blocks (in, bias, 0, layer->hidden, layer->n_gates, 2 * layer->n_gates);
-  layer->p = pick (in, ir_node_input (node, 7), 0, layer->direction);
-  IrValue *z = add (in, times_transposed (in, x, pick (in, node->inputs[1], 0, layer->direction)),
-                    blocks (in, bias, 0, layer->hidden, 0, layer->n_gates));
+  layer->p = ir_emit_pick (in, ir_node_input (node, 7), 0, layer->direction);
+  IrValue *z = add (
+      in, times_transposed (in, x, ir_emit_pick (in, node->inputs[1], 0, layer->direction)),
+      blocks (in, bias, 0, layer->hidden, 0, layer->n_gates));
   for (guint i = 0; i < layer->n_states; i++)
     inputs[i] = initial_state (layer, i, z);
   inputs[n++] = z;

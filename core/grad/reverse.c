@@ -462,7 +462,17 @@ ir_reverse_open_body (const IrReverse *reverse,
   return path;
 }
 
-/* Through a copy of the body: what it is computed from is computed again. */
+static gboolean
+is_input (const IrNode *node, const IrValue *value, guint before)
+{
+  for (guint i = 0; i < before; i++)
+    if (node->inputs[i] == value)
+      return TRUE;
+  return FALSE;
+}
+
+/* Through a copy of the body: what it is computed from is computed again. The derivative is by the
+ * value, in whichever place it is read. */
 static gboolean
 derive_body (const IrReverse *reverse, IrVjp *vjp, GError **error)
 {
@@ -479,19 +489,19 @@ derive_body (const IrReverse *reverse, IrVjp *vjp, GError **error)
   for (guint i = 0; i < node->n_inputs; i++)
     if (vjp->wanted[i])
       ir_reverse_by (inner, node->inputs[i]);
+  for (guint i = 0; i < vjp->n_captured; i++)
+    ir_reverse_by (inner, vjp->captured[i]);
   for (guint i = 0; i < node->n_outputs; i++)
     if (vjp->dy[i] != NULL)
       ir_reverse_give (inner, outputs[i], vjp->dy[i]);
   if (!ir_reverse_run (inner, NULL, NULL, (IrNode *const *) path->pdata, path->len, error))
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
-    {
-      gboolean again = FALSE; /* the derivative is by the value, in whichever place it is read */
-      for (guint k = 0; k < i; k++)
-        again |= node->inputs[k] == node->inputs[i];
-      if (vjp->wanted[i] && !again)
-        vjp->dx[i] = ir_reverse_gradient (inner, node->inputs[i]);
-    }
+    if (vjp->wanted[i] && !is_input (node, node->inputs[i], i))
+      vjp->dx[i] = ir_reverse_gradient (inner, node->inputs[i]);
+  for (guint i = 0; i < vjp->n_captured; i++)
+    if (!is_input (node, vjp->captured[i], node->n_inputs))
+      vjp->by_captured[i] = ir_reverse_gradient (inner, vjp->captured[i]);
   return TRUE;
 }
 

@@ -19,6 +19,10 @@
   F (conv)                                                                                         \
   F (conv_transpose)                                                                               \
   F (conv_grad_weight)                                                                             \
+  F (col2im)                                                                                       \
+  F (det)                                                                                          \
+  F (inverse)                                                                                      \
+  F (dft)                                                                                          \
   F (reduce_sum)                                                                                   \
   F (reduce_mean)                                                                                  \
   F (reduce_sum_square)                                                                            \
@@ -65,6 +69,7 @@
   F (global_lp_pool)                                                                               \
   F (max_unpool)                                                                                   \
   F (top_k)                                                                                        \
+  F (unique)                                                                                       \
   F (if)                                                                                           \
   F (loop)                                                                                         \
   F (scan)                                                                                         \
@@ -83,6 +88,17 @@ IR_VJP_FUNCTIONS (F)
 #undef F
 
 #define IR_EXPANSIONS(F)                                                                           \
+  F (attention)                                                                                    \
+  F (flex_attention)                                                                               \
+  F (linear_attention)                                                                             \
+  F (causal_conv)                                                                                  \
+  F (tensor_scatter)                                                                               \
+  F (cum_prod)                                                                                     \
+  F (stft)                                                                                         \
+  F (grid_sample)                                                                                  \
+  F (affine_grid)                                                                                  \
+  F (deform_conv)                                                                                  \
+  F (roi_align)                                                                                    \
   F (rnn)                                                                                          \
   F (gru)                                                                                          \
   F (lstm)

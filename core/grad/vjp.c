@@ -145,26 +145,20 @@ ir_grad_has_body (const IrGradRow *row)
  * ir_grad_row:
  * @op: a row of the op table
  *
- * What is composed of other operators is derived through these, where its row does not say. Those of
- * com.microsoft need not say.
+ * What is composed of other operators is derived through these, where its row does not say.
  *
  * Returns: (nullable): how @op is derived, or why not; %NULL if its row does not say
  */
 const IrGradRow *
 ir_grad_row (const IrOp *op)
 {
-  static const IrGradRow none = {
-    .opaque = "There is no rule yet for this operator of com.microsoft."
-  };
   static const IrGradRow composed = { .body = TRUE };
   const IrGradRow *row = &rows[op->id];
 
   if (has_rules (row) || row->function != NULL || ir_grad_has_body (row) || row->zero ||
       row->opaque != NULL)
     return row;
-  return op->compose != NULL                            ? &composed
-         : g_strcmp0 (op->domain, "com.microsoft") == 0 ? &none
-                                                        : NULL;
+  return op->compose != NULL ? &composed : NULL;
 }
 
 /**

@@ -108,11 +108,12 @@ def _():
 
 @test('what cannot be is refused: which value, node and operator, and what to do')
 def _():
-    scan = model('scan', 'g (float[2,2] x) => (float y) { [d] y = Det (x) }')
+    scan = model('scan', 'g (float[1,1,2,2] x, float[1,5] r) => (float[1,1,1,1] y) '
+                         '{ [d] y = MaxRoiPool <pooled_shape = [1, 1]> (x, r) }')
     for arguments, why in (([CUT], '2 floating-point outputs (y, z)'), ([CUT, '--of', 'q'], 'no value "q"'),
                            ([CUT, '--of', 'c'], '"c" is int32'), ([CUT, '--of', 'y', '--wrt', 'n'], 'no value "n"'),
                            ([CUT, '--of', 'y', '--cotangent', 'c'], '"c" is int32'),
-                           ([scan, '--wrt', 'inputs'], 'd (Det): cannot be derived'),
+                           ([scan, '--wrt', 'inputs'], 'd (MaxRoiPool): cannot be derived'),
                            ([scan], 'no floating-point parameters; try inputs')):
         code, out, err = irscope('grad', *arguments)
         assert code == 2 and out == '' and why in err, (arguments, code, err)

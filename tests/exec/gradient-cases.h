@@ -9,6 +9,8 @@ typedef struct
   const char *body;
 } GradientCase;
 
+#define GRADIENT_OPSET 27
+
 #define ONE(OP, A, BODY)                                                                           \
   {                                                                                                \
     OP, A, "double[2,3]", NULL, NULL, BODY                                                         \
@@ -296,5 +298,31 @@ static const GradientCase gradient_cases[] = {
   ONE ("ParametricSoftplus", BOTH_SIGNS, "y = ParametricSoftplus <alpha = 1.7, beta = -0.6> (a)"),
   { "ImageScaler", BOTH_SIGNS, "double[1,2,1,3]", NULL, NULL,
     "y = ImageScaler <bias = [0.5, -1.0], scale = 0.7> (a)" },
+  { "DFT", BOTH_SIGNS, "double[1,5,1]", NULL, NULL, "y = DFT <onesided = 1> (a)" },
+  { "DFT", BOTH_SIGNS, "double[2,4,2]", NULL, NULL,
+    "n = Constant <value = int64 {3}> ()\n i = Constant <value = int64 {1}> ()\n y = DFT (a, n, i)" },
+  { "DFT", BOTH_SIGNS, "double[3,2,2]", NULL, NULL,
+    "n = Constant <value = int64 {5}> ()\n i = Constant <value = int64 {0}> ()\n"
+    "y = DFT <inverse = 1> (a, n, i)" },
+  { "DFT", BOTH_SIGNS, "double[1,4,2]", NULL, NULL, "y = DFT <inverse = 1, onesided = 1> (a)" },
+  { "DFT", BOTH_SIGNS, "double[1,2,2]", NULL, NULL,
+    "n = Constant <value = int64 {7}> ()\n y = DFT <inverse = 1, onesided = 1> (a, n)" },
+  { "Det", "1 2 2 4 0.3 -0.7", "double[3,2,2]", NULL, NULL, "y = Det (a)" },
+  { "Det", "1 2 3 2 4 6 3 6 9", "double[3,3]", NULL, NULL, "y = Det (a)" },
+  { "Det", BOTH_SIGNS, "double[2,1,1]", NULL, NULL, "y = Det (a)" },
+  { "Inverse", "1.3 0.2 -0.4 0.9", "double[2,2,2]", NULL, NULL, "y = com.microsoft.Inverse (a)" },
+  { "Unique", "3 1 2.5 0.5 2 4", "double[2,3]", NULL, NULL, "y = Unique (a)" },
+  { "Unique", "3 1 2.5 0.5 2 4", "double[2,3]", NULL, NULL, "y = Unique <axis = -1> (a)" },
+  { "Col2Im", BOTH_SIGNS, "double[1,8,6]", NULL, NULL,
+    "s = Constant <value_ints = [3, 4]> ()\n k = Constant <value_ints = [2, 2]> ()\n y = Col2Im (a, s, k)" },
+  { "Col2Im", BOTH_SIGNS, "double[2,6,3]", NULL, NULL,
+    "s = Constant <value_ints = [5]> ()\n k = Constant <value_ints = [3]> ()\n"
+    "y = Col2Im <strides = [2], dilations = [2], pads = [2, 3]> (a, s, k)" },
+  { "Gelu", BOTH_SIGNS, "double[3]", NULL, NULL, "y = com.microsoft.Gelu (a)" },
+  { "Trilu", BOTH_SIGNS, "double[2,3]", NULL, NULL, "y = com.microsoft.Trilu <upper = 0> (a)" },
+  { "GatherND", BOTH_SIGNS, "double[2,3]", NULL, NULL,
+    "i = Constant <value = int64[3,1] {0, 1, 0}> ()\n y = com.microsoft.GatherND (a, i)" },
+  { "SimplifiedLayerNormalization", BOTH_SIGNS, "double[2,3]", POSITIVE, "double[3]",
+    "y = SimplifiedLayerNormalization (a, b)" },
   TWO ("ReduceSumTo", BOTH_SIGNS, SMALL, "s = irscope.ReduceSumTo (a, b)\n y = Mul (s, b)"),
 };

@@ -1,4 +1,5 @@
-/* Control flow and containers: cases like those of gradient-cases.h, for the rules that derive bodies. */
+/* Control flow, containers, and what is derived through the nodes that compute the same: cases like
+ * those of gradient-cases.h, for the rules that derive bodies. */
 #pragma once
 
 #include "tests/exec/gradient-cases.h"
@@ -219,6 +220,80 @@ static const GradientCase control_cases[] = {
                "x, p = Loop (n, , a, o) <body = body (int64 i, bool go, double[2,3] v, seq(double[2,3]) h) => (go_out, v_out, h_out) "
                "{ go_out = Identity (go)\n k = SequenceAt (q, i)\n v_out = Mul (v, k)\n h_out = SequenceInsert (h, v_out) }>\n"
                "z = ConcatFromSequence <axis = 0> (p)\n m = ReduceSum <keepdims = 0> (z)\n y = Mul (x, m)"),
+  /* attentions: heads shared and packed, masks that hide whole rows, bounds, a past, all outputs */
+  { "Attention", BOTH_SIGNS, "double[1,2,2,2]", SMALL, "double[1,2,3,2]",
+    "y = Attention (a, b, b)" },
+  { "Attention", BOTH_SIGNS, "double[1,3,4]", SMALL, "double[1,3,2]",
+    "y = Attention <q_num_heads = 2, kv_num_heads = 1, is_causal = 1, softcap = 0.7, scale = 0.9> (a, b, b)" },
+  { "Attention", BOTH_SIGNS, "double[1,2,2,2]", SMALL, "double[1,1,3,2]",
+    "m = Constant <value = bool[2,3] {1, 0, 1, 0, 0, 0}> ()\n y = Attention (a, b, b, m)" },
+  { "Attention", BOTH_SIGNS, "double[2,1,2,2]", SMALL, "double[1,1,2,2]",
+    "c = Concat <axis = 0> (b, b)\n n = Constant <value = int64[2] {3, 2}> ()\n"
+    "k = Concat <axis = 2> (c, a)\n m = Squeeze (b)\n"
+    "y = Attention <left_window_size = 1, right_window_size = 1> (a, k, k, m, , , n)" },
+  { "Attention", BOTH_SIGNS, "double[1,2,2,2]", SMALL, "double[1,2,1,2]",
+    "p, k, pv, q = Attention <qk_matmul_output_mode = 3, is_causal = 1> (a, a, a, , b, b)\n"
+    "y = MatMul (q, k)" },
+  { "Attention", BOTH_SIGNS, "double[1,2,2,2]", SMALL, "double[1,2,1,2]",
+    "p, k, y = Attention (a, a, a, , b, b)" },
+  { "FlexAttention", BOTH_SIGNS, "double[1,2,2,2]", SMALL, "double[1,1,3,2]",
+    "m = ReduceMean <keepdims = 0> (b)\n"
+    "y = ai.onnx.preview.FlexAttention (a, b, b) <score_mod = g (double[1,2,2,3] s) => (t) { t = Mul (s, m) }, "
+    "prob_mod = h (double[1,2,2,3] p) => (q) { q = Mul (p, p) }>" },
+  { "LinearAttention", SMALL, "double[1,3,4]", BOTH_SIGNS, "double[1,3,2]",
+    "y = LinearAttention <q_num_heads = 2, kv_num_heads = 1, update_rule = \"linear\"> (a, b, b)" },
+  { "LinearAttention", SMALL, "double[1,3,4]", BOTH_SIGNS, "double[1,2,2,2]",
+    "g = Neg (a)\n k = Constant <value = double[1,3,1] {0.3, 0.6, 0.9}> ()\n"
+    "y, z = LinearAttention <q_num_heads = 2, kv_num_heads = 2, scale = 0.4> (a, a, a, b, g, k)" },
+  { "LinearAttention", SMALL, "double[2,2,2]", BOTH_SIGNS, "double[2,2,2]",
+    "z, y = LinearAttention <q_num_heads = 2, kv_num_heads = 2> (a, a, b, , b, b)" },
+  { "CausalConvWithState", BOTH_SIGNS, "double[1,2,3]", SMALL, "double[2,1,3]",
+    "y = CausalConvWithState <activation = \"silu\"> (a, b)" },
+  { "CausalConvWithState", BOTH_SIGNS, "double[2,1,3]", SMALL, "double[1]",
+    "p = Sin (a)\n s = Constant <value_ints = [0]> ()\n e = Constant <value_ints = [2]> ()\n"
+    "i = Constant <value_ints = [2]> ()\n past = Slice (p, s, e, i)\n"
+    "k = Constant <value = double[1,1,3] {0.3, -0.2, 0.9}> ()\n y, z = CausalConvWithState (a, k, b, past)" },
+  { "TensorScatter", BOTH_SIGNS, "double[2,3,2]", SMALL, "double[2,2,2]",
+    "i = Constant <value = int64[2] {1, 2}> ()\n y = TensorScatter <mode = \"circular\"> (a, b, i)" },
+  { "TensorScatter", BOTH_SIGNS, "double[2,2,3]", SMALL, "double[2,2,2]",
+    "y = TensorScatter <axis = 2> (a, b)" },
+  ONE ("CumProd", "2 0 3 -1 0.5 2", "i = Constant <value = int64 {1}> ()\n y = CumProd (a, i)"),
+  ONE ("CumProd",
+       "2 0 3 -1 0.5 2",
+       "i = Constant <value = int64 {-2}> ()\n y = CumProd <exclusive = 1, reverse = 1> (a, i)"),
+  { "GridSample", BOTH_SIGNS, "double[1,2,3,2]", "-0.8 0.3 0.15 -0.43 0.55 1.3 -1.2 0.1",
+    "double[1,2,2,2]", "y = GridSample (a, b)" },
+  { "GridSample", BOTH_SIGNS, "double[1,1,3,3]", "-0.8 0.3 0.15 -0.43 0.55 1.3 -1.4 0.1",
+    "double[1,2,2,2]",
+    "y = GridSample <mode = \"cubic\", padding_mode = \"reflection\", align_corners = 1> (a, b)" },
+  { "GridSample", BOTH_SIGNS, "double[1,1,3,3]", "-0.8 0.3 0.15 -0.43 0.55 1.3 -1.4 0.1",
+    "double[1,2,2,2]", "y = GridSample <mode = \"cubic\", padding_mode = \"border\"> (a, b)" },
+  { "GridSample", BOTH_SIGNS, "double[1,1,2,2,2]", "-0.8 0.3 0.15 -0.43 0.55 1.3",
+    "double[1,2,1,1,3]", "y = GridSample <padding_mode = \"reflection\"> (a, b)" },
+  { "GridSample", BOTH_SIGNS, "double[1,2,3,2]", "-0.8 0.3 0.15 -0.43 0.55 1.3 -1.2 0.1",
+    "double[1,2,2,2]", "y = GridSample <mode = \"nearest\", padding_mode = \"border\"> (a, b)" },
+  { "AffineGrid", BOTH_SIGNS, "double[2,2,3]", NULL, NULL,
+    "s = Constant <value_ints = [2, 1, 3, 2]> ()\n y = AffineGrid (a, s)" },
+  { "AffineGrid", BOTH_SIGNS, "double[1,3,4]", NULL, NULL,
+    "s = Constant <value_ints = [1, 1, 2, 3, 2]> ()\n y = AffineGrid <align_corners = 1> (a, s)" },
+  { "DeformConv", BOTH_SIGNS, "double[1,2,3,3]", "-0.8 0.3 0.15 -0.43 0.55 1.3 -1.2",
+    "double[1,8,2,2]",
+    "k = Constant <value = double[1,2,2,2] {0.3, -0.2, 0.9, 0.4, -0.6, 0.1, 0.7, 0.2}> ()\n"
+    "y = DeformConv (a, k, b)" },
+  { "DeformConv", BOTH_SIGNS, "double[2,1,1,2]", SMALL, "double[2,4,2,2]",
+    "x = Constant <value = double[2,2,3,3] {0.3, -0.2, 0.9, 0.4, -0.6, 0.1, 0.7, 0.2, 0.8, 0.5, 0.1, -0.9, "
+    "0.2, 0.6, -0.4, 0.3, 0.7, -0.1, 0.3, -0.2, 0.9, 0.4, -0.6, 0.1, 0.7, 0.2, 0.8, 0.5, 0.1, -0.9, 0.2, 0.6, "
+    "-0.4, 0.3, 0.7, -0.1}> ()\n c = Constant <value = double[2] {0.3, -0.2}> ()\n"
+    "o = Concat <axis = 1> (b, b)\n"
+    "y = DeformConv <group = 2, offset_group = 2, strides = [2, 2], pads = [1, 0, 0, 1]> (x, a, o, c, b)" },
+  { "RoiAlign", BOTH_SIGNS, "double[2,2,3,4]", "0.3 0.2 2.4 1.7 0.45 0.6 3.3 2.6", "double[2,4]",
+    "i = Constant <value = int64[2] {1, 0}> ()\n"
+    "y = RoiAlign <output_height = 2, output_width = 2, sampling_ratio = 2, spatial_scale = 0.9> (a, b, i)" },
+  { "STFT", BOTH_SIGNS, "double[1,8,1]", SMALL, "double[4]",
+    "n = Constant <value = int64 {2}> ()\n y = STFT (a, n, b)" },
+  { "STFT", BOTH_SIGNS, "double[1,6,2]", NULL, NULL,
+    "n = Constant <value = int64 {3}> ()\n l = Constant <value = int64 {3}> ()\n"
+    "y = STFT <onesided = 0> (a, n, , l)" },
 };
 
 /* (nullable) The cases of both lists, one after the other */

@@ -38,7 +38,7 @@ compare_case (const GradientCase *c)
 {
   g_autofree char *b = c->b != NULL ? g_strdup_printf (", %s b", c->b_type) : g_strdup ("");
   g_autofree char *signature = g_strdup_printf ("(%s a%s) => (double y)", c->a_type, b);
-  g_autoptr (IrModel) model = read_graph (23, signature, c->body);
+  g_autoptr (IrModel) model = read_graph (GRADIENT_OPSET, signature, c->body);
   g_autoptr (GHashTable) inputs = inputs_new ();
   g_autoptr (GError) error = NULL;
   g_auto (IrMovable) movable = { 0 };

@@ -128,7 +128,7 @@ test_every_rule (void)
       g_autoptr (GError) error = NULL;
       if (c->b != NULL)
         continue;
-      g_autoptr (IrModel) model = read_graph (23, signature, c->body);
+      g_autoptr (IrModel) model = read_graph (GRADIENT_OPSET, signature, c->body);
       g_autoptr (IrSymbolic) symbolic = symbolic_of (model, "inputs", &by, &error);
       if (symbolic == NULL)
         {

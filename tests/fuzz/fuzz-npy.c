@@ -26,24 +26,6 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   return 0;
 }
 
-/* Two arrays in an archive, one of them deflated. */
-static GBytes *
-npz_seed (void)
-{
-  static const char text[] =
-      "UEsDBBQAAAAIAAAAIQCayqvnTAAAAIgAAAAFAAAAYS5ucHmb7BfqGxDJyFDGUK2eklqcXKRupaBuk2airqOgnpZf"
-      "VFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+RpGOpo6CrUKFAAuBoYGewYGBgcAUEsDBBQAAAAAAAAAIQBRNldzhAAA"
-      "AIQAAAAFAAAAYi5ucHmTTlVNUFkBAHYAeydkZXNjcic6ICc8ZjQnLCAnZm9ydHJhbl9vcmRlcic6IEZhbHNlLCAn"
-      "c2hhcGUnOiAoMSwpLCB9ICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg"
-      "ICAgICAgICAgCgAAgD9QSwECFAMUAAAACAAAACEAmsqr50wAAACIAAAABQAAAAAAAAAAAAAAgAEAAAAAYS5ucHlQ"
-      "SwECFAMUAAAAAAAAACEAUTZXc4QAAACEAAAABQAAAAAAAAAAAAAAgAFvAAAAYi5ucHlQSwUGAAAAAAIAAgBmAAAA"
-      "FgEAAAAA";
-  gsize length;
-  guint8 *data = g_base64_decode (text, &length);
-
-  return g_bytes_new_take (data, length);
-}
-
 GPtrArray *
 fuzz_seeds (void)
 {
@@ -58,6 +40,6 @@ fuzz_seeds (void)
       if (bytes != NULL)
         g_ptr_array_add (seeds, bytes);
     }
-  g_ptr_array_add (seeds, npz_seed ());
+  g_ptr_array_add (seeds, test_npz ());
   return seeds;
 }

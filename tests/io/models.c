@@ -73,6 +73,24 @@ const char test_dtypes_text[] =
     "  int2[3] v26 = {-2, 1, -1}, float[0] empty = {}, float scalar = {1e10},\n"
     "  float[1] odd_nan = base64\"AQDAfw==\", float16[2] by_value = {1.5, -2.0}> {}\n";
 
+/* Two arrays in an archive, one of them deflated. */
+GBytes *
+test_npz (void)
+{
+  static const char text[] =
+      "UEsDBBQAAAAIAAAAIQCayqvnTAAAAIgAAAAFAAAAYS5ucHmb7BfqGxDJyFDGUK2eklqcXKRupaBuk2airqOgnpZf"
+      "VFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+RpGOpo6CrUKFAAuBoYGewYGBgcAUEsDBBQAAAAAAAAAIQBRNldzhAAA"
+      "AIQAAAAFAAAAYi5ucHmTTlVNUFkBAHYAeydkZXNjcic6ICc8ZjQnLCAnZm9ydHJhbl9vcmRlcic6IEZhbHNlLCAn"
+      "c2hhcGUnOiAoMSwpLCB9ICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg"
+      "ICAgICAgICAgCgAAgD9QSwECFAMUAAAACAAAACEAmsqr50wAAACIAAAABQAAAAAAAAAAAAAAgAEAAAAAYS5ucHlQ"
+      "SwECFAMUAAAAAAAAACEAUTZXc4QAAACEAAAABQAAAAAAAAAAAAAAgAFvAAAAYi5ucHlQSwUGAAAAAAIAAgBmAAAA"
+      "FgEAAAAA";
+  gsize length;
+  guint8 *data = g_base64_decode (text, &length);
+
+  return g_bytes_new_take (data, length);
+}
+
 static const char *const severities[] = { "note", "warning", "error" };
 
 void

@@ -8,6 +8,7 @@
 extern const char test_rich_text[];   /* every kind of attribute, subgraphs, functions, extras */
 extern const char test_dtypes_text[]; /* a tensor of every element type, with its extremes */
 
+GBytes *test_npz (void);                    /* two arrays in an archive, one of them deflated */
 IrModel *test_read_text (const char *text); /* no problem of error severity allowed */
 IrModel *test_through_onnx (IrModel *model);
 IrModel *test_through_text (IrModel *model);

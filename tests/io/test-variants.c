@@ -1,6 +1,7 @@
 /* What the readers say of files with one thing changed: a token of ONNX text left out, doubled or another; a key or a value
- * of JSON another; a byte of ONNX another. Whether it is read, with which problems, and as what, is in variants.txt
- * (tests/table/snapshot.h). What is read is written as text, and that is read as the same. */
+ * of JSON another; a byte of ONNX, of an array or of an archive of arrays another. Whether it is read, with which problems, and
+ * as what, is in variants.txt (tests/table/snapshot.h). What is read is written as text, and that is read as the same; and
+ * as DOT. */
 #include "config.h"
 
 #include "tests/io/models.h"
@@ -194,7 +195,9 @@ try_one (gpointer item, gpointer data)
   if (model != NULL)
     {
       g_autofree char *text = ir_text_write (model);
-      g_string_append_printf (t->said, " read as %x", g_str_hash (text));
+      g_autofree char *dot = ir_dot_write (model);
+      g_string_append_printf (t->said, " read as %x, drawn as %x", g_str_hash (text),
+                              g_str_hash (dot));
       if (ir_problems_count (problems, IR_SEVERITY_ERROR) == 0)
         {
           t->n_taken++;
@@ -219,6 +222,69 @@ say (gconstpointer data, guint *n_tried, guint *n_taken)
   return g_string_free (t.said, FALSE);
 }
 
+/* -- arrays -- */
+
+static void
+say_array (GString *said, const char *name, const IrTensor *tensor)
+{
+  g_autoptr (GBytes)
+      bytes = g_bytes_new_static (ir_tensor_data (tensor), ir_tensor_n_bytes (tensor));
+
+  g_string_append_printf (said, " %s %s", name, ir_dtype_name (ir_tensor_dtype (tensor)));
+  for (guint i = 0; i < ir_tensor_rank (tensor); i++)
+    g_string_append_printf (said, ",%" G_GINT64_FORMAT, ir_tensor_dims (tensor)[i]);
+  g_string_append_printf (said, " %x", g_bytes_hash (bytes));
+}
+
+static void
+try_array (gpointer item, gpointer data)
+{
+  const GString *bytes = item;
+  Trial *t = data;
+  g_autoptr (GBytes) whole = g_bytes_new (bytes->str, bytes->len);
+  g_autoptr (GError) error = NULL, no_archive = NULL;
+  g_autoptr (IrTensor) tensor = ir_npy_read (whole, &error);
+  g_autoptr (GPtrArray) arrays = ir_npz_read (whole, &no_archive);
+
+  g_assert_true ((tensor == NULL) == (error != NULL));
+  g_assert_true ((arrays == NULL) == (no_archive != NULL));
+  t->n_tried++;
+  t->n_taken += tensor != NULL || arrays != NULL;
+  g_string_append_printf (t->said, "%u:", t->n_tried);
+  if (tensor != NULL)
+    say_array (t->said, "", tensor);
+  for (guint i = 0; arrays != NULL && i < arrays->len; i++)
+    {
+      const IrNamedTensor *named = arrays->pdata[i];
+      say_array (t->said, named->name, named->tensor);
+    }
+  if (tensor == NULL && arrays == NULL)
+    g_string_append_printf (t->said, " %d %d", error->code, no_archive->code);
+  g_string_append_c (t->said, '\n');
+}
+
+static char *
+say_arrays (gconstpointer data, guint *n_tried, guint *n_taken)
+{
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (IrModel) model = test_read_text (test_dtypes_text);
+  Trial t = { NULL, g_string_new (NULL), 0, 0 };
+
+  g_ptr_array_add (files, test_npz ());
+  for (guint i = 1; i < model->values->len && files->len < 6; i++)
+    {
+      const IrValue *value = model->values->pdata[i];
+      GBytes *bytes = value->initializer != NULL ? ir_npy_write (value->initializer, NULL) : NULL;
+      if (bytes != NULL)
+        g_ptr_array_add (files, bytes);
+    }
+  for (guint i = 0; i < files->len; i++)
+    vary_bytes (files->pdata[i], try_array, &t);
+  *n_tried = t.n_tried;
+  *n_taken = t.n_taken;
+  return g_string_free (t.said, FALSE);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -233,5 +299,6 @@ main (int argc, char **argv)
 
   for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
     snapshot_add (forms[i].name, say, &forms[i]);
+  snapshot_add ("arrays", say_arrays, NULL);
   return snapshot_run (argc, argv, "variants.txt");
 }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "core/ir/edit.h"
+#include "core/op/check.h"
 #include "core/op/infer.h"
 #include "tests/fuzz/idioms.h"
 #include "tests/rules/pass-test.h"
@@ -498,6 +499,36 @@ digest (const IrModel *model)
   return g_str_hash (text->str);
 }
 
+/* What is kept of the checks of nodes is what they would say now. */
+static void
+check_gates (const IrModel *model)
+{
+  g_autoptr (GPtrArray) nodes = nodes_of (model);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      IrNode *node = nodes->pdata[i];
+      gboolean formed = ir_node_is_well_formed (node), valid = ir_node_is_valid (node);
+      node->checked = 0;
+      if (formed != ir_node_is_well_formed (node) || valid != ir_node_is_valid (node))
+        g_error ("node %u (%s) is not checked again after a change", node->id, node->op_type);
+    }
+}
+
+/* As found, and after steps are undone and done again. */
+static void
+check_history (IrModel *model, guint n_steps)
+{
+  check_gates (model);
+  for (guint i = n_steps; i > 0; i--)
+    {
+      ir_history_goto (model, i - 1);
+      check_gates (model);
+    }
+  ir_history_goto (model, n_steps);
+  check_gates (model);
+}
+
 static void
 run_pass (Trial *t, IrModel *model)
 {
@@ -512,6 +543,8 @@ run_pass (Trial *t, IrModel *model)
   g_string_append_printf (t->said, ": %u nodes, %u values, %08x\n",
                           ir_model_n_counted_nodes (model), count_names (model),
                           n_steps > 0 ? digest (model) : 0);
+  if (t->n_tried % 8 == 0)
+    check_history (model, n_steps);
   t->n_tried++;
   t->n_taken += n_steps > 0;
 }

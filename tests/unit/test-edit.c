@@ -1,10 +1,13 @@
 /* Every verb of the edit does what it says, and undo and redo do so too: a row has a verb, and what the dump of the
- * model says with it and without it. */
+ * model says with it and without it. And whatever is changed, what is kept of the checks of nodes is what they say anew. */
 #include "config.h"
 
+#include "core/io/io.h"
 #include "core/ir/dump.h"
 #include "core/ir/edit.h"
 #include "core/ir/history.h"
+#include "core/op/check.h"
+#include "core/op/infer.h"
 
 #include <string.h>
 
@@ -170,6 +173,171 @@ test_verb (gconstpointer data)
   g_assert_cmpstr (redone, ==, after);
 }
 
+/* -- what is kept of checks -- */
+
+#define CHANGES 3000
+
+/* What constants hold, where values come from and what a branch gives decides whether nodes are right. */
+static const char checked_text[] =
+    "<ir_version: 10, opset_import: [\"\" : 17]>\n"
+    "g (float[2,3] x, bool b) => (y) <int64[2] s = {3, 2}> {\n"
+    "  c = Constant <value = int64[2] {6, 1}> ()\n"
+    "  r = Reshape (x, s)\n"
+    "  q = Reshape (x, c)\n"
+    "  i = If (b) <then_branch = yes () => (t) { t = Relu (x) t2 = Shape (x) t3 = SequenceConstruct (x) },\n"
+    "              else_branch = no () => (e) { e = Neg (x) }>\n"
+    "  k = Relu (i)\n"
+    "  n = Reshape (r, c)\n"
+    "  y = Add (n, k)\n"
+    "}\n";
+
+static guint
+draw (GRand *rand, guint n)
+{
+  return (guint) g_rand_int_range (rand, 0, (gint32) n);
+}
+
+static IrTensor *
+new_sizes (GRand *rand)
+{
+  const gint64 dim = 2;
+  IrTensor *tensor = ir_tensor_new_alloc (IR_DTYPE_INT64, 1, &dim, NULL);
+  gint64 *sizes = ir_tensor_data_writable (tensor);
+
+  sizes[0] = draw (rand, 2) ? 6 : 4;
+  sizes[1] = 1;
+  return tensor;
+}
+
+static const IrType *
+draw_type (GRand *rand, IrContext *context)
+{
+  const IrDim dims[] = { draw (rand, 2) ? 2 : 4, 3 };
+  const IrType *type = ir_type_tensor (context, IR_DTYPE_FLOAT, 2, dims);
+
+  switch (draw (rand, 4))
+    {
+    case 0:
+      return NULL;
+    case 1:
+      return ir_type_sequence (context, type);
+    default:
+      return type;
+    }
+}
+
+static IrValue *
+draw_value (GRand *rand, const IrModel *model)
+{
+  IrValue *value = NULL;
+
+  while (value == NULL)
+    value = ir_model_live_value (model, 1 + draw (rand, model->values->len - 1));
+  return value;
+}
+
+static void
+change (GRand *rand, IrModel *model, IrEdit *edit)
+{
+  IrNode *node = ir_model_node (model, 1 + draw (rand, model->nodes->len - 1));
+  IrValue *value = draw_value (rand, model), *x = ir_graph_find_value (model->main, "x"),
+          *b = ir_graph_find_value (model->main, "b"), *inputs[] = { b, x };
+  IrGraph *branch = ir_model_graph (model, 2 + draw (rand, 2));
+  g_autoptr (IrTensor) sizes = new_sizes (rand);
+  guint n;
+
+  switch (draw (rand, 8))
+    {
+    case 0:
+      value = ir_graph_find_value (model->main, "s");
+      ir_edit_set_initializer (edit, value, draw (rand, 3) ? sizes : NULL);
+      break;
+    case 1:
+      if (ir_node_is_constant (node))
+        ir_edit_set_attr (edit, node, ir_attr_tensor (model->context, "value", sizes));
+      break;
+    case 2:
+      if (node->n_inputs > 0 && value->graph == node->graph)
+        ir_edit_set_input (edit, node, draw (rand, node->n_inputs), value);
+      break;
+    case 3:
+      if (value->producer == NULL && value->initializer == NULL && value->graph == node->graph &&
+          !ir_value_is_graph_input (value))
+        ir_edit_set_output (edit, node, 0, value);
+      else if (node->outputs[0] != NULL)
+        ir_edit_set_output (edit, node, 0, NULL);
+      break;
+    case 4:
+      ir_edit_set_type (edit, value, draw_type (rand, model->context));
+      break;
+    case 5:
+      ir_edit_set_graph_inputs (edit, model->main, inputs, 1 + draw (rand, 2));
+      break;
+    case 6:
+      {
+        IrValue *const *values = ir_graph_values (branch, &n);
+        value = values[draw (rand, n)];
+        ir_edit_set_graph_outputs (edit, branch, &value, 1);
+        break;
+      }
+    default:
+      ir_edit_set_opset (edit, "", draw (rand, 2) ? 17 : 1);
+    }
+}
+
+static guint
+check_kept (const IrModel *model)
+{
+  guint n_wrong = 0;
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      IrNode *node = ir_model_node (model, i);
+      gboolean formed = ir_node_is_well_formed (node), valid = ir_node_is_valid (node);
+      node->checked = 0;
+      if (formed != ir_node_is_well_formed (node) || valid != ir_node_is_valid (node))
+        g_error ("node %u (%s) was not checked again after a change", node->id, node->op_type);
+      n_wrong += !valid;
+    }
+  return n_wrong;
+}
+
+static void
+test_checks (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  guint n_wrong = 0;
+
+  for (guint i = 0; i < CHANGES / 20; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrModel) model = ir_text_read (checked_text, -1, NULL, &error);
+
+      g_assert_no_error (error);
+      {
+        g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+        ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+      }
+      check_kept (model);
+      for (guint k = 0; k < 20; k++)
+        {
+          g_autoptr (IrEdit) edit = ir_edit_new (model);
+          ir_edit_begin_step (edit, "change", IR_CLASS_EDIT, 0);
+          change (rand, model, edit);
+          ir_edit_end_step (edit);
+          n_wrong += check_kept (model);
+        }
+      for (guint step = ir_history_n_steps (model); step > 0; step--)
+        {
+          ir_history_goto (model, step - 1);
+          check_kept (model);
+        }
+      ir_history_goto (model, ir_history_n_steps (model));
+      check_kept (model);
+    }
+  g_assert_cmpuint (n_wrong, >, CHANGES);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -180,5 +348,6 @@ main (int argc, char **argv)
 
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_verb);
     }
+  g_test_add_func ("/edit/what is kept of checks is what they say anew", test_checks);
   return g_test_run ();
 }

@@ -40,7 +40,7 @@ update_label (IrTransport *self)
   if (n == 0)
     text = g_strdup ("No steps yet");
   else if (cursor == 0)
-    text = g_strdup_printf ("Original · %s steps", steps);
+    text = g_strdup_printf ("Original · %s %s", steps, n == 1 ? "step" : "steps");
   else
     text = g_strdup_printf ("Step %s of %s", at, steps);
   gtk_label_set_text (self->label, text);

@@ -164,10 +164,12 @@ ir_backend_choose (const IrBackend *backend,
   g_autofree char *label = ir_node_label (node);
   const char *domain = *node->domain != '\0' ? node->domain : "ai.onnx";
   if (node->op == NULL)
-    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
-                 "%s: no operator %s of domain %s is known and the model defines no function of "
-                 "that name; “irscope ops” lists the operators that can run",
-                 label, node->op_type, domain);
+    g_set_error (
+        error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
+        "%s: no operator %s of domain %s is known and the model defines no function of "
+        "that name; the operators that can run are in the list of “Add Node” in the window, and of "
+        "“irscope ops”",
+        label, node->op_type, domain);
   else
     g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
                  "%s: cannot run on device %s: %s; the graph can still be shown and edited", label,

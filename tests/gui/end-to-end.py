@@ -905,11 +905,11 @@ def plans_memory():
         type_text('95%')
         key('Return')
         again = plan['recompute']
-        text = window.expect('label', 'Held · .*').name
+        text = window.expect('label', 'The budget holds: .*').name
         n = sum(r['again'] for r in again['runs'])
         extra = f'(+{100 * again["extra_flops"] / again["flops"]:.1f}\u00a0%)'
         check('a plan under a budget says what it costs, as the command line does',
-              text.startswith(f'Held · {n} run') and extra in text and again['method'] in text, f'{text}\n{again}')
+              text.startswith(f'The budget holds: {n} node') and extra in text and again['method'] in text, f'{text}\n{again}')
         dropped = again['evicted'][0]
         labels = window.labels()
         check('and what is dropped and computed again', dropped['value'] in labels and

@@ -264,12 +264,19 @@ zoom_into (IrCanvas *self, const IrLayoutRect *bounds, double height)
               1.0);
 }
 
-/* @height: (out): px in which the picture fits */
+/* @middle, @height: (out): px in which the picture fits: below the caption, where that would lie on it */
 static double
-fit_zoom (IrCanvas *self, const IrLayoutRect *bounds, double *height)
+fit_zoom (IrCanvas *self, const IrLayoutRect *bounds, double *middle, double *height)
 {
-  *height = free_height (self);
-  *height = fit_height (self, bounds, zoom_into (self, bounds, *height));
+  const double beside = gtk_widget_get_width (GTK_WIDGET (self)) - self->caption_width * 2;
+  double zoom, above = MIN (self->caption_height, free_height (self) / 2);
+
+  *height = fit_height (self, bounds, zoom_into (self, bounds, free_height (self)));
+  zoom = zoom_into (self, bounds, *height);
+  if (bounds->width * zoom <= beside || (*height - bounds->height * zoom) / 2 >= above)
+    above = 0;
+  *height -= above;
+  *middle = above + *height / 2;
   return zoom_into (self, bounds, *height);
 }
 
@@ -278,15 +285,15 @@ void
 ir_canvas_fit (IrCanvas *self)
 {
   IrLayoutRect bounds;
-  double zoom, height;
+  double zoom, middle, height;
 
   if (canvas_scene (self) == NULL)
     return;
   bounds = ir_scene_bounds (canvas_scene (self));
-  zoom = fit_zoom (self, &bounds, &height);
+  zoom = fit_zoom (self, &bounds, &middle, &height);
   fly_to (self, zoom,
           (bounds.x + bounds.width / 2) * zoom - gtk_widget_get_width (GTK_WIDGET (self)) / 2.0,
-          (bounds.y + bounds.height / 2) * zoom - height / 2);
+          (bounds.y + bounds.height / 2) * zoom - middle);
 }
 
 void
@@ -367,8 +374,8 @@ canvas_place_first (IrCanvas *self)
 {
   const IrLayoutRect bounds = ir_scene_bounds (canvas_scene (self));
   const double width = gtk_widget_get_width (GTK_WIDGET (self));
-  double height;
-  const double fit = fit_zoom (self, &bounds, &height);
+  double middle, height;
+  const double fit = fit_zoom (self, &bounds, &middle, &height);
   const double across = FIT_MARGIN * width / MAX (bounds.width, 1);
 
   if (width <= 1 || height <= 1)
@@ -377,7 +384,7 @@ canvas_place_first (IrCanvas *self)
   if (fit >= READABLE_ZOOM || (ir_scene_is_wrapped (canvas_scene (self)) && fit >= NAMES_ZOOM &&
                                bounds.width * fit > width / 2))
     canvas_set_camera (self, fit, (bounds.x + bounds.width / 2) * fit - width / 2,
-                       (bounds.y + bounds.height / 2) * fit - height / 2);
+                       (bounds.y + bounds.height / 2) * fit - middle);
   else
     {
       const double zoom = CLAMP (across, READABLE_ZOOM, 1.0);

@@ -6,6 +6,7 @@
 #include "views/count.h"
 #include "views/graph/building.h"
 #include "views/graph/canvas.h"
+#include "views/graph/caption.h"
 #include "views/graph/legend.h"
 #include "views/graph/minimap.h"
 #include "views/graph/options.h"
@@ -38,8 +39,7 @@ struct _IrGraphView
   GtkLabel *zoom_label;
   GtkWidget *legend, *notes, *zoom_bar;
   GtkLabel *legend_labels[IR_N_SCENE_STATES];
-  GtkWidget *caption, *caption_close;
-  GtkLabel *caption_title, *caption_text;
+  IrCaption caption;
   GtkPopoverMenu *menu;
   guint shown_from, shown_to; /* the steps whose changes were flown to */
   IrSceneMarks *shown_marks;  /* (nullable) that were flown to */
@@ -64,7 +64,7 @@ activate_search (GtkWidget *widget, const char *name, GVariant *parameter)
   IrGraphView *self = IR_GRAPH_VIEW (widget);
 
   ir_search_panel_open (self->search);
-  gtk_widget_set_visible (self->caption, FALSE);
+  gtk_widget_set_visible (self->caption.box, FALSE);
 }
 
 static void
@@ -79,7 +79,14 @@ activate_previous_hit (GtkWidget *widget, const char *name, GVariant *parameter)
   ir_search_panel_move (IR_GRAPH_VIEW (widget)->search, -1);
 }
 
-static void update_caption (IrGraphView *self);
+static void
+update_caption (IrGraphView *self)
+{
+  ir_caption_update (&self->caption, session (self));
+  /* the titles of both sides say what is compared */
+  if (ir_two_sides_are_shown (self->sides) || gtk_widget_get_visible (GTK_WIDGET (self->search)))
+    gtk_widget_set_visible (self->caption.box, FALSE);
+}
 
 static void
 on_search_stopped (IrGraphView *self)
@@ -466,93 +473,6 @@ update_tints (IrGraphView *self, const IrFrame *frame)
   ir_canvas_set_note (self->canvas, size.width, size.height);
 }
 
-/* One rewrite by its rule; more by what holds them together. */
-static char *
-caption_title (const IrModel *history, const IrFrame *frame)
-{
-  const IrStep *last = ir_history_step (history, frame->to);
-  const char *pass = ir_history_pass_of (history, frame->to);
-
-  if (frame->from == frame->to || frame->from + 1 == frame->to)
-    return g_strdup_printf ("%s · %s", pass, last->rule);
-  if (frame->from > frame->to)
-    return g_strdup_printf ("Step %u, compared with step %u", frame->to, frame->from);
-  if (ir_history_step (history, frame->from + 1)->pass_run == last->pass_run)
-    return g_strdup_printf ("%s · %u steps", pass, frame->to - frame->from);
-  return g_strdup_printf ("Steps %u to %u", frame->from + 1, frame->to);
-}
-
-static char *
-foreign_title (IrSession *about)
-{
-  g_autofree char *other = ir_session_other_title (about);
-
-  if (ir_session_get_compare (about) == IR_COMPARE_FILE)
-    return g_strdup_printf ("Compared with %s", other);
-  return g_strdup (ir_session_shows_what_if (about) ? "Compared with the original result"
-                                                    : "Compared with the what-if");
-}
-
-#define MINIMAP_ROOM 210 /* px, as wide as the map with its margins may be */
-
-/* Where the caption lies, nothing is in sight. */
-static void
-tell_caption (IrGraphView *self)
-{
-  const int room = gtk_widget_get_width (GTK_WIDGET (self->canvas)) - MINIMAP_ROOM;
-  GtkRequisition size = { 0, 0 };
-
-  if (gtk_widget_get_visible (self->caption))
-    gtk_widget_get_preferred_size (self->caption, NULL, &size);
-  ir_canvas_set_caption (self->canvas, MIN (size.width, MAX (room, 0)), size.height);
-}
-
-static void
-show_caption (IrGraphView *self, const char *title, const char *text)
-{
-  const gboolean has_text = text != NULL && text[0] != '\0';
-
-  gtk_label_set_text (self->caption_title, title);
-  gtk_label_set_text (self->caption_text, has_text ? text : "");
-  gtk_widget_set_visible (GTK_WIDGET (self->caption_text), has_text);
-  /* the titles of both sides say what is compared */
-  gtk_widget_set_visible (self->caption, !ir_two_sides_are_shown (self->sides) &&
-                                             !gtk_widget_get_visible (GTK_WIDGET (self->search)));
-}
-
-static void
-update_caption (IrGraphView *self)
-{
-  const IrModel *history = ir_session_get_history (session (self));
-  const IrFrame *frame = ir_session_get_frame (session (self));
-  const char *reason, *rule = ir_session_get_shown_why (session (self));
-  g_autofree char *title = NULL;
-
-  gtk_widget_set_visible (self->caption_close,
-                          frame != NULL && (frame->foreign || frame->marks != NULL));
-  gtk_widget_set_can_target (self->caption, gtk_widget_get_visible (self->caption_close));
-  if (frame != NULL && frame->marks != NULL && rule != NULL)
-    {
-      title = g_strdup_printf ("Why not %s", rule);
-      show_caption (self, title, ir_session_get_shown_why_text (session (self)));
-      return;
-    }
-  if (frame != NULL && frame->foreign)
-    {
-      title = foreign_title (session (self));
-      show_caption (self, title, "New: only in this graph. Removed: only in the other one.");
-      return;
-    }
-  if (frame == NULL || frame->to == 0 || frame->to > ir_history_n_steps (history))
-    {
-      gtk_widget_set_visible (self->caption, FALSE);
-      return;
-    }
-  title = caption_title (history, frame);
-  reason = frame->from + 1 == frame->to ? ir_history_step (history, frame->to)->reason : NULL;
-  show_caption (self, title, reason);
-}
-
 static void
 update_page (IrGraphView *self)
 {
@@ -604,7 +524,7 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
       update_tints (self, frame);
       ir_part_bar_update (self->part_bar);
       update_caption (self);
-      tell_caption (self);
+      ir_caption_tell (&self->caption, self->canvas);
       if (frame != NULL && (frame->from != self->shown_from || frame->to != self->shown_to ||
                             (frame->marks != NULL && frame->marks != self->shown_marks) ||
                             (frame->foreign && frame->before != self->shown_before)))
@@ -755,42 +675,6 @@ build_notes (IrGraphView *self)
   return box;
 }
 
-static GtkWidget *
-build_caption (IrGraphView *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
-  GtkWidget *title = gtk_label_new (NULL);
-  GtkWidget *text = gtk_label_new (NULL);
-
-  for (GtkWidget **label = (GtkWidget *[]){ title, text, NULL }; *label != NULL; label++)
-    {
-      gtk_label_set_xalign (GTK_LABEL (*label), 0);
-      gtk_label_set_ellipsize (GTK_LABEL (*label), PANGO_ELLIPSIZE_END);
-      gtk_label_set_max_width_chars (GTK_LABEL (*label), 80);
-      gtk_box_append (GTK_BOX (texts), *label);
-    }
-  self->caption_close = icon_button ("window-close-symbolic", "Back to the steps",
-                                     "view.close-caption");
-  gtk_widget_add_css_class (self->caption_close, "flat");
-  gtk_widget_add_css_class (self->caption_close, "circular");
-  gtk_widget_set_valign (self->caption_close, GTK_ALIGN_START);
-  gtk_box_append (GTK_BOX (box), texts);
-  gtk_box_append (GTK_BOX (box), self->caption_close);
-  gtk_widget_add_css_class (title, "caption-heading");
-  gtk_widget_add_css_class (text, "caption");
-  gtk_widget_add_css_class (text, "dim-label");
-  gtk_widget_add_css_class (box, "canvas-note");
-  gtk_widget_set_halign (box, GTK_ALIGN_START);
-  gtk_widget_set_valign (box, GTK_ALIGN_START);
-  gtk_widget_set_margin_end (box, MINIMAP_ROOM);
-  gtk_widget_set_can_target (box, FALSE);
-  self->caption = box;
-  self->caption_title = GTK_LABEL (title);
-  self->caption_text = GTK_LABEL (text);
-  return box;
-}
-
 /* Its model is made when it opens. */
 static GtkWidget *
 build_menu (IrGraphView *self)
@@ -875,7 +759,10 @@ ir_graph_view_constructed (GObject *object)
   self->building = ir_building_new (IR_VIEW (self), self->canvas);
   self->sides = IR_TWO_SIDES (ir_two_sides_new (self->canvas));
   gtk_overlay_set_child (GTK_OVERLAY (overlay), GTK_WIDGET (self->sides));
-  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_caption (self));
+  gtk_overlay_add_overlay (
+      GTK_OVERLAY (overlay),
+      ir_caption_build (&self->caption, icon_button ("window-close-symbolic", "Back to the steps",
+                                                     "view.close-caption")));
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_notes (self));
   self->zoom_bar = build_zoom (self);
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), self->zoom_bar);

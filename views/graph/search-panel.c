@@ -63,7 +63,7 @@ update_label (IrSearchPanel *self, const char *problem)
       text = g_strdup_printf ("%s of %s", hit, n);
     }
   else
-    text = g_strdup (entry_text (self)[0] != '\0' ? "Nothing found" : "");
+    text = g_strdup (entry_text (self)[0] != '\0' ? "Nothing found, nor in closed groups" : "");
   gtk_label_set_text (self->label, text);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->label), problem);
 }

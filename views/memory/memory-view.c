@@ -450,19 +450,26 @@ plan_title (const IrPlainPlan *plain)
                                                        : "");
 }
 
+/* What it took to stay below the budget. */
 static void
 show_again (IrMemoryView *self)
 {
   const IrRecomputePlan *again = self->memory->again;
   const guint n = again->runs->len - self->memory->graph->problem.n_tasks;
   g_autofree char *extra = ir_flops_text (again->extra_flops, FALSE), *text = NULL;
+  const char *said = again->feasible ? "The budget holds" : "The budget is too small";
 
   show_dropped (self);
-  text = g_strdup_printf (
-      "%s · %u %s again · %s more (+%.1f %%) · method: %s", again->feasible ? "Held" : "Not held",
-      n, n == 1 ? "run" : "runs", extra,
-      again->flops > 0 ? 100.0 * (double) again->extra_flops / (double) again->flops : 0.0,
-      ir_recompute_method_name (again->method));
+  if (n == 0)
+    text = g_strdup_printf ("%s: %s", said,
+                            again->feasible ? "no node has to run again"
+                                            : "no node can run again to give room");
+  else
+    text = g_strdup_printf (
+        "%s: %u %s again, %s more (+%.1f %%), by the method “%s”", said, n,
+        n == 1 ? "node runs" : "nodes run", extra,
+        again->flops > 0 ? 100.0 * (double) again->extra_flops / (double) again->flops : 0.0,
+        ir_recompute_method_name (again->method));
   gtk_label_set_text (GTK_LABEL (self->summary), text);
 }
 

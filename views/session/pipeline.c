@@ -193,7 +193,8 @@ clear_request (gpointer data)
 static void
 on_pass_progress (const char *pass, guint n_steps, gpointer data)
 {
-  g_autofree char *text = g_strdup_printf ("%s: %u steps", pass, n_steps);
+  g_autofree char *text = g_strdup_printf ("%s: %u %s", pass, n_steps,
+                                           n_steps == 1 ? "step" : "steps");
 
   ir_job_report (data, -1, text);
 }

@@ -1,0 +1,138 @@
+/* What lies on the graph in its upper left corner: which rewrite is shown, or what is compared. */
+#include "config.h"
+
+#include "views/graph/caption.h"
+
+#include "core/ir/history.h"
+#include "views/label.h"
+#include "views/session/debug.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/timeline.h"
+
+#define LOW          420 /* px: a graph of so little height has no room for a long text */
+#define MINIMAP_ROOM 210 /* px, as wide as the map with its margins may be */
+
+GtkWidget *
+ir_caption_build (IrCaption *self, GtkWidget *close)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  GtkWidget *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
+  GtkWidget *title = gtk_label_new (NULL);
+  GtkWidget *text = gtk_label_new (NULL);
+
+  for (GtkWidget **label = (GtkWidget *[]){ title, text, NULL }; *label != NULL; label++)
+    {
+      gtk_label_set_xalign (GTK_LABEL (*label), 0);
+      gtk_label_set_ellipsize (GTK_LABEL (*label), PANGO_ELLIPSIZE_END);
+      gtk_label_set_max_width_chars (GTK_LABEL (*label), 60);
+      gtk_box_append (GTK_BOX (texts), *label);
+    }
+  ir_label_wrap_names (GTK_LABEL (text));
+  self->close = close;
+  gtk_widget_add_css_class (self->close, "flat");
+  gtk_widget_add_css_class (self->close, "circular");
+  gtk_widget_set_valign (self->close, GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (box), texts);
+  gtk_box_append (GTK_BOX (box), self->close);
+  gtk_widget_add_css_class (title, "caption-heading");
+  gtk_widget_add_css_class (text, "caption");
+  gtk_widget_add_css_class (text, "dim-label");
+  gtk_widget_add_css_class (box, "canvas-note");
+  gtk_widget_set_halign (box, GTK_ALIGN_START);
+  gtk_widget_set_valign (box, GTK_ALIGN_START);
+  gtk_widget_set_margin_end (box, MINIMAP_ROOM);
+  gtk_widget_set_can_target (box, FALSE);
+  self->box = box;
+  self->title = GTK_LABEL (title);
+  self->text = GTK_LABEL (text);
+  return box;
+}
+
+/* One rewrite by its rule; more by what holds them together. */
+static char *
+caption_title (const IrModel *history, const IrFrame *frame)
+{
+  const IrStep *last = ir_history_step (history, frame->to);
+  const char *pass = ir_history_pass_of (history, frame->to);
+
+  if (frame->from == frame->to || frame->from + 1 == frame->to)
+    return g_strdup_printf ("%s · %s", pass, last->rule);
+  if (frame->from > frame->to)
+    return g_strdup_printf ("Step %u, compared with step %u", frame->to, frame->from);
+  if (ir_history_step (history, frame->from + 1)->pass_run == last->pass_run)
+    return g_strdup_printf ("%s · %u steps", pass, frame->to - frame->from);
+  return g_strdup_printf ("Steps %u to %u", frame->from + 1, frame->to);
+}
+
+static char *
+foreign_title (IrSession *about)
+{
+  g_autofree char *other = ir_session_other_title (about);
+
+  if (ir_session_get_compare (about) == IR_COMPARE_FILE)
+    return g_strdup_printf ("Compared with %s", other);
+  return g_strdup (ir_session_shows_what_if (about) ? "Compared with the original result"
+                                                    : "Compared with the what-if");
+}
+
+static void
+show (IrCaption *self, const char *title, const char *text)
+{
+  const gboolean has_text = text != NULL && text[0] != '\0';
+
+  gtk_label_set_text (self->title, title);
+  gtk_label_set_text (self->text, has_text ? text : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->text), has_text);
+  gtk_widget_set_visible (self->box, TRUE);
+}
+
+void
+ir_caption_update (IrCaption *self, IrSession *session)
+{
+  const IrModel *history = ir_session_get_history (session);
+  const IrFrame *frame = ir_session_get_frame (session);
+  const char *reason, *rule = ir_session_get_shown_why (session);
+  g_autofree char *title = NULL;
+
+  gtk_widget_set_visible (self->close, frame != NULL && (frame->foreign || frame->marks != NULL));
+  gtk_widget_set_can_target (self->box, gtk_widget_get_visible (self->close));
+  if (frame != NULL && frame->marks != NULL && rule != NULL)
+    {
+      title = g_strdup_printf ("Why not %s", rule);
+      show (self, title, ir_session_get_shown_why_text (session));
+      return;
+    }
+  if (frame != NULL && frame->foreign)
+    {
+      title = foreign_title (session);
+      show (self, title, "New: only in this graph. Removed: only in the other one.");
+      return;
+    }
+  if (frame == NULL || frame->to == 0 || frame->to > ir_history_n_steps (history))
+    {
+      gtk_widget_set_visible (self->box, FALSE);
+      return;
+    }
+  title = caption_title (history, frame);
+  reason = frame->from + 1 == frame->to ? ir_history_step (history, frame->to)->reason : NULL;
+  show (self, title, reason);
+}
+
+/* Where the caption lies, nothing is in sight. */
+void
+ir_caption_tell (const IrCaption *self, IrCanvas *canvas)
+{
+  const gboolean is_low = gtk_widget_get_height (GTK_WIDGET (canvas)) < LOW;
+  int width = 0, height = 0;
+
+  /* the page of the step has all of it */
+  gtk_label_set_lines (self->text, is_low ? 1 : 3);
+  if (gtk_widget_get_visible (self->box))
+    {
+      gtk_widget_measure (self->box, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL, NULL);
+      width = MIN (width, gtk_widget_get_width (GTK_WIDGET (canvas)));
+      gtk_widget_measure (self->box, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
+    }
+  ir_canvas_set_caption (canvas, MAX (width - MINIMAP_ROOM, 0), height);
+}

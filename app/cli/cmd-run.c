@@ -71,6 +71,10 @@ static const CliOption run_options[] = {
     "Step through the run by commands from standard input: step, over, round, to, continue, value, break; "
     "help lists them",
     NULL },
+  { "since", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, since),
+    "First run the graph as it was at this step; then run only what differs since, and say how many nodes were "
+    "not run, as their values are the same bits (see them with --nodes)",
+    "STEP" },
   { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliRun, deterministic),
     "Give the same bits at any number of threads; costs some speed", NULL },
   { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, parallel),
@@ -381,6 +385,7 @@ report (Cli *cli,
   CliRunReport what = { cli, options, run, originals, taken, outputs, captured };
   report_capture (run, json);
   report_claims (cli, run, json);
+  cli_run_report_reused (cli, options, run, json);
   cli_json_add_sizes (json, history);
   gboolean sound = report_contradictions (cli, run, json);
   sound = cli_run_report_data_set (cli, options, run, json) && sound;
@@ -495,6 +500,27 @@ check_alone (const CliRun *options, GError **error)
   return other == NULL;
 }
 
+/* Of each of these more than a run of what differs is wanted. */
+static gboolean
+check_since (const CliRun *options, GError **error)
+{
+  const char *other = options->runs > 1           ? "--runs"
+                      : options->warmup > 0       ? "--warmup"
+                      : options->parallel != NULL ? "--parallel"
+                      : options->checks != NULL   ? "--check"
+                      : options->breaks != NULL   ? "--break"
+                      : options->until != NULL    ? "--until"
+                      : options->debug            ? "--debug"
+                                                  : NULL;
+
+  if (options->since == NULL || other == NULL)
+    return TRUE;
+  g_set_error (error, CLI_ERROR, 0,
+               "%s: is of runs of all nodes, one after the other; leave out either this or --since",
+               other);
+  return FALSE;
+}
+
 /* Watchpoints are of values, which then have to be kept. */
 static gboolean
 parse_watches (CliRun *options, const IrModel *model, GError **error)
@@ -557,7 +583,7 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
   g_autoptr (GHashTable) inputs = NULL;
   g_autoptr (CliRunControl) control = NULL;
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrRun) result = NULL;
+  g_autoptr (IrRun) result = NULL, before = NULL;
   g_autoptr (IrRun) partial = NULL;
   IrRunOptions settings = { .chosen = chosen,
                             .n_threads = MAX (options->model.threads, 0),
@@ -577,7 +603,8 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
       !cli_without (options->without, &settings.without, &error) ||
       !parse_checks (options, &settings.checks, &error) ||
       !cli_check_budget (options->check_budget, &options->budget, &error) ||
-      !check_alone (options, &error) || !parse_watches (options, model, &error) ||
+      !check_alone (options, &error) || !check_since (options, &error) ||
+      !parse_watches (options, model, &error) ||
       !parse_capture (options, model, &settings.capture, chosen, &error) ||
       !cli_run_parse_iterations (options, model, &settings, chosen, &error))
     return cli_fail (cli_status_of (error), error);
@@ -607,6 +634,10 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
   control = cli_run_control_new (cli, &wanted, model, &settings, &error);
   if (error != NULL || !cli_run_control_compare (control, model, inputs, &settings, &error))
     return cli_fail (cli_status_of (error), error);
+  if (options->since != NULL &&
+      (before = cli_run_since (cli, options, model, inputs, &settings, &error)) == NULL)
+    return cli_fail (cli_status_of (error), error);
+  settings.before = before;
   result = run_often (cli, options, model, inputs, &settings, ms, &partial, &error);
   if (result == NULL && partial == NULL)
     report_size_conflicts (options, model);

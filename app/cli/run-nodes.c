@@ -106,6 +106,8 @@ print_node (const CliRun *options,
   cli_print ("  %s", label);
   if (item->by_ref)
     cli_print ("  by %s", kernel);
+  else if (g_strcmp0 (item->kernel, IR_TRACE_REUSED) == 0)
+    cli_print ("  %s", item->kernel);
   cli_print ("\n");
 }
 

@@ -12,7 +12,7 @@ typedef struct
 {
   CliModelOptions model;
   char *capture, *out, *trace, *capture_budget, *parallel, *check_budget;
-  char *iterations;
+  char *iterations, *since;
   GArray *picks; /* (nullable) no option: of IrIterationPick, what --capture names of iterations */
   GArray *whole; /* likewise: of IrValueId, what it names besides */
   gboolean iterations_alone; /* no option: nothing else was asked for */
@@ -66,6 +66,16 @@ gboolean cli_run_report_data_set (const Cli *cli,
                                   const CliRun *options,
                                   const IrRun *run,
                                   cJSON *json);
+
+/* -- run-since.c: nodes that need not run -- */
+/* (transfer full) (nullable): a run of the graph as it was at --since */
+IrRun *cli_run_since (Cli *cli,
+                      const CliRun *options,
+                      IrModel *history,
+                      GHashTable *inputs,
+                      const IrRunOptions *settings,
+                      GError **error);
+void cli_run_report_reused (const Cli *cli, const CliRun *options, const IrRun *run, cJSON *json);
 
 /* -- run-nodes.c: what each node took -- */
 gboolean cli_run_write_trace (const CliRun *options, const IrRun *run, GError **error);

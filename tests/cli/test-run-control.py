@@ -185,12 +185,41 @@ def _():
     assert done.returncode == 0 and 'stopped nowhere' in done.stdout, (done.returncode, done.stdout, done.stderr)
 
 
+def saved(graph, folder, *args):
+    """Contents of all values by name, and the answer."""
+    done = answer(graph, '--capture', 'all', '-o', os.path.join(WORK, folder), *args)
+    values = {}
+    for value in done['captured'] + done['outputs']:
+        with open(value['file'], 'rb') as file:
+            values[value['name']] = file.read()
+    return values, done
+
+
+@test('after a change only what it affects runs again, with the bits of a run of everything')
+def _():
+    least = 1
+    for then, now in ((0, 1), (4, 5), (6, 12), (12, 6), (19, 20), (0, 20)):
+        plain, whole = saved(f'{DIGITS}@{now}', f'plain-{then}-{now}')
+        values, done = saved(f'{DIGITS}@{now}', f'since-{then}-{now}', '--since', str(then))
+        since = done['since']
+        assert values == plain, [name for name in plain if values.get(name) != plain[name]]
+        assert since['step'] == then and since['ran'] + since['reused'] == len(whole['nodes']), since
+        kept = [n for n in done['nodes'] if 'kept from the run before' in n['kernel']]
+        assert since['ran'] > 0 and len(kept) <= since['reused'], (since, len(kept))
+        least = min(least, since['ran'] / len(whole['nodes']))
+    assert least < 0.5, least
+    twice = answer(f'{DIGITS}@6', '--since', '6')['since']
+    assert twice['reused'] == 0, 'where nothing has changed, everything runs'
+
+
 @test('what cannot be asked for is refused, with what to ask for')
 def _():
     for args, words in ((('--break', 'max'), 'max>6'), (('--break', 'max>six'), 'number'), (('--break', ''), 'nan'),
                         (('--break', 'memory>lots'), 'memory>100M'), (('--break', 'op:frob'), 'no such node'),
                         (('--until', 'nowhere'), 'nowhere'), (('--watch', 'op:relu'), '--break'),
                         (('--break', 'nan', '--runs', '3'), '--runs'), (('--debug', '--until', 'root'), 'to NODE'),
+                        (('--since', '3'), 'steps 0 to 0'), (('--since', '-1'), 'no step'), (('--since', 'x'), 'no step'),
+                        (('--since', '0', '--runs', '2'), '--runs'), (('--since', '0', '--check', 'ref'), '--check'),
                         (('--break', 'cost>'), 'cost'), (('--break', 'diverges:original'), 'add --pipeline')):
         done = subprocess.run([PROGRAM, 'run', CHAIN, *VALUES, *args], capture_output=True, text=True, input='')
         assert done.returncode == 2 and words in done.stderr, (args, done.returncode, done.stderr)

@@ -2,6 +2,7 @@
  * the bits that a run has given it which kept all of them. */
 #include "config.h"
 
+#include "core/act/act.h"
 #include "core/exec/plan/plan.h"
 #include "core/exec/run/capture.h"
 #include "core/exec/kernel/backend.h"
@@ -231,6 +232,116 @@ test_policy (gconstpointer data)
       g_assert_cmpuint (g_hash_table_size (stats->stats), >, 0);
       assert_same_bits (stats, all);
     }
+}
+
+/* -- what is not affected by a change is not run -- */
+
+/* (transfer full) (nullable): @model with another node behind @value; NULL: the act does not fit it */
+static IrModel *
+change_behind (const IrModel *model, const IrValue *value)
+{
+  IrModel *changed = ir_model_clone ((IrModel *) model);
+  g_autoptr (IrEdit) edit = ir_edit_new (changed);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  const gboolean is_float = value->type != NULL && value->type->kind == IR_TYPE_TENSOR &&
+                            value->type->dtype == IR_DTYPE_FLOAT;
+  const char *const words[] = { "insert", is_float ? "Neg" : "Identity", value->name, NULL };
+  g_auto (IrActDone) done = { 0 };
+
+  if (ir_act_do (edit, words, &done, problems, NULL))
+    return changed;
+  ir_model_unref (changed);
+  return NULL;
+}
+
+static gboolean
+is_equal (const IrTensor *a, const IrTensor *b)
+{
+  return a == b || (a != NULL && b != NULL && ir_tensor_equal (a, b));
+}
+
+/* Whatever is changed: all values have the bits of a run of everything. */
+static guint
+assert_reused (IrRun *before, IrModel *changed, GHashTable *inputs, IrRunOptions options)
+{
+  g_autoptr (GError) error = NULL, again_error = NULL;
+  g_autoptr (IrExecutable) plain = ir_executable_new (changed, &options, &error);
+  g_autoptr (IrExecutable) after = NULL;
+  g_autoptr (IrRun) all = NULL, run = NULL;
+
+  g_assert_no_error (error);
+  all = ir_executable_run (plain, inputs, NULL, NULL, &error);
+  options.before = before;
+  after = ir_executable_new (changed, &options, &again_error);
+  g_assert_no_error (again_error);
+  run = ir_executable_run (after, inputs, NULL, NULL, &again_error);
+  g_assert_cmpstr (error != NULL ? error->message : "", ==,
+                   again_error != NULL ? again_error->message : "");
+  if (all == NULL)
+    return 0;
+  g_assert_cmpuint (all->n_reused, ==, 0);
+  g_assert_cmpuint (run->n_reused, <, run->trace->items->len);
+  g_assert_cmpuint (run->n_own + run->n_fallback + run->n_control, <=,
+                    all->n_own + all->n_fallback + all->n_control);
+  for (IrValueId id = 1; id < all->n_values; id++)
+    if (!is_equal (ir_run_value (run, id), ir_run_value (all, id)))
+      g_error ("%s differs, with %u of %u nodes reused", ir_model_value (all->model, id)->name,
+               run->n_reused, run->trace->items->len);
+  return run->n_reused;
+}
+
+static void
+test_reuse (gconstpointer data)
+{
+  const guint index = GPOINTER_TO_UINT (data);
+  g_auto (Subject) subject = subject_of (model_of (index));
+  guint n_reused = 0, n_changed = 0;
+
+  for (guint round = 0; round < 3; round++)
+    {
+      IrRunOptions options = options_for (round);
+      options.capture = IR_CAPTURE_ALL;
+      options.capture_budget = round == 1 ? 300 : 0; /* some come from the file */
+      g_autoptr (IrRun) before = run_with (subject.model, subject.inputs, &options);
+      /* Looked at, and so in the layout of the graph. */
+      for (IrValueId id = 1; id < before->n_values; id += 2)
+        ir_run_value (before, id);
+      g_assert_cmpuint (assert_reused (before, subject.model, subject.inputs, options), ==, 0);
+      for (IrValueId id = 1 + round; id < subject.model->values->len; id += 1 + round)
+        {
+          const IrValue *value = ir_model_live_value (subject.model, id);
+          g_autoptr (IrModel) changed = value != NULL && value->graph == subject.model->main
+                                            ? change_behind (subject.model, value)
+                                            : NULL;
+          guint n = changed != NULL ? assert_reused (before, changed, subject.inputs, options) : 0;
+          if (options.parallel != IR_PARALLEL_OFF)
+            g_assert_cmpuint (n, ==, 0);
+          n_reused += n;
+          n_changed += changed != NULL;
+        }
+    }
+  g_assert_cmpuint (n_changed, >, 0);
+  g_assert_cmpuint (n_reused, >, 0);
+}
+
+/* Other contents of an input, another seed: what they lead to runs again, and nothing else. */
+static void
+test_reuse_inputs (void)
+{
+  g_auto (Subject) subject = subject_of (
+      read_text (HEAD "g (float[4] x, float[4] z) => (float[4] y, float[4] w) {\n"
+                      "a = Exp (x) b = Neg (z) y = RandomUniformLike (a) w = Add (a, b) }"));
+  IrRunOptions options = { .capture = IR_CAPTURE_ALL, .seed = 3 };
+  g_autoptr (IrRun) before = run_with (subject.model, subject.inputs, &options);
+  const IrValue *z = ir_graph_find_value (subject.model->main, "z");
+
+  options.seed = 4;
+  g_assert_cmpuint (assert_reused (before, subject.model, subject.inputs, options), ==, 3);
+  options.seed = 3;
+  inputs_add (subject.inputs, z, tensor_random ("float[4]", 5));
+  g_assert_cmpuint (assert_reused (before, subject.model, subject.inputs, options), ==, 2);
+  options.without = IR_DECISION_BLOCKS; /* then bits may differ */
+  g_assert_cmpuint (assert_reused (before, subject.model, subject.inputs, options), ==, 0);
 }
 
 /* A budget of one byte sends every value but the outputs to the file; larger ones only some. */
@@ -660,12 +771,17 @@ main (int argc, char **argv)
           "/capture/policies/%s: every value has the bits of a run that kept all", title);
       g_autofree char *spill = g_strdup_printf (
           "/capture/spill/%s: values beyond the budget come back from a file", title);
+      g_autofree char *reuse = g_strdup_printf (
+          "/capture/reuse/%s: after a change the bits are those of a run of everything", title);
       g_autofree char *full = g_strdup_printf (
           "/capture/full-disk/%s: what does not fit is computed again", title);
       g_test_add_data_func (policy, GUINT_TO_POINTER (i), test_policy);
       g_test_add_data_func (spill, GUINT_TO_POINTER (i), test_spill);
+      g_test_add_data_func (reuse, GUINT_TO_POINTER (i), test_reuse);
       g_test_add_data_func (full, GUINT_TO_POINTER (i), test_full_disk);
     }
+  g_test_add_func ("/capture/reuse/of other inputs and seeds what they lead to runs again",
+                   test_reuse_inputs);
   g_test_add_func ("/capture/full-disk/a limit on sizes of files does not end the program",
                    test_file_limit);
   g_test_add_func ("/capture/budget/values of many times the budget are there at every node",

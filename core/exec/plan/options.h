@@ -120,6 +120,10 @@ typedef struct
   /* (nullable) Who stops it, and says how it goes on: core/exec/run/control.h. Then no chains are made
    * and no nodes run concurrently. */
   struct _IrRunControl *control;
+  /* (nullable) An earlier run, of any graph: nodes that compute what one of it did are not run, and give what
+   * it has kept, where the bits are the same. Only where both are not parallel, without a GPU and not
+   * checked; run/reuse.h. Lives as long as the executable. */
+  struct _IrRun *before;
   gboolean alternate; /* a run is given what the one before it has handed out, so that two
                               memories take turns and none is allocated */
   guint64 seed;       /* of random operators that have no seed of their own; runs with it agree */

@@ -12,6 +12,9 @@ typedef struct
   gint64 start_ns, end_ns; /* from the start of the run */
 } IrTraceCopy;
 
+/* The kernel of a node that did not run. */
+#define IR_TRACE_REUSED "kept from the run before, as nothing that leads to it has changed"
+
 typedef struct
 {
   IrNodeId node;

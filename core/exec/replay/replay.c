@@ -182,26 +182,6 @@ ir_replay_producer (const IrValue *value)
 
 /* -- what is there -- */
 
-/* Contents in the layout that the kernels of the schedule expect. (transfer full) */
-static IrTensor *
-to_layout (const IrReplay *replay, const IrValue *value, IrTensor *tensor, GError **error)
-{
-  const IrSchedule *schedule = replay->prepared->schedule;
-  guint block = ir_schedule_block (schedule, value);
-  const IrType *type = block != 0 ? ir_schedule_kept_type (schedule, value) : NULL;
-
-  if (block == 0 || ir_tensor_rank (tensor) == (guint) type->rank)
-    return ir_tensor_ref (tensor);
-  g_autoptr (IrTensor)
-      blocks = ir_tensor_new_alloc (type->dtype, (guint) type->rank, type->dims, error);
-  if (blocks == NULL || ir_tensor_n_elements (blocks) == 0)
-    return g_steal_pointer (&blocks);
-  const gint64 *dims = ir_tensor_dims (tensor);
-  ir_nchwc_from_plain (ir_tensor_data (tensor), ir_tensor_data_writable (blocks), dims[0], dims[1],
-                       dims[2] * dims[3], block, 1);
-  return g_steal_pointer (&blocks);
-}
-
 /* As the graph has them. (transfer full) */
 static IrTensor *
 to_plain (const IrReplay *replay, const IrValue *value, IrTensor *tensor, GError **error)
@@ -228,7 +208,8 @@ lookup (IrReplay *replay, const IrValue *value, GCancellable *cancellable, GErro
   if (value->initializer != NULL)
     return ir_tensor_ref (value->initializer);
   g_autoptr (IrTensor) known = replay->known (value, cancellable, replay->data);
-  return known != NULL ? to_layout (replay, value, known, error) : NULL;
+  return known != NULL ? ir_run_layout_for_kernels (replay->prepared->schedule, value, known, error)
+                       : NULL;
 }
 
 static void

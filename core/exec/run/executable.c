@@ -196,6 +196,7 @@ state_clear (IrRunState *state)
       ir_tensor_unref (state->tensors[id]);
   ir_account_free (state->account);
   ir_claims_free (state->claims);
+  ir_reuse_free (state->reuse);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_clear_pointer (&state->token_programs, g_hash_table_unref);
   g_free (state->tensors);
@@ -263,7 +264,11 @@ ir_run_end (IrRunState *state)
 static gboolean
 run_state (IrRunState *state, GHashTable *inputs, GError **error)
 {
-  gboolean done = ir_steps_begin (state, inputs, error) && ir_run_schedule (state, error);
+  gboolean done;
+
+  if (state->options->before != NULL)
+    state->reuse = ir_reuse_new (state->options->before, state);
+  done = ir_steps_begin (state, inputs, error) && ir_run_schedule (state, error);
   ir_run_end (state);
   return done;
 }
@@ -379,6 +384,8 @@ leave_out (IrExecutable *executable)
 
   if (options->control != NULL)
     options->without |= IR_DECISION_CHAINS | IR_DECISION_SPANS;
+  if (options->before != NULL)
+    options->without |= IR_DECISION_CHAINS; /* a node of one may be reused, and the next one not */
   if (options->without & IR_DECISION_SPANS)
     options->parallel = IR_PARALLEL_OFF;
   if ((options->without & IR_DECISION_BLOCKS) && options->backend->plan_blocks != NULL)

@@ -42,7 +42,7 @@ typedef struct
   char *text; /* a sentence: where, what was found, what is declared */
 } IrWrongClaim;
 
-typedef struct
+typedef struct _IrRun
 {
   gatomicrefcount ref_count;
   IrModel *model; /* the frozen model that ran, with concrete shapes */
@@ -65,6 +65,7 @@ typedef struct
   /* Nodes that ran, those of subgraphs once each: by kernels of the back end that was asked for, by
    * reference kernels in their place, and control flow, which the runner itself executes. */
   guint n_own, n_fallback, n_control;
+  guint n_reused; /* nodes of the main graph that did not run: IrRunOptions.before had what they give */
 } IrRun;
 
 /* A prepared plan for one model, back end and set of input shapes; run it many times. */

@@ -253,11 +253,30 @@ ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error)
   return TRUE;
 }
 
+/* What an earlier run has kept is the step's. */
+static gboolean
+reuse_step (IrRunState *state, IrRunStep *step, guint index, GError **error)
+{
+  IrTraceItem *item = &g_array_index (state->run->trace->items, IrTraceItem, index);
+
+  item->kernel = IR_TRACE_REUSED;
+  item->flops = item->bytes = 0;
+  state->by_ref = FALSE;
+  if (!ir_reuse_fill (state->reuse, state, step, error))
+    return FALSE;
+  if (step->bound && !state->diverged)
+    ir_step_finish (state, step);
+  return TRUE;
+}
+
 static gboolean
 compute_step (IrRunState *state, IrRunStep *step, guint index, GError **error)
 {
   GError *local = NULL;
 
+  if (!step->no_op && ir_reuse_has (state->reuse, step->node))
+    return (ir_run_check (state, step->node, error) && reuse_step (state, step, index, &local)) ||
+           (local != NULL && node_failed (state, step->node, local, error));
   if (!step->bound || state->diverged)
     {
       state->placed_bytes = step->placed_bytes;

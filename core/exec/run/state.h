@@ -7,6 +7,7 @@
 #include "core/exec/run/capture.h"
 #include "core/exec/run/flow-log.h"
 #include "core/exec/run/iterations.h"
+#include "core/exec/run/reuse.h"
 
 /* What control flow tells who looks on. */
 typedef struct
@@ -67,6 +68,7 @@ struct _IrRunState
   guint8 *ran;        /* by node id: has run at least once */
   IrAccount *account;
   IrClaims *claims; /* (nullable) */
+  IrReuse *reuse;   /* (nullable) what an earlier run has kept */
   guint64 live_bytes, peak_bytes, kept_bytes;
   guint64 placed_bytes;            /* of bound values in the arena, besides live_bytes */
   gboolean diverged;               /* shapes are not what inference said: bindings hold no longer */
@@ -200,6 +202,10 @@ IrTensor *ir_run_state_plain (const IrRunState *state,
                               const IrValue *value,
                               const IrTensor *tensor,
                               GError **error);
+IrTensor *ir_run_layout_for_kernels (const IrSchedule *schedule,
+                                     const IrValue *value,
+                                     IrTensor *tensor,
+                                     GError **error);
 void ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor);
 gboolean ir_run_state_publish (IrRunState *state,
                                const IrValue *value,

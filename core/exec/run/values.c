@@ -73,6 +73,36 @@ ir_run_state_plain (const IrRunState *state,
 }
 
 /**
+ * ir_run_layout_for_kernels:
+ * @schedule: of the graph of @value
+ * @value: a value
+ * @tensor: what it holds, in any layout
+ * @error: return location for an error
+ *
+ * Returns: (transfer full) (nullable): the same in the layout that kernels expect; @tensor itself if it is
+ */
+IrTensor *
+ir_run_layout_for_kernels (const IrSchedule *schedule,
+                           const IrValue *value,
+                           IrTensor *tensor,
+                           GError **error)
+{
+  guint block = ir_schedule_block (schedule, value);
+  const IrType *type = block != 0 ? ir_schedule_kept_type (schedule, value) : NULL;
+
+  if (block == 0 || ir_tensor_rank (tensor) == (guint) type->rank)
+    return ir_tensor_ref (tensor);
+  g_autoptr (IrTensor)
+      blocks = ir_tensor_new_alloc (type->dtype, (guint) type->rank, type->dims, error);
+  if (blocks == NULL || ir_tensor_n_elements (blocks) == 0)
+    return g_steal_pointer (&blocks);
+  const gint64 *dims = ir_tensor_dims (tensor);
+  ir_nchwc_from_plain (ir_tensor_data (tensor), ir_tensor_data_writable (blocks), dims[0], dims[1],
+                       dims[2] * dims[3], block, 1);
+  return g_steal_pointer (&blocks);
+}
+
+/**
  * ir_run_state_set:
  * @state: a run under way
  * @value: a value

@@ -1,7 +1,10 @@
-"""The part of JSON Schema that the schemas of data/schema use."""
+"""The part of JSON Schema that the schemas of data/schema use, and that no time is below 0."""
+
+import re
 
 TYPES = {'object': dict, 'array': list, 'string': str, 'boolean': bool, 'null': type(None),
          'number': (int, float), 'integer': int}
+TIME = re.compile(r'(^|_)(ns|us|ms|seconds)$')
 
 
 def is_of_type(value, name):
@@ -25,6 +28,8 @@ def violations(value, schema, place='$'):
             if key not in value:
                 yield f'{place}: {key} is missing'
         for key, inner in value.items():
+            if TIME.search(key) and is_of_type(inner, 'number') and inner < 0:
+                yield f'{place}.{key}: {inner} is before it began'
             if key in known:
                 yield from violations(inner, known[key], f'{place}.{key}')
             elif isinstance(schema.get('additionalProperties'), dict):

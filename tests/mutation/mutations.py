@@ -41,7 +41,7 @@ from places import KINDS, places, switched
 ROOT = Path(__file__).resolve().parents[2]
 HERE = "tests/mutation"
 SLOTS = 20000
-SUITES = {"unit", "table", "golden", "models", "fuzz-smoke"}
+SUITES = {"unit", "table", "golden", "models", "flow", "fuzz-smoke"}
 MEMORY = 16 << 30
 LONG = 1.0  # seconds of cases that run together
 WRAPPED = ("g_test_add_func", "g_test_add_data_func", "g_test_add_data_func_full", "g_test_add_vtable")

@@ -187,6 +187,55 @@ test_unique_names (Fixture *f, gconstpointer data)
   g_assert_cmpstr (nodes[2]->name, ==, "same");
 }
 
+#define CHAIN   6
+#define N_STEPS 12
+
+/* A chain of nodes, of which every step replaces some, each by another: as the ones before and behind say. */
+static void
+test_many_at_once (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (2);
+  g_autoptr (IrModel) model = ir_model_new ();
+  IrNode *nodes[CHAIN];
+  IrValueId at[N_STEPS + 1][CHAIN]; /* the output of each place behind each step */
+  IrValue *x;
+
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+    x = ir_edit_add_value (edit, model->main, "x", NULL);
+    ir_edit_set_graph_inputs (edit, model->main, &x, 1);
+    for (guint i = 0; i < CHAIN; i++)
+      nodes[i] = add (edit, "Relu", 1, i == 0 ? &x : nodes[i - 1]->outputs);
+    ir_edit_set_graph_outputs (edit, model->main, nodes[CHAIN - 1]->outputs, 1);
+  }
+  for (guint step = 0; step <= N_STEPS; step++)
+    {
+      g_autoptr (IrEdit) edit = ir_edit_new (model);
+      guint n_replaced = 0;
+      if (step > 0)
+        ir_edit_begin_step (edit, "some", IR_CLASS_EXACT, nodes[0]->id);
+      for (guint i = 0; step > 0 && i < CHAIN; i++)
+        if (n_replaced == 0 || g_rand_boolean (rand))
+          {
+            IrNode *other = add (edit, "Relu", 1, nodes[i]->inputs);
+            ir_edit_replace_uses (edit, nodes[i]->outputs[0], other->outputs[0]);
+            ir_edit_remove_node (edit, nodes[i]);
+            nodes[i] = other;
+            n_replaced++;
+          }
+      if (step > 0)
+        ir_edit_end_step (edit);
+      for (guint i = 0; i < CHAIN; i++)
+        at[step][i] = nodes[i]->outputs[0]->id;
+    }
+  for (guint step = 0; step <= N_STEPS; step++)
+    for (guint i = 0; i < CHAIN; i++)
+      {
+        g_assert_cmpuint (ir_lineage_original_value (model, at[step][i]), ==, at[0][i]);
+        g_assert_cmpuint (ir_lineage_current_value (model, at[0][i], step), ==, at[step][i]);
+      }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -197,5 +246,6 @@ main (int argc, char **argv)
   ADD ("/lineage/values stand for values", test_values);
   ADD ("/lineage/a model to be saved carries it in names", test_written);
   ADD ("/lineage/nodes that steps made are saved under names of their own", test_unique_names);
+  ADD ("/lineage/values stand for values where a step replaces several", test_many_at_once);
   return g_test_run ();
 }

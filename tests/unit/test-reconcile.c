@@ -51,6 +51,8 @@ static const struct
     "w = {1.0, 2.0, 3.0}> {\n  [first] a = Mul (x, w)",
     "v = {4.0, 5.0, 6.0}> {\n  [first] a = Mul (x, v)" },
   { "an output is added", plain_text, "(float[2,3] y) <", "(float[2,3] y, float[2,3] a) <" },
+  { "a type is declared", plain_text, "<float[3] w = {1.0, 2.0, 3.0}>",
+    "<float[3] w = {1.0, 2.0, 3.0}, float[2,3] a>" },
   { "the graph is renamed", plain_text, "g (", "another (" },
   { "the opset is changed", plain_text, ": 17]", ": 18]" },
   { "all nodes are replaced", plain_text,

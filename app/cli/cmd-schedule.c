@@ -62,6 +62,7 @@ typedef struct
   const IrScheduleDetails *details;
   const IrScheduleReport *report;
   const IrStreams *streams;
+  const IrPlaces *places;        /* (nullable) without a device */
   const IrNodeCosts *costs;      /* (nullable) */
   const IrNodeCosts *wide_costs; /* (nullable) */
   const char *policy;
@@ -107,6 +108,12 @@ rates_of (const Answer *answer, const IrScheduleItem *item)
 }
 
 /* -- JSON -- */
+
+static guint
+device_stream (const Answer *answer, guint i)
+{
+  return answer->places != NULL ? answer->places->streams->stream[i] : IR_STREAM_NONE;
+}
 
 static const char *
 copy_name (const IrScheduleCopy *copy)
@@ -211,6 +218,29 @@ add_streams (cJSON *json, const Answer *answer)
     }
 }
 
+/* Those of the device: events that streams wait for, by places in items. */
+static void
+add_device_streams (cJSON *json, const IrDeviceStreams *streams, guint n_steps)
+{
+  cJSON *object = cJSON_AddObjectToObject (json, "device_streams");
+  cJSON *array = cJSON_AddArrayToObject (object, "waits");
+  g_autofree guint *recorded = g_new0 (guint, (gsize) streams->n_events + 1);
+
+  cJSON_AddNumberToObject (object, "n", streams->n_streams);
+  cJSON_AddNumberToObject (object, "events", streams->n_events);
+  for (guint k = 0; k < n_steps; k++)
+    if (streams->event[k] != IR_STREAM_NONE)
+      recorded[streams->event[k]] = k;
+  for (guint k = 0; k < n_steps; k++)
+    for (guint i = streams->wait_first[k]; i < streams->wait_first[k + 1]; i++)
+      {
+        cJSON *wait = cJSON_CreateObject ();
+        cJSON_AddNumberToObject (wait, "from", recorded[streams->waits[i]]);
+        cJSON_AddNumberToObject (wait, "to", k);
+        cJSON_AddItemToArray (array, wait);
+      }
+}
+
 static void
 add_costs (cJSON *json, const IrNodeCosts *costs)
 {
@@ -235,6 +265,8 @@ item_to_json (const Answer *answer, guint i)
   cJSON_AddStringToObject (object, "op", node->op_type);
   cJSON_AddNumberToObject (object, "worker", item->worker);
   cJSON_AddNumberToObject (object, "stream", answer->streams->stream[i]);
+  if (device_stream (answer, i) != IR_STREAM_NONE)
+    cJSON_AddNumberToObject (object, "device_stream", device_stream (answer, i));
   if (answer->details->stages != NULL)
     cJSON_AddNumberToObject (object, "stage", answer->details->places[i].stage);
   cJSON_AddNumberToObject (object, "start_ms", item->start_ms);
@@ -260,7 +292,7 @@ item_to_json (const Answer *answer, guint i)
 static void
 add_copies (cJSON *json, const Answer *answer)
 {
-  g_autoptr (IrPlaces) places = ir_places_new (answer->schedule, answer->model, NULL);
+  const IrPlaces *places = answer->places;
   cJSON *array = places != NULL ? cJSON_AddArrayToObject (json, "copies") : NULL;
 
   for (guint i = 0; places != NULL && i < places->copies->len; i++)
@@ -275,6 +307,10 @@ add_copies (cJSON *json, const Answer *answer)
       cJSON_AddBoolToObject (object, "behind", copy->behind);
       cJSON_AddBoolToObject (object, "once", copy->once);
       cli_json_add_uint (object, "bytes", copy->bytes);
+      cJSON_AddNumberToObject (object, "predicted_ms", copy->ms);
+      cJSON_AddNumberToObject (object, "stream", copy->stream);
+      if (copy->to_host)
+        cJSON_AddStringToObject (object, "host_waits", ir_schedule_copy_why (copy, answer->model));
       if (producer != NULL)
         cJSON_AddStringToObject (object, "producer", producer->name);
       if (reader != NULL)
@@ -315,6 +351,8 @@ answer_json (Cli *cli, const Answer *answer)
   add_copies (json, answer);
   add_widths (json, answer);
   add_streams (json, answer);
+  if (answer->places != NULL)
+    add_device_streams (json, answer->places->streams, answer->schedule->items->len);
   return json;
 }
 
@@ -323,20 +361,43 @@ answer_json (Cli *cli, const Answer *answer)
 static void
 print_copies (const Answer *answer)
 {
-  g_autoptr (IrPlaces) places = ir_places_new (answer->schedule, answer->model, NULL);
+  const GArray *copies = answer->places->copies;
 
-  for (guint i = 0; places != NULL && i < places->copies->len; i++)
+  for (guint i = 0; i < copies->len; i++)
     {
-      const IrScheduleCopy *copy = &g_array_index (places->copies, IrScheduleCopy, i);
+      const IrScheduleCopy *copy = &g_array_index (copies, IrScheduleCopy, i);
       const IrNode *node = ir_model_node (answer->model,
                                           copy->behind ? copy->producer : copy->reader);
       g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("the end");
       g_autofree char *bytes = cli_format_bytes (copy->bytes);
-      cli_print ("%s %s, %s: %s %s%s\n", copy_name (copy),
+      cli_print ("%s %s, %s: %s %s, %.4f ms (predicted)%s%s\n", copy_name (copy),
                  ir_model_value (answer->model, copy->value)->name, bytes,
-                 copy->behind ? "behind" : "before", label,
-                 copy->once ? ", once for all runs" : "");
+                 copy->behind ? "behind" : "before", label, copy->ms,
+                 copy->once      ? ", once for all runs"
+                 : copy->to_host ? "; the host waits: "
+                                 : "",
+                 copy->to_host && !copy->once ? ir_schedule_copy_why (copy, answer->model) : "");
     }
+}
+
+/* What a run asks of the device besides its kernels. */
+static void
+print_device (const Answer *answer)
+{
+  guint n = 0, n_waits = 0;
+  double ms = 0;
+
+  for (guint i = 0; i < answer->places->copies->len; i++)
+    {
+      const IrScheduleCopy *copy = &g_array_index (answer->places->copies, IrScheduleCopy, i);
+      n += !copy->once;
+      n_waits += !copy->once && copy->to_host;
+      ms += copy->once ? 0 : copy->ms;
+    }
+  cli_print (
+      "device: %u streams, %u events; %u copies in a run, for %u of them the host waits to read, "
+      "%.4f ms (predicted)\n",
+      answer->places->streams->n_streams, answer->places->streams->n_events, n, n_waits, ms);
 }
 
 static void
@@ -412,6 +473,13 @@ print_item (const Answer *answer, guint i)
       g_autofree char *text = measured >= 0 ? g_strdup_printf ("%.4f", measured) : g_strdup ("-");
       cli_print ("%10s %10.4f  ", text, answer->details->predicted_ms[i]);
     }
+  if (answer->places != NULL && answer->places->streams->n_streams > 1)
+    {
+      guint stream = device_stream (answer, i);
+      g_autofree char *text = stream != IR_STREAM_NONE ? g_strdup_printf ("%u", stream)
+                                                       : g_strdup ("-");
+      cli_print ("%s  ", text);
+    }
   cli_print (
       "%-28s %s%s%s%s%s%s%s%s\n", item->kernel, label, note != NULL || choice != NULL ? "  # " : "",
       note != NULL ? note : "", note != NULL && choice != NULL ? "; " : "",
@@ -429,7 +497,11 @@ print_text (Cli *cli, const Answer *answer)
     cli_print ("decided by runs of the model: concurrent nodes in %u stages\n",
                answer->schedule->spans != NULL ? answer->schedule->spans->len : 0);
   print_spans (answer);
-  print_copies (answer);
+  if (answer->places != NULL)
+    {
+      print_device (answer);
+      print_copies (answer);
+    }
   if (answer->costs != NULL)
     cli_print ("     start        end       measured  predicted  (ms)\n");
   for (guint i = 0; i < answer->schedule->items->len && !cli_cut (cli); i++)
@@ -574,6 +646,7 @@ print (Cli *cli, const IrScheduleOptions *plan, IrParallelMode mode, const Made 
   const Options *options = cli->options;
   g_autoptr (IrScheduleReport) report = ir_tasks_report (
       made->details->tasks, made->schedule->n_workers, made->details->places);
+  g_autoptr (IrPlaces) places = ir_places_new (made->schedule, made->model, NULL);
   g_autoptr (IrStreams) streams = ir_tasks_streams (made->details->tasks, cli->cancellable);
   g_autoptr (GError) error = NULL;
   cJSON *json = NULL;
@@ -585,6 +658,7 @@ print (Cli *cli, const IrScheduleOptions *plan, IrParallelMode mode, const Made 
                           .details = made->details,
                           .report = report,
                           .streams = streams,
+                          .places = places,
                           .costs = made->costs,
                           .wide_costs = made->wide_costs,
                           .policy = ir_schedule_policy_name (plan->policy),

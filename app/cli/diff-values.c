@@ -129,8 +129,12 @@ find_devices (const CliModelOptions *options,
   const IrBackend *first = options->device != NULL ? ir_backend_find (options->device) : NULL;
 
   other.device = (char *) second;
-  if (second != NULL) /* it is for the one of them that is a GPU */
-    *(first != NULL && first->memory != NULL ? &other.precision : &one.precision) = NULL;
+  if (second != NULL) /* these are for the one of them that is a GPU */
+    {
+      CliModelOptions *host = first != NULL && first->memory != NULL ? &other : &one;
+      host->precision = NULL;
+      host->streams = 0;
+    }
   run->run.backend = cli_backend (&one, error);
   if (run->run.backend == NULL || second == NULL)
     return run->run.backend != NULL;

@@ -56,6 +56,8 @@
   { "precision", 0, G_OPTION_ARG_STRING, AT (precision), \
     "What cuBLAS may do to the operands of products in float32: strict (default), tf32 or half round them", \
     "P" }, \
+  { "streams", 0, G_OPTION_ARG_INT, AT (streams), \
+    "Streams of a GPU that run nodes beside each other, from 1 to 8 (default: 8)", "N" }, \
   { "kernel", 0, G_OPTION_ARG_STRING_ARRAY, AT (kernels), \
     "Run a node, or with * all, by this kernel: ref, or a candidate that schedule names; " \
     "one in a function's body is CALL/NODE, as schedule calls it", "NODE=NAME" }, \

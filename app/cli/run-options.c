@@ -32,6 +32,23 @@ take_precision (const char *text, const IrBackend *backend, GError **error)
   return TRUE;
 }
 
+static gboolean
+take_streams (gint n, const IrBackend *backend, GError **error)
+{
+  if (n < 0 || n > IR_GPU_MAX_STREAMS)
+    g_set_error (error, CLI_ERROR, 0, "--streams %d: needs a number from 1 to %d", n,
+                 IR_GPU_MAX_STREAMS);
+  else if (n > 0 && backend->memory == NULL)
+    g_set_error (error, CLI_ERROR, 0,
+                 "--streams %d: is of a GPU; give --device gpu, or leave it out", n);
+  else
+    {
+      ir_gpu_runtime_beside (n > 0 ? (guint) n : IR_GPU_MAX_STREAMS);
+      return TRUE;
+    }
+  return FALSE;
+}
+
 const IrBackend *
 cli_backend (const CliModelOptions *options, GError **error)
 {
@@ -50,7 +67,8 @@ cli_backend (const CliModelOptions *options, GError **error)
                    "--device %s: there is no such back end; use cpu, ref, gpu or gpu:N", name);
       return NULL;
     }
-  if (!take_precision (options->precision, backend, error))
+  if (!take_precision (options->precision, backend, error) ||
+      !take_streams (options->streams, backend, error))
     return NULL;
   backend = ir_backend_require (name, error);
   if (backend == NULL)

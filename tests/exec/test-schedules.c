@@ -483,6 +483,18 @@ test_streams (void)
       if (tiny)
         g_assert_cmpuint (streams->waits->len, ==,
                           fewest_waits_of_all (tasks, stream, 0, 0, before));
+      /* Put together they keep every edge as well, and with events between streams alone. */
+      ir_streams_limit (streams, tasks->n, 1 + round % 3);
+      waits = (const IrTaskEdge *) (void *) streams->waits->data;
+      known_to_be_over (tasks, streams->stream, waits, streams->waits->len, over);
+      g_assert_cmpuint (streams->n_streams, <=, 1 + round % 3);
+      for (guint i = 0; i < tasks->n; i++)
+        {
+          g_assert_cmpuint (streams->stream[i], <, streams->n_streams);
+          g_assert_cmpuint (before[i] & ~over[i], ==, 0);
+        }
+      for (guint i = 0; i < streams->waits->len; i++)
+        g_assert_cmpuint (streams->stream[waits[i].from], !=, streams->stream[waits[i].to]);
     }
 }
 

@@ -207,6 +207,30 @@ def _():
         assert code == 2 and words in err, (arguments, code, err)
 
 
+BLOCK = os.path.join(ROOT, 'data/examples/transformer-block.onnx')
+
+
+@test('streams: as many as are asked for, events between them, and copies with what they are predicted to take')
+def _():
+    for n in (1, 2, 8):
+        code, out, err = run(FAKES, 'schedule', BLOCK, '--device', 'gpu', '--streams', str(n), '--json')
+        answer = json.loads(out)
+        assert code == 0 and answer['device_streams']['n'] == n, (n, err)
+        items, waits = answer['items'], answer['device_streams']['waits']
+        assert (len(waits) == 0) == (n == 1), (n, waits)
+        for wait in waits:
+            assert wait['from'] < wait['to'], wait
+            assert items[wait['from']]['device_stream'] != items[wait['to']]['device_stream'], wait
+        for copy in answer['copies']:
+            assert copy['predicted_ms'] > 0 and copy['stream'] < n, copy
+            assert ('host_waits' in copy) == (copy['copy'] == 'CopyToHost'), copy
+    code, out, err = run(FAKES, 'schedule', os.path.join(ROOT, 'data/examples/if-branch.onnx'), '--device', 'gpu')
+    assert code == 0 and 'the host waits: it decides which branch runs' in out, (out, err)
+    for arguments, words in ((('--device', 'gpu', '--streams', '9'), 'from 1 to 8'), (('--streams', '2'), '--device gpu')):
+        code, out, err = run(FAKES, 'run', BLOCK, *arguments)
+        assert code == 2 and words in err, (arguments, code, err)
+
+
 @test('one of several devices, by its number')
 def _():
     for device, count, fits in (('gpu:0', 1, True), ('gpu:1', 2, True), ('gpu:1', 1, False), ('gpu:7', 2, False)):

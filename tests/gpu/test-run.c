@@ -30,7 +30,17 @@ static const GOptionEntry options[] = {
   { NULL },
 };
 
-static guint n_own, n_fallback, n_copies, n_run;
+static guint n_own, n_fallback, n_copies, n_run, n_beside;
+
+/* Whether the steps of a plan for @model are in several streams. */
+static gboolean
+has_streams (IrModel *model)
+{
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (model, &ir_backend_gpu, 1, NULL);
+  g_autoptr (IrPlaces) places = schedule != NULL ? ir_places_new (schedule, model, NULL) : NULL;
+
+  return places != NULL && places->streams->n_streams > 1;
+}
 
 /* Names the kernels of all nodes of @model, so that they are compiled together with those of others. */
 static void
@@ -40,6 +50,7 @@ announce (IrModel *model, GHashTable *inputs)
   g_autoptr (IrModel) bound = lowered != NULL ? ir_prepared_bind_shapes (lowered, inputs, NULL)
                                               : NULL;
 
+  n_beside += bound != NULL && has_streams (bound);
   for (guint i = 1; bound != NULL && i < bound->nodes->len; i++)
     {
       const IrNode *node = ir_model_live_node (bound, i);
@@ -179,8 +190,10 @@ test_graphs (void)
           graph_clear (&graphs[i]);
         }
     }
-  g_test_message ("%u graphs: %u nodes on the device, %u elsewhere, %u copies", n_run, n_own,
-                  n_fallback, n_copies);
+  g_test_message (
+      "%u graphs, %u in several streams: %u nodes on the device, %u elsewhere, %u copies", n_run,
+      n_beside, n_own, n_fallback, n_copies);
+  g_assert_cmpuint (n_beside, >=, n_run / 4);
 }
 
 static void

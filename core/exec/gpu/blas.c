@@ -1,5 +1,6 @@
 /* cuBLAS has matrices by columns: a matrix by rows is its transpose there, so that y = a b by rows is y' = b' a'.
- * Its workspace is given to it: with one of its own, results may depend on the stream. */
+ * Each stream has a workspace, which is given to it: with one of its own, results may depend on the stream, and
+ * one for two of them would be written by both at once. */
 #include "config.h"
 
 #include "core/exec/gpu/blas.h"
@@ -24,10 +25,10 @@ enum
 struct _GpuBlas
 {
   const IrGpu *gpu;
-  struct CUstream_st *stream;
   struct cublasContext *handle;
   struct cublasLtContext *lt; /* (nullable) without cuBLASLt */
-  unsigned long long workspace;
+  guint stream;               /* of the handle: which has its workspace */
+  unsigned long long workspaces[IR_GPU_MAX_STREAMS];
 };
 
 /* cublasComputeType_t, of float32 */
@@ -60,9 +61,25 @@ gpu_blas_free (GpuBlas *blas)
     blas->gpu->functions.cublasLtDestroy (blas->lt);
   if (blas->handle != NULL)
     blas->gpu->functions.cublasDestroy_v2 (blas->handle);
-  if (blas->workspace != 0)
-    blas->gpu->functions.cuMemFree_v2 (blas->workspace);
+  for (guint i = 0; i < IR_GPU_MAX_STREAMS; i++)
+    if (blas->workspaces[i] != 0)
+      blas->gpu->functions.cuMemFree_v2 (blas->workspaces[i]);
   g_free (blas);
+}
+
+/* From now on the handle works in @stream. Giving it one takes its workspace away, so that comes behind. */
+static gboolean
+take_stream (GpuBlas *blas, struct CUstream_st *stream, guint number, GError **error)
+{
+  if (blas->workspaces[number] != 0 && blas->stream == number)
+    return TRUE;
+  if (blas->workspaces[number] == 0 &&
+      !IR_GPU_CALL (blas->gpu, cuMemAlloc_v2, error, &blas->workspaces[number], WORKSPACE_BYTES))
+    return FALSE;
+  blas->stream = number;
+  return IR_GPU_CALL (blas->gpu, cublasSetStream_v2, error, blas->handle, stream) &&
+         IR_GPU_CALL (blas->gpu, cublasSetWorkspace_v2, error, blas->handle,
+                      (void *) (gsize) blas->workspaces[number], WORKSPACE_BYTES);
 }
 
 GpuBlas *
@@ -79,12 +96,8 @@ gpu_blas_new (const IrGpu *gpu, struct CUstream_st *stream, GError **error)
     }
   blas = g_new0 (GpuBlas, 1);
   blas->gpu = gpu;
-  blas->stream = stream;
-  if (IR_GPU_CALL (gpu, cuMemAlloc_v2, error, &blas->workspace, WORKSPACE_BYTES) &&
-      IR_GPU_CALL (gpu, cublasCreate_v2, error, &blas->handle) &&
-      IR_GPU_CALL (gpu, cublasSetStream_v2, error, blas->handle, stream) &&
-      IR_GPU_CALL (gpu, cublasSetWorkspace_v2, error, blas->handle,
-                   (void *) (gsize) blas->workspace, WORKSPACE_BYTES) &&
+  if (IR_GPU_CALL (gpu, cublasCreate_v2, error, &blas->handle) &&
+      take_stream (blas, stream, 0, error) &&
       (gpu->libraries[IR_GPU_CUBLASLT].state != IR_GPU_USABLE ||
        IR_GPU_CALL (gpu, cublasLtCreate, error, &blas->lt)))
     return blas;
@@ -190,6 +203,7 @@ run_with_bias (GpuBlas *blas,
                const IrGpuProduct *p,
                guint type,
                unsigned int compute,
+               struct CUstream_st *stream,
                const unsigned long long at[4],
                GError **error)
 {
@@ -201,8 +215,8 @@ run_with_bias (GpuBlas *blas,
                   IR_GPU_CALL (gpu, cublasLtMatmul, error, blas->lt, d.desc, &alpha,
                                (const void *) (gsize) at[1], d.b, (const void *) (gsize) at[0], d.a,
                                &beta, (const void *) (gsize) at[2], d.y, (void *) (gsize) at[2],
-                               d.y, NULL, (void *) (gsize) blas->workspace, WORKSPACE_BYTES,
-                               blas->stream);
+                               d.y, NULL, (void *) (gsize) blas->workspaces[blas->stream],
+                               WORKSPACE_BYTES, stream);
 
   if (d.y != NULL)
     gpu->functions.cublasLtMatrixLayoutDestroy (d.y);
@@ -217,6 +231,8 @@ run_with_bias (GpuBlas *blas,
 
 gboolean
 gpu_blas_run (GpuBlas *blas,
+              struct CUstream_st *stream,
+              guint number,
               const IrGpuProduct *product,
               IrGpuPrecision precision,
               const unsigned long long addresses[4],
@@ -225,6 +241,8 @@ gpu_blas_run (GpuBlas *blas,
   const guint type = (guint) find_type (product->dtype);
   const unsigned int compute = types[type].compute != 0 ? types[type].compute : computes[precision];
 
-  return (product->bias < 0 ? run_plain : run_with_bias) (blas, product, type, compute, addresses,
-                                                          error);
+  if (!take_stream (blas, stream, number, error))
+    return FALSE;
+  return product->bias < 0 ? run_plain (blas, product, type, compute, addresses, error)
+                           : run_with_bias (blas, product, type, compute, stream, addresses, error);
 }

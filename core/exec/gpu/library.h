@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#define IR_GPU_MAX_STREAMS 8
+
 typedef unsigned int IrGpuResult; /* of each library by itself; 0: all is well */
 /* The libraries' names: nvrtcProgram, CUcontext and so on are pointers to them. */
 struct _nvrtcProgram;

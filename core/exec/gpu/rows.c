@@ -358,7 +358,7 @@ emit_lrn (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   gpu_put_int (&w, "channels", MAX (rows.shape.dims[1], 1));
   gpu_put_int (&w, "before", (size - 1) / 2);
   gpu_put_int (&w, "behind", size / 2);
-  gpu_put_number (&w, "alpha", ir_call_float (call, "alpha", 0.0001f) / (double) size,
+  gpu_put_number (&w, "alpha", ir_call_float (call, "alpha", 0.0001) / (double) size,
                   rows.element->compute);
   gpu_put_number (&w, "beta", ir_call_float (call, "beta", 0.75f), rows.element->compute);
   gpu_put_number (&w, "bias", ir_call_float (call, "bias", 1), rows.element->compute);

@@ -1,4 +1,4 @@
-/* One device, its context and its stream. Kernels that were asked for are compiled together when the
+/* One device, its context and its streams. Kernels that were asked for are compiled together when the
  * first of them runs, one program for all that wait. What is found to be wrong with the device
  * closes it; the next call opens it again, empty, and blocks of memory tell by their generation that
  * they are gone. */
@@ -12,8 +12,11 @@
 
 #define STAGING_BYTES (4 << 20)
 #define ALIGN_BYTES   256
+#define STREAM_FLAGS  1 /* does not wait for the default stream */
+#define EVENT_FLAGS   2 /* without times */
 
-static GMutex lock; /* of all below */
+static GMutex lock;            /* of all below */
+static __thread guint current; /* the stream that this thread asks */
 static struct
 {
   guint index; /* of the device that is wanted: as in gpu:N */
@@ -21,17 +24,19 @@ static struct
   IrGpu *gpu; /* (nullable) NULL: closed */
   int device, architecture;
   struct CUctx_st *context;
-  struct CUstream_st *stream;
-  void *staging;            /* pinned memory of the host */
-  unsigned long long fault; /* one word */
-  GHashTable *kernels;      /* name -> CUfunc_st */
-  GHashTable *waiting;      /* name -> text, of what is to be compiled */
+  struct CUstream_st
+      *streams[IR_GPU_MAX_STREAMS]; /* (nullable), but the first: once it was asked */
+  guint n_streams;                  /* that plans may use */
+  void *staging;                    /* pinned memory of the host */
+  unsigned long long fault;         /* one word */
+  GHashTable *kernels;              /* name -> CUfunc_st */
+  GHashTable *waiting;              /* name -> text, of what is to be compiled */
   GPtrArray *modules;
   GpuBlas *blas; /* (nullable) once a product was wanted, unless there is none */
   char *no_blas; /* (nullable) why */
   gboolean lost; /* no call of it can succeed any more */
   guint generation;
-} runtime = { .generation = 1 };
+} runtime = { .n_streams = IR_GPU_MAX_STREAMS, .generation = 1 };
 
 /* Looks at what the driver has returned, and remembers when the device is of no use any more. */
 static gboolean
@@ -60,8 +65,9 @@ close_runtime (void)
     runtime.gpu->functions.cuMemFree_v2 (runtime.fault);
   if (runtime.staging != NULL)
     runtime.gpu->functions.cuMemFreeHost (runtime.staging);
-  if (runtime.stream != NULL)
-    runtime.gpu->functions.cuStreamDestroy_v2 (runtime.stream);
+  for (guint i = 0; i < IR_GPU_MAX_STREAMS; i++)
+    if (runtime.streams[i] != NULL)
+      runtime.gpu->functions.cuStreamDestroy_v2 (runtime.streams[i]);
   if (runtime.context != NULL)
     runtime.gpu->functions.cuDevicePrimaryCtxRelease_v2 (runtime.device);
   g_clear_pointer (&runtime.kernels, g_hash_table_unref);
@@ -69,7 +75,7 @@ close_runtime (void)
   g_clear_pointer (&runtime.modules, g_ptr_array_unref);
   g_clear_pointer (&runtime.gpu, ir_gpu_free);
   runtime.context = NULL;
-  runtime.stream = NULL;
+  memset (runtime.streams, 0, sizeof runtime.streams);
   runtime.staging = NULL;
   runtime.fault = 0;
   runtime.lost = FALSE;
@@ -130,11 +136,19 @@ open_device (GError **error)
   if (!CALL (cuDeviceGet, error, &runtime.device, (int) runtime.index) ||
       !CALL (cuDevicePrimaryCtxRetain, error, &runtime.context, runtime.device) ||
       !CALL (cuCtxSetCurrent, error, runtime.context) ||
-      !CALL (cuStreamCreate, error, &runtime.stream, 1 /* does not wait for the default one */) ||
+      !CALL (cuStreamCreate, error, &runtime.streams[0], STREAM_FLAGS) ||
       !CALL (cuMemAllocHost_v2, error, &staging, STAGING_BYTES))
     return FALSE;
   runtime.staging = staging;
   return CALL (cuMemAlloc_v2, error, &runtime.fault, sizeof (guint32));
+}
+
+/* The stream that this thread asks is there. */
+static gboolean
+open_stream (GError **error)
+{
+  return runtime.streams[current] != NULL ||
+         CALL (cuStreamCreate, error, &runtime.streams[current], STREAM_FLAGS);
 }
 
 /* Opens the device where it is closed, and makes it the one of this thread. */
@@ -144,12 +158,12 @@ enter (GError **error)
   if (runtime.gpu != NULL && runtime.lost)
     close_runtime ();
   if (runtime.gpu != NULL)
-    return CALL (cuCtxSetCurrent, error, runtime.context);
+    return CALL (cuCtxSetCurrent, error, runtime.context) && open_stream (error);
   runtime.gpu = ir_gpu_open (ir_gpu_places (g_getenv (IR_GPU_PATH)));
   runtime.modules = g_ptr_array_new ();
   runtime.kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   runtime.waiting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  if (find_device (error) && open_device (error))
+  if (find_device (error) && open_device (error) && open_stream (error))
     return TRUE;
   if (runtime.index == 0)
     g_prefix_error (error, "device gpu: ");
@@ -233,7 +247,7 @@ want_blas (void)
 
   if (runtime.blas != NULL || runtime.no_blas != NULL)
     return;
-  runtime.blas = gpu_blas_new (runtime.gpu, runtime.stream, &error);
+  runtime.blas = gpu_blas_new (runtime.gpu, runtime.streams[0], &error);
   if (runtime.blas == NULL)
     runtime.no_blas = g_strdup (error->message);
 }
@@ -343,8 +357,8 @@ memory_copy_in (gpointer to, gconstpointer from, gsize bytes, GError **error)
       gsize n = MIN (bytes - at, STAGING_BYTES);
       memcpy (runtime.staging, (const guint8 *) from + at, n);
       if (!CALL (cuMemcpyHtoDAsync_v2, error, (unsigned long long) (gsize) to + at, runtime.staging,
-                 n, runtime.stream) ||
-          !CALL (cuStreamSynchronize, error, runtime.stream))
+                 n, runtime.streams[current]) ||
+          !CALL (cuStreamSynchronize, error, runtime.streams[current]))
         return FALSE;
     }
   return TRUE;
@@ -361,11 +375,98 @@ memory_copy_out (gpointer to, gconstpointer from, gsize bytes, GError **error)
     {
       gsize n = MIN (bytes - at, STAGING_BYTES);
       if (!CALL (cuMemcpyDtoHAsync_v2, error, runtime.staging,
-                 (unsigned long long) (gsize) from + at, n, runtime.stream) ||
-          !CALL (cuStreamSynchronize, error, runtime.stream))
+                 (unsigned long long) (gsize) from + at, n, runtime.streams[current]) ||
+          !CALL (cuStreamSynchronize, error, runtime.streams[current]))
         return FALSE;
       memcpy ((guint8 *) to + at, runtime.staging, n);
     }
+  return TRUE;
+}
+
+/* -- streams -- */
+
+/**
+ * ir_gpu_runtime_beside:
+ * @n_streams: how many streams plans that are made from now on may use, from 1 to %IR_GPU_MAX_STREAMS
+ */
+void
+ir_gpu_runtime_beside (guint n_streams)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  runtime.n_streams = CLAMP (n_streams, 1, IR_GPU_MAX_STREAMS);
+}
+
+static guint
+memory_n_streams (void)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  return runtime.n_streams;
+}
+
+static void
+memory_take_stream (guint stream)
+{
+  current = MIN (stream, IR_GPU_MAX_STREAMS - 1);
+}
+
+static gboolean
+is_event_there (const IrMemoryEvent *event)
+{
+  return event->event != NULL && runtime.gpu != NULL && !runtime.lost &&
+         event->generation == runtime.generation;
+}
+
+static gboolean
+memory_record (IrMemoryEvent *event, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+  struct CUevent_st *made = NULL;
+
+  if (!enter (error))
+    return FALSE;
+  if (!is_event_there (event))
+    {
+      if (!CALL (cuEventCreate, error, &made, EVENT_FLAGS))
+        return FALSE;
+      *event = (IrMemoryEvent){ made, runtime.generation };
+    }
+  return CALL (cuEventRecord, error, event->event, runtime.streams[current]);
+}
+
+static gboolean
+memory_wait (const IrMemoryEvent *event, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  return enter (error) &&
+         (!is_event_there (event) ||
+          CALL (cuStreamWaitEvent, error, runtime.streams[current], event->event, 0));
+}
+
+static void
+memory_free_event (IrMemoryEvent *event)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  if (is_event_there (event) && enter (NULL))
+    CALL (cuEventDestroy_v2, NULL, event->event);
+  *event = (IrMemoryEvent){ NULL };
+}
+
+static gboolean
+memory_finish (GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  if (runtime.gpu == NULL || runtime.lost)
+    return TRUE;
+  if (!enter (error))
+    return FALSE;
+  for (guint i = 0; i < IR_GPU_MAX_STREAMS; i++)
+    if (runtime.streams[i] != NULL && !CALL (cuStreamSynchronize, error, runtime.streams[i]))
+      return FALSE;
   return TRUE;
 }
 
@@ -377,6 +478,12 @@ const IrMemory ir_gpu_memory = {
   .is_there = memory_is_there,
   .copy_in = memory_copy_in,
   .copy_out = memory_copy_out,
+  .n_streams = memory_n_streams,
+  .take_stream = memory_take_stream,
+  .record = memory_record,
+  .wait = memory_wait,
+  .free_event = memory_free_event,
+  .finish = memory_finish,
 };
 
 /* -- kernels -- */
@@ -507,7 +614,8 @@ launch_product (const IrGpuProduct *product,
     product->bias >= 0 ? (unsigned long long) (gsize) inputs[product->bias] : 0,
   };
 
-  return gpu_blas_run (runtime.blas, product, runtime.precision, at, error);
+  return gpu_blas_run (runtime.blas, runtime.streams[current], current, product, runtime.precision,
+                       at, error);
 }
 
 static gboolean
@@ -532,7 +640,7 @@ launch_one (const IrGpuLaunch *launch,
       parameters[i] = &addresses[i];
     }
   return CALL (cuLaunchKernel, error, function, launch->blocks, 1, 1, launch->threads, 1, 1, 0,
-               runtime.stream, parameters, NULL);
+               runtime.streams[current], parameters, NULL);
 }
 
 static gboolean
@@ -561,14 +669,15 @@ run (const IrGpuProgram *program,
   add_waiting (program);
   if (g_hash_table_size (runtime.waiting) > 0 && !compile_waiting (error))
     return FALSE;
-  if (asks && !CALL (cuMemsetD8Async, error, runtime.fault, 0, sizeof (guint32), runtime.stream))
+  if (asks &&
+      !CALL (cuMemsetD8Async, error, runtime.fault, 0, sizeof (guint32), runtime.streams[current]))
     return FALSE;
   for (guint i = 0; i < program->launches->len; i++)
     if (!launch_one (program->launches->pdata[i], inputs, outputs, error))
       return FALSE;
   if (asks && (!CALL (cuMemcpyDtoHAsync_v2, error, runtime.staging, runtime.fault, sizeof (guint32),
-                      runtime.stream) ||
-               !CALL (cuStreamSynchronize, error, runtime.stream)))
+                      runtime.streams[current]) ||
+               !CALL (cuStreamSynchronize, error, runtime.streams[current])))
     return FALSE;
   if (asks)
     memcpy (&word, runtime.staging, sizeof word);

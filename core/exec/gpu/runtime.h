@@ -12,6 +12,7 @@ void ir_gpu_runtime_take (guint index);
 gboolean ir_gpu_runtime_open (GError **error);
 void ir_gpu_runtime_close (void);
 gboolean ir_gpu_runtime_is_stand_in (void);
+void ir_gpu_runtime_beside (guint n_streams);
 void ir_gpu_runtime_round (IrGpuPrecision precision);
 const char *ir_gpu_runtime_product (const IrGpuProduct *product);
 

@@ -11,6 +11,15 @@ typedef struct
   guint generation; /* of the device: after an error it may be opened anew, and empty */
 } IrMemoryBlock;
 
+/* What streams wait for. */
+typedef struct
+{
+  gpointer event; /* NULL: none was recorded */
+  guint generation;
+} IrMemoryEvent;
+
+/* The device does what it is asked for in streams, each in its order. Each thread asks one of them: the first,
+ * until it takes another. */
 typedef struct
 {
   const char *name; /* "device" */
@@ -24,4 +33,11 @@ typedef struct
    * @to be read, when they return. */
   gboolean (*copy_in) (gpointer to, gconstpointer from, gsize bytes, GError **error);
   gboolean (*copy_out) (gpointer to, gconstpointer from, gsize bytes, GError **error);
+  guint (*n_streams) (void); /* that a plan may use */
+  void (*take_stream) (guint stream);
+  /* Behind what the stream of this thread was asked for, and that it goes on behind that. */
+  gboolean (*record) (IrMemoryEvent *event, GError **error);
+  gboolean (*wait) (const IrMemoryEvent *event, GError **error);
+  void (*free_event) (IrMemoryEvent *event);
+  gboolean (*finish) (GError **error); /* waits for all streams */
 } IrMemory;

@@ -77,11 +77,34 @@ ir_mem_span (const IrSchedule *schedule, guint step)
   return NULL;
 }
 
+/* The last step that may begin before streams of a device have done with @item. */
+static guint
+end_in_streams (const IrMemPlanner *planner, const IrMemItem *item)
+{
+  const guint *until = planner->places->streams->until;
+  const IrValue *value = ir_model_value (planner->graph->model, item->value);
+  guint last = MAX (item->last, until[item->first]);
+
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      const IrNode *node = ir_use_node_in (planner->graph, ir_value_use (value, i));
+      if (node != NULL)
+        last = MAX (last, until[step_of (planner, node)]);
+    }
+  return last;
+}
+
 /* When @item needs its bytes. Steps that run concurrently have no order: what lives in one of them
  * lives in all. */
 IrLiveRange
 ir_mem_planner_range (const IrMemPlanner *planner, const IrMemItem *item)
 {
+  if (planner->there)
+    return (IrLiveRange){ .size = item->size,
+                          .first = item->first,
+                          .last = item->last,
+                          .from = item->first,
+                          .to = end_in_streams (planner, item) };
   const IrScheduleSpan *begin = ir_mem_span (planner->schedule, item->first),
                        *end = ir_mem_span (planner->schedule, item->last);
 
@@ -103,10 +126,32 @@ ir_mem_step (const IrSchedule *schedule, GHashTable *step_of, const IrNode *node
              : NULL;
 }
 
+/* Whether a stream of the device may still make or read @value while @node runs in another. */
+static gboolean
+is_used_in_streams (const IrMemPlanner *planner, const IrNode *node, const IrValue *value)
+{
+  const IrDeviceStreams *streams = planner->places->streams;
+  guint step = step_of (planner, node);
+
+  if (value->producer != NULL && step_of (planner, value->producer) < step &&
+      !ir_device_streams_ordered (streams, step_of (planner, value->producer), step))
+    return TRUE;
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      const IrNode *reader = ir_use_node_in (planner->graph, ir_value_use (value, i));
+      if (reader != NULL && reader != node && step_of (planner, reader) < step &&
+          !ir_device_streams_ordered (streams, step_of (planner, reader), step))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* Whether another worker may read @value while @node runs */
 gboolean
 ir_mem_planner_concurrent (const IrMemPlanner *planner, const IrNode *node, const IrValue *value)
 {
+  if (planner->there)
+    return is_used_in_streams (planner, node, value);
   const IrScheduleSpan *span = ir_mem_span (planner->schedule, step_of (planner, node));
   const GArray *items = planner->schedule->items;
 

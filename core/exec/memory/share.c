@@ -76,11 +76,11 @@ static IrSharingStep
 step_for (const IrMemPlanner *planner, const IrMemItem *output, Reader *reader)
 {
   IrLiveRange range = ir_mem_planner_range (planner, output);
-  gboolean spans = planner->schedule->spans != NULL;
+  gboolean asks = planner->there || planner->schedule->spans != NULL;
 
   return (IrSharingStep){ .now = output->first,
                           .from = range.from,
-                          .is_concurrent = spans ? is_read_concurrently : NULL,
+                          .is_concurrent = asks ? is_read_concurrently : NULL,
                           .data = reader };
 }
 
@@ -212,7 +212,8 @@ ir_mem_share_parts (IrMemPlanner *planner, const IrNode *node)
   guint64 at;
 
   if (planner->separate || node->op == NULL || node->op->id != IR_OP_CONCAT || output == NULL ||
-      planner->there || (planner->places != NULL && planner->places->values[output->id].made_there) ||
+      planner->there ||
+      (planner->places != NULL && planner->places->values[output->id].made_there) ||
       node->n_inputs == 0 || ir_mem_planner_find (planner, output, &whole) == NULL ||
       ir_sharing_block_of (&planner->sharing, whole, &at) == IR_SHARING_NONE)
     return;

@@ -184,7 +184,7 @@ look_whether_over (guint range, gpointer data)
 {
   const Reading *reading = data;
 
-  return row_at (reading->sharing, range)->range.last < reading->step->from ? IR_MEM_INTERVAL_REMOVE
+  return row_at (reading->sharing, range)->range.to < reading->step->from ? IR_MEM_INTERVAL_REMOVE
                                                                             : IR_MEM_INTERVAL_KEEP;
 }
 
@@ -196,7 +196,7 @@ look_at_reader (guint range, gpointer data)
   const IrSharingStep *step = reading->step;
   guint last = row_at (reading->sharing, range)->range.last;
 
-  if (last < step->from)
+  if (row_at (reading->sharing, range)->range.to < step->from)
     return IR_MEM_INTERVAL_REMOVE;
   if (last > step->now)
     {

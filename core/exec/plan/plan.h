@@ -40,13 +40,13 @@ typedef struct
   gboolean constant; /* from constants alone: the first run that comes through makes it a no_op */
   gboolean
       observed; /* outputs are read behind the kernel: statistics, files, views that are kept */
-  guint n_slab_values;  /* entries of prepared->slab_values up to here */
-  guint n_owned;        /* scratch of the call itself; what lies behind is of one run */
-  IrTensor **outputs;   /* one per output of the node; NULL: nobody wants it */
-  guint64 kept_bytes;   /* outside of the arena: those that its outputs take as the first */
-  guint64 placed_bytes; /* of bound values that lie in the arena while it runs */
+  guint n_slab_values;     /* entries of prepared->slab_values up to here */
+  guint n_owned;           /* scratch of the call itself; what lies behind is of one run */
+  IrTensor **outputs;      /* one per output of the node; NULL: nobody wants it */
+  guint64 kept_bytes;      /* outside of the arena: those that its outputs take as the first */
+  guint64 placed_bytes;    /* of bound values that lie in the arena while it runs */
   guint64 allocated_bytes; /* that its kernel was given beside those, since a run has told of it */
-  guint64 reach_bytes;  /* how far such values have reached into the arena up to here */
+  guint64 reach_bytes;     /* how far such values have reached into the arena up to here */
   guint chain; /* steps up to the last that this one runs tile by tile, itself included; 0: none */
   guint link;  /* 1 + its place among those; 0: a constant among them, or no chain */
   guint n_links;
@@ -112,7 +112,8 @@ typedef struct
   IrWithin within;
   IrOutputPlace slab_place; /* of a kept value, and of what it lies in */
   IrTensor *other;          /* (nullable) (owned) in the other memory of its chunk */
-  IrTensor *there; /* (nullable) (owned) in the memory of a back end: its data is no address of the host */
+  IrTensor *
+      there; /* (nullable) (owned) in the memory of a back end: its data is no address of the host */
 } IrPlanValue;
 
 #define IR_CHAIN_TILE 16384 /* elements that a step of a chain works on at once */
@@ -133,14 +134,15 @@ typedef struct
   /* What the first run adds, when it is known which values are kept: bind.c. */
   IrRunStep *steps; /* (nullable) one per step of the schedule */
   IrCallInput **readers;
-  IrPlaces *places;                    /* (nullable) NULL: all is in the host's memory */
+  IrPlaces *places;                     /* (nullable) NULL: all is in the host's memory */
   IrMemoryBlock there, constants_there; /* of values between the nodes, and of constants */
-  guint64 kept_bytes;                  /* of values that are kept in memory by plan */
-  GArray *slab_values;                 /* of IrValueId: bound to memory that is handed out */
-  GArray *chunks;                      /* of IrOutputChunk */
-  guint64 expected_bytes, taken_bytes; /* of chunks */
-  gboolean alternate;     /* what a run hands out, the next but one fills again */
-  guint64 new_bytes;      /* of tensors that were allocated since a run has told of them */
+  IrMemoryEvent *events;                /* (nullable) of the streams of places */
+  guint64 kept_bytes;                   /* of values that are kept in memory by plan */
+  GArray *slab_values;                  /* of IrValueId: bound to memory that is handed out */
+  GArray *chunks;                       /* of IrOutputChunk */
+  guint64 expected_bytes, taken_bytes;  /* of chunks */
+  gboolean alternate;                   /* what a run hands out, the next but one fills again */
+  guint64 new_bytes;  /* of tensors that were allocated since a run has told of them */
   GArray *views;      /* of guint, steps: views of such values, and of inputs and constants */
   GArray *sources;    /* of IrValueId: values without a producer */
   IrTraceItem *trace; /* one per step, without times */

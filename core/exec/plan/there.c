@@ -100,6 +100,7 @@ ir_there_make (IrPrepared *prepared, GError **error)
   if (plan->peak_bytes > 0 &&
       !prepared->places->memory->alloc (plan->peak_bytes, &prepared->there, error))
     return FALSE;
+  prepared->events = g_new0 (IrMemoryEvent, MAX (prepared->places->streams->n_events, 1));
   for (guint i = 0; i < plan->items->len; i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
@@ -164,6 +165,9 @@ ir_there_clear (IrPrepared *prepared)
     return;
   for (guint id = 0; id < prepared->n_values; id++)
     g_clear_pointer (&prepared->values[id].there, ir_tensor_unref);
+  for (guint i = 0; prepared->events != NULL && i < prepared->places->streams->n_events; i++)
+    prepared->places->memory->free_event (&prepared->events[i]);
+  g_clear_pointer (&prepared->events, g_free);
   prepared->places->memory->free (&prepared->there);
   prepared->places->memory->free (&prepared->constants_there);
   g_clear_pointer (&prepared->places, ir_places_free);

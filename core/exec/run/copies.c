@@ -1,5 +1,5 @@
-/* Copies of values between two memories, where the plan has them; and out of the plan, where a node runs
- * in another way than was planned. */
+/* Steps in the streams of a device, and copies of values between two memories, where the plan has them; and
+ * copies out of the plan, where a node runs in another way than was planned. */
 #include "config.h"
 
 #include "core/exec/run/state.h"
@@ -93,6 +93,8 @@ ir_copies_fetch (IrRunState *state, const IrValue *value, GError **error)
 {
   if (state->tensors[value->id] == NULL && state->prepared->values[value->id].there != NULL)
     {
+      if (!state->prepared->places->memory->finish (error))
+        return NULL;
       g_autoptr (IrTensor) here = copy_out (state, value, NULL, error);
       if (here != NULL)
         ir_run_state_set (state, value, here);
@@ -126,6 +128,8 @@ copy_as_planned (IrRunState *state, const IrValue *value, GError **error)
 static gboolean
 run_copy (IrRunState *state, const IrScheduleCopy *copy, GError **error)
 {
+  state->prepared->places->memory->take_stream (copy->stream);
+
   const IrValue *value = ir_model_value (state->prepared->model, copy->value);
 
   if (copy->once || state->diverged)
@@ -134,6 +138,86 @@ run_copy (IrRunState *state, const IrScheduleCopy *copy, GError **error)
     return copy_as_planned (state, value, error);
   const IrTensor *tensor = ir_run_state_tensor (state, value);
   return tensor == NULL || ir_copies_give (state, value, tensor, error);
+}
+
+/* From now on this thread asks the stream of @step, or the first. */
+static void
+take_stream_of (const IrPrepared *prepared, guint step)
+{
+  guint stream = prepared->places->streams->stream[step];
+
+  prepared->places->memory->take_stream (stream != IR_STREAM_NONE ? stream : 0);
+}
+
+/**
+ * ir_streams_enter:
+ * @state: a run under way
+ * @step: of the schedule
+ * @error: return location for an error
+ *
+ * What this thread asks the device for goes to the stream of @step, which waits for the events before it.
+ *
+ * Returns: %FALSE with the error of the device
+ */
+gboolean
+ir_streams_enter (IrRunState *state, guint step, GError **error)
+{
+  const IrPrepared *prepared = state->prepared;
+  const IrDeviceStreams *streams = prepared->places != NULL ? prepared->places->streams : NULL;
+
+  if (streams == NULL || streams->stream[step] == IR_STREAM_NONE)
+    return TRUE;
+  take_stream_of (prepared, step);
+  for (guint i = streams->wait_first[step]; i < streams->wait_first[step + 1]; i++)
+    if (!prepared->places->memory->wait (&prepared->events[streams->waits[i]], error))
+      return FALSE;
+  return TRUE;
+}
+
+/**
+ * ir_streams_leave:
+ * @state: a run under way
+ * @step: of the schedule, which has run
+ * @error: return location for an error
+ *
+ * Records the event that others wait for, if there is one.
+ *
+ * Returns: %FALSE with the error of the device
+ */
+gboolean
+ir_streams_leave (IrRunState *state, guint step, GError **error)
+{
+  const IrPrepared *prepared = state->prepared;
+  const IrPlaces *places = prepared->places;
+  gboolean done = TRUE;
+
+  if (places == NULL)
+    return TRUE;
+  if (places->streams->stream[step] != IR_STREAM_NONE &&
+      places->streams->event[step] != IR_STREAM_NONE)
+    done = places->memory->record (&prepared->events[places->streams->event[step]], error);
+  places->memory->take_stream (0);
+  return done;
+}
+
+/**
+ * ir_streams_finish:
+ * @state: a run whose steps have all been asked for
+ * @error: (nullable): return location for an error
+ *
+ * Waits for the device.
+ *
+ * Returns: %FALSE with the error of the device
+ */
+gboolean
+ir_streams_finish (IrRunState *state, GError **error)
+{
+  const IrPlaces *places = state->prepared->places;
+
+  if (places == NULL)
+    return TRUE;
+  places->memory->take_stream (0);
+  return places->memory->finish (error);
 }
 
 /**
@@ -152,15 +236,17 @@ ir_copies_run (IrRunState *state, guint step, gboolean behind, GError **error)
 {
   const IrPlaces *places = state->prepared->places;
 
-  while (places != NULL && state->n_copied < places->copies->len)
+  if (places == NULL)
+    return TRUE;
+  for (; state->n_copied < places->copies->len; state->n_copied++)
     {
       const IrScheduleCopy *copy = &g_array_index (places->copies, IrScheduleCopy, state->n_copied);
       if (2 * copy->step + copy->behind > 2 * step + behind)
-        return TRUE;
+        break;
       if (!run_copy (state, copy, error))
         return FALSE;
-      state->n_copied++;
     }
+  take_stream_of (state->prepared, step);
   return TRUE;
 }
 

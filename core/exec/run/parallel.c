@@ -86,11 +86,12 @@ ir_parallel_mode_find (const char *name, IrParallelMode *mode)
 /* -- what is known before a run -- */
 
 /* Steps that look at contents to know what they give, whose outputs are looked at before the next
- * step runs, or that the runner executes itself, run alone. */
+ * step runs, or that the runner executes itself, run alone; and so do all beside a device, which has
+ * streams for that. */
 static gboolean
 runs_concurrently (const IrPrepared *prepared, const IrRunStep *step)
 {
-  if (!step->bound || (!step->no_op && !step->call.shape_static))
+  if (prepared->places != NULL || !step->bound || (!step->no_op && !step->call.shape_static))
     return FALSE;
   for (guint i = 0; step->observed && i < step->node->n_outputs; i++)
     if (step->node->outputs[i] != NULL && !prepared->values[step->node->outputs[i]->id].keep)

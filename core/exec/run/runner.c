@@ -297,10 +297,12 @@ run_step (IrRunState *state, IrRunStep *step, GError **error)
   GError *local = NULL;
 
   /* Who looks on finds operands where the kernel does. */
-  if (!ir_copies_run (state, index, FALSE, &local))
+  if (!ir_streams_enter (state, index, &local) || !ir_copies_run (state, index, FALSE, &local))
     return node_failed (state, step->node, local, error);
-  return ir_run_before (state, step->node, step, error) &&
-         compute_step (state, step, index, error) && ir_run_after (state, step->node, step, error);
+  if (!ir_run_before (state, step->node, step, error) ||
+      !compute_step (state, step, index, error) || !ir_run_after (state, step->node, step, error))
+    return FALSE;
+  return ir_streams_leave (state, index, &local) || node_failed (state, step->node, local, error);
 }
 
 static void
@@ -402,7 +404,9 @@ ir_run_schedule (IrRunState *state, GError **error)
       release_values (state, state->n_done++);
       ir_run_tell (state, state->n_done, n_steps, step->node);
     }
-  gboolean good = state->n_done == n_steps && ir_observer_end (observer, state, error);
+  gboolean good = state->n_done == n_steps;
+  good = ir_streams_finish (state, good ? error : NULL) && good &&
+         ir_observer_end (observer, state, error);
   g_array_set_size (trace, state->n_done);
   ir_run_adopt (state, state->n_done);
   if (spans)

@@ -215,6 +215,9 @@ void ir_run_state_drop (IrRunState *state, const IrValue *value);
 IrTensor *ir_run_state_lasting (const IrRunState *state, IrTensor *tensor, GError **error);
 
 /* -- copies.c -- */
+gboolean ir_streams_enter (IrRunState *state, guint step, GError **error);
+gboolean ir_streams_leave (IrRunState *state, guint step, GError **error);
+gboolean ir_streams_finish (IrRunState *state, GError **error);
 gboolean ir_copies_run (IrRunState *state, guint step, gboolean behind, GError **error);
 gboolean ir_copies_observe (IrRunState *state, const IrRunStep *step, GError **error);
 IrTensor *ir_copies_fetch (IrRunState *state, const IrValue *value, GError **error);

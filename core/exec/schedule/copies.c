@@ -65,6 +65,7 @@ add_copy (Planner *planner, const IrValue *value, gboolean to_host, guint step, 
 
   if (ir_type_n_bytes (value->type, &bytes))
     copy.bytes = bytes;
+  copy.ms = IR_COPY_MS + (double) copy.bytes * IR_COPY_MS_OF_BYTE;
   g_array_append_val (planner->places->copies, copy);
 }
 
@@ -162,7 +163,45 @@ ir_places_new (const IrSchedule *schedule, const IrModel *model, const guint8 *k
         plan_made_here (&planner, value, row);
     }
   g_array_sort (planner.places->copies, compare_copies);
+  planner.places->streams = ir_device_streams_new (schedule, planner.places, step_of);
   return planner.places;
+}
+
+static gboolean
+has_open_sizes (const IrNode *node)
+{
+  gsize bytes;
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && !ir_type_n_bytes (node->outputs[i]->type, &bytes))
+      return TRUE;
+  return FALSE;
+}
+
+/**
+ * ir_schedule_copy_why:
+ * @copy: a copy to the host's memory
+ * @model: its model
+ *
+ * Returns: (transfer none): why the host waits for it, in words
+ */
+const char *
+ir_schedule_copy_why (const IrScheduleCopy *copy, const IrModel *model)
+{
+  const IrNode *reader = ir_model_node (model, copy->reader);
+  g_autoptr (GPtrArray) bodies = reader != NULL ? ir_node_subgraphs (reader) : NULL;
+
+  if (reader == NULL)
+    return "it is handed out";
+  for (guint i = 0; bodies != NULL && bodies->len > 0 && i < reader->n_inputs; i++)
+    if (reader->inputs[i] != NULL && reader->inputs[i]->id == copy->value)
+      return i == 0 && bodies->len == 2   ? "it decides which branch runs"
+             : i <= 1 && bodies->len == 1 ? "it decides how often a body runs"
+                                          : "a body reads it";
+  if (bodies != NULL && bodies->len > 0)
+    return "a body reads it";
+  return has_open_sizes (reader) ? "the sizes of what its reader gives depend on it"
+                                 : "its reader runs on the host";
 }
 
 /**
@@ -175,6 +214,7 @@ ir_places_free (IrPlaces *places)
   if (places == NULL)
     return;
   g_array_unref (places->copies);
+  ir_device_streams_free (places->streams);
   g_free (places->values);
   g_free (places);
 }

@@ -351,6 +351,9 @@ ir_schedule_new_by (IrModel *model, IrKernels *kernels, guint n_workers)
   g_atomic_ref_count_init (&schedule->ref_count);
   schedule->kernels = ir_kernels_ref (kernels);
   schedule->n_workers = MAX (n_workers, 1);
+  schedule->n_streams = 1;
+  if (kernels->backend->memory != NULL)
+    schedule->n_streams = kernels->backend->memory->n_streams ();
   schedule->items = g_array_sized_new (FALSE, TRUE, sizeof (IrScheduleItem), n_nodes);
   g_array_set_clear_func (schedule->items, item_clear);
   for (guint i = 0; i < n_nodes; i++)

@@ -25,7 +25,7 @@ typedef struct
   const char *layout;     /* (nullable) in words: what it does about values in NCHWc */
   const char *candidates; /* (nullable) names of the back end's kernels, if there are several */
   const char *choice;     /* (nullable) in words: why the one that is taken, not another of them */
-  guint64 overwrites; /* bit by bit: the inputs that the kernel may write output 0 over */
+  guint64 overwrites;     /* bit by bit: the inputs that the kernel may write output 0 over */
   const IrMemory *memory; /* (nullable) where the kernel writes its outputs; NULL: in the host's */
   guint64 there;          /* bit by bit: the inputs that it reads in @memory */
   guint worker;
@@ -46,9 +46,11 @@ typedef struct
   GArray *items; /* of IrScheduleItem, in execution order */
   GArray *spans; /* (nullable) of IrScheduleSpan, ascending; all other steps run one at a time */
   guint n_workers;
+  guint n_streams; /* of a device, at most */
   double makespan_ms, critical_path_ms, work_ms;
-  guint8 *blocks; /* (nullable) by value id: channels that stand together; see core/exec/kernel/nchwc.h */
-  guint n_blocks; /* its length */
+  guint8 *
+      blocks; /* (nullable) by value id: channels that stand together; see core/exec/kernel/nchwc.h */
+  guint n_blocks;     /* its length */
   IrKernels *kernels; /* of all nodes, those of subgraphs included */
   gatomicrefcount ref_count;
 } IrSchedule;
@@ -72,11 +74,32 @@ typedef struct
   gboolean to_host; /* else to the memory of a back end */
   guint step;       /* before it, or behind it */
   gboolean behind;
-  gboolean once;       /* of a constant: for all runs */
-  IrNodeId producer;   /* 0: what the run is given, or a constant */
-  IrNodeId reader;     /* the first one; 0: it is handed out */
+  gboolean once;     /* of a constant: for all runs */
+  IrNodeId producer; /* 0: what the run is given, or a constant */
+  IrNodeId reader;   /* the first one; 0: it is handed out */
   guint64 bytes;
+  double ms;    /* predicted */
+  guint stream; /* that it is made in */
 } IrScheduleCopy;
+/* A copy: asking for it and waiting, and the bytes of a PCIe 3.0 link of 16 lanes, of which 12 GB/s are left in
+ * practice. Assumed, not measured. */
+#define IR_COPY_MS         0.010
+#define IR_COPY_MS_OF_BYTE (1 / 12e6)
+/* In words, why the host waits for a copy to it: what reads it there. */
+const char *ir_schedule_copy_why (const IrScheduleCopy *copy, const IrModel *model);
+/* device-streams.c: what is beside each other on a device, and in order. */
+#define IR_STREAM_NONE G_MAXUINT
+typedef struct
+{
+  guint n_streams, n_events;
+  guint *stream;     /* by step; IR_STREAM_NONE: it is no step of the device */
+  guint *event;      /* by step: the one that is recorded behind it, or IR_STREAM_NONE */
+  guint *wait_first; /* by step, and one more: the first of waits */
+  guint *waits;      /* events that the stream waits for before the step */
+  guint *until;      /* by step: the last that may begin before the step has ended */
+  guint *task;       /* by step: the how many-th of the device it is */
+  guint *clocks;     /* by task: how far it knows each stream to be, as tasks + 1 */
+} IrDeviceStreams;
 /* Where a value is while it is of use, in steps; first > last: it is not there. */
 typedef struct
 {
@@ -89,12 +112,19 @@ typedef struct
   GArray *copies; /* of IrScheduleCopy, in their order */
   IrValuePlaces *values;
   guint n_values; /* its length: largest id + 1 */
+  IrDeviceStreams *streams;
 } IrPlaces;
 /* Plain data, made by a pure function: NULL where all is in the host's memory. @kept: (nullable) by value id,
  * what is wanted in the host's memory as soon as it is made, as if it were a graph output. */
 IrPlaces *ir_places_new (const IrSchedule *schedule, const IrModel *model, const guint8 *kept);
 void ir_places_free (IrPlaces *places);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPlaces, ir_places_free)
+
+IrDeviceStreams *ir_device_streams_new (const IrSchedule *schedule,
+                                        IrPlaces *places,
+                                        const guint *step_of);
+gboolean ir_device_streams_ordered (const IrDeviceStreams *streams, guint before, guint behind);
+void ir_device_streams_free (IrDeviceStreams *streams);
 
 /* The node of @graph that a use belongs to: the node itself, or the owner of the subgraphs around
  * it. NULL for graph outputs and for uses outside @graph. */

@@ -205,6 +205,62 @@ ir_tasks_streams (const IrTasks *tasks, GCancellable *cancellable)
   return streams;
 }
 
+/* Waits within one stream need no event. */
+static void
+drop_waits (IrStreams *streams, guint n_tasks)
+{
+  g_autofree gboolean *has_event = g_new0 (gboolean, (gsize) n_tasks + 1);
+  guint n = 0;
+
+  streams->n_events = 0;
+  for (guint i = 0; i < streams->waits->len; i++)
+    {
+      IrTaskEdge wait = g_array_index (streams->waits, IrTaskEdge, i);
+      if (streams->stream[wait.from] == streams->stream[wait.to])
+        continue;
+      g_array_index (streams->waits, IrTaskEdge, n++) = wait;
+      streams->n_events += !has_event[wait.from];
+      has_event[wait.from] = TRUE;
+    }
+  g_array_set_size (streams->waits, n);
+}
+
+/**
+ * ir_streams_limit:
+ * @streams: streams of tasks
+ * @n_tasks: how many those are
+ * @most: how many streams there may be, at least 1
+ *
+ * Puts streams together until there are no more than @most: each further one, in the order of their first
+ * tasks, goes to the one of them whose last task is the earliest, so that few that could run at once get in
+ * each other's way.
+ */
+void
+ir_streams_limit (IrStreams *streams, guint n_tasks, guint most)
+{
+  g_autofree guint *last = g_new0 (guint, (gsize) streams->n_streams + 1);
+  g_autofree guint *goes_to = g_new0 (guint, (gsize) streams->n_streams + 1);
+
+  most = MAX (most, 1);
+  if (streams->n_streams <= most)
+    return;
+  for (guint i = 0; i < n_tasks; i++)
+    last[streams->stream[i]] = i;
+  for (guint stream = 0; stream < streams->n_streams; stream++)
+    {
+      guint best = MIN (stream, most - 1);
+      for (guint other = 0; stream >= most && other < most; other++)
+        if (last[other] < last[best])
+          best = other;
+      goes_to[stream] = best;
+      last[best] = MAX (last[best], last[stream]);
+    }
+  for (guint i = 0; i < n_tasks; i++)
+    streams->stream[i] = goes_to[streams->stream[i]];
+  streams->n_streams = most;
+  drop_waits (streams, n_tasks);
+}
+
 /**
  * ir_streams_free:
  * @streams: (transfer full) (nullable): streams

@@ -121,6 +121,7 @@ typedef struct
   guint n_events; /* tasks with an event behind them */
 } IrStreams;
 IrStreams *ir_tasks_streams (const IrTasks *tasks, GCancellable *cancellable);
+void ir_streams_limit (IrStreams *streams, guint n_tasks, guint most);
 void ir_streams_free (IrStreams *streams);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrStreams, ir_streams_free)
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/exec/gpu/precision.h"
+#include "core/exec/kernel/names.h"
 
 static const char *const names[IR_GPU_N_PRECISIONS] = {
   [IR_GPU_STRICT] = "strict",
@@ -31,11 +32,9 @@ ir_gpu_precision_name (IrGpuPrecision precision)
 gboolean
 ir_gpu_precision_find (const char *name, IrGpuPrecision *precision)
 {
-  for (guint i = 0; i < IR_GPU_N_PRECISIONS; i++)
-    if (g_strcmp0 (names[i], name) == 0)
-      {
-        *precision = i;
-        return TRUE;
-      }
-  return FALSE;
+  const int found = ir_name_find (names, IR_GPU_N_PRECISIONS, name);
+
+  if (found >= 0)
+    *precision = (IrGpuPrecision) found;
+  return found >= 0;
 }

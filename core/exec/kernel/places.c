@@ -1,6 +1,7 @@
 /* Where what statistics count lies, and histograms whose bins are no even parts of the range. */
 #include "config.h"
 
+#include "core/exec/kernel/names.h"
 #include "core/exec/kernel/stats.h"
 
 #include <math.h>
@@ -137,12 +138,9 @@ ir_histogram_kind_find (const char *name, IrHistogramKind *kind)
   static const char *const names[] = { [IR_HISTOGRAM_LINEAR] = "linear",
                                        [IR_HISTOGRAM_LOG] = "log",
                                        [IR_HISTOGRAM_SYMMETRIC] = "symmetric" };
+  const int found = ir_name_find (names, G_N_ELEMENTS (names), name);
 
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    if (g_strcmp0 (names[i], name) == 0)
-      {
-        *kind = (IrHistogramKind) i;
-        return TRUE;
-      }
-  return FALSE;
+  if (found >= 0)
+    *kind = (IrHistogramKind) found;
+  return found >= 0;
 }

@@ -12,6 +12,7 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include "core/exec/kernel/names.h"
 #include "core/exec/run/parallel.h"
 
 #define SPINS 2000 /* looks at a flag before a waiting worker sleeps: about 0.05 ms */
@@ -74,13 +75,11 @@ ir_parallel_mode_name (IrParallelMode mode)
 gboolean
 ir_parallel_mode_find (const char *name, IrParallelMode *mode)
 {
-  for (guint i = 0; i < IR_N_PARALLEL; i++)
-    if (strcmp (name, mode_names[i]) == 0)
-      {
-        *mode = (IrParallelMode) i;
-        return TRUE;
-      }
-  return FALSE;
+  const int found = ir_name_find (mode_names, IR_N_PARALLEL, name);
+
+  if (found >= 0)
+    *mode = (IrParallelMode) found;
+  return found >= 0;
 }
 
 /* -- what is known before a run -- */

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "core/exec/kernel/backend.h"
+#include "core/exec/kernel/names.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/exec/schedule/schedule.h"
 
@@ -38,13 +39,11 @@ ir_schedule_policy_name (IrSchedulePolicy policy)
 gboolean
 ir_schedule_policy_find (const char *name, IrSchedulePolicy *policy)
 {
-  for (guint i = 0; i < IR_N_SCHEDULE_POLICIES; i++)
-    if (strcmp (name, policy_names[i]) == 0)
-      {
-        *policy = (IrSchedulePolicy) i;
-        return TRUE;
-      }
-  return FALSE;
+  const int found = ir_name_find (policy_names, IR_N_SCHEDULE_POLICIES, name);
+
+  if (found >= 0)
+    *policy = (IrSchedulePolicy) found;
+  return found >= 0;
 }
 
 /* -- which nodes can be one kernel -- */

@@ -895,6 +895,9 @@ ir_chart_area_init (IrChartArea *self)
   gtk_widget_set_focusable (self->area, TRUE);
   self->scroller = gtk_scrolled_window_new ();
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->area);
+  /* The focus is on all of the chart: what is in sight is chosen by its boxes. */
+  gtk_viewport_set_scroll_to_focus (
+      GTK_VIEWPORT (gtk_scrolled_window_get_child (GTK_SCROLLED_WINDOW (self->scroller))), FALSE);
   sideways = across (self);
   down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller));
   g_signal_connect_swapped (sideways, "notify::page-size", G_CALLBACK (on_page_size), self);

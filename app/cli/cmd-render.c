@@ -28,7 +28,7 @@ static const CliOption render_options[] = {
     "RULE:NODE" },
   { "view", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, view),
     "graph (default), summary, schedule (as predicted), trace (as measured), timeline (both on one axis, and what "
-    "memory holds), memory, tensor, derivation, gradients or training",
+    "memory holds), memory, tensor, derivation, gradients, training, or flow (loops as lanes, iterations as columns)",
     "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, tensor),
     "With --view tensor: which value", "NAME" },

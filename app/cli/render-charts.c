@@ -4,6 +4,8 @@
 #include "app/cli/execution.h"
 #include "app/cli/recompute.h"
 #include "app/cli/render-charts.h"
+#include "core/exec/run/flow-log.h"
+#include "core/exec/run/loop-table.h"
 #include "core/ir/pages.h"
 #include "passes/debug/derivation.h"
 #include "passes/rewrites/gradient.h"
@@ -11,7 +13,8 @@
 
 #include <string.h>
 
-#define N_BINS 48
+#define N_BINS      48
+#define MOST_EVENTS 200000
 
 static IrScene *
 tensor_scene (Cli *cli,
@@ -239,6 +242,35 @@ training_scene (Cli *cli,
   return points != NULL ? ir_training_chart (points, chart) : NULL;
 }
 
+/* What a run does until it fails is shown, too. */
+static IrScene *
+flow_scene (Cli *cli,
+            const CliChartSource *source,
+            IrModel *model,
+            const IrChartOptions *chart,
+            GError **error)
+{
+  const IrFlowFilter all = { .to = MOST_EVENTS, .iteration = -1 };
+  g_autoptr (GArray) chosen = ir_loop_values (model);
+  IrRunOptions options = { .backend = cli_backend (source->model, error),
+                           .seed = (guint64) source->model->seed,
+                           .capture = IR_CAPTURE_CHOSEN,
+                           .chosen = chosen,
+                           .iterations = { .kind = IR_ITERATIONS_SERIES } };
+  g_autoptr (GHashTable) inputs = NULL;
+  g_autoptr (IrFlowLog) log = ir_flow_log_new (&all);
+  IrRunLimits limits;
+
+  if (options.backend == NULL || !cli_limits (source->model, &limits, error))
+    return NULL;
+  ir_run_options_limit (&options, &limits);
+  inputs = cli_inputs_within (cli, source->model, model, limits.memory_limit, error);
+  g_autoptr (IrRun)
+      run = inputs != NULL ? ir_flow_log_run (log, model, inputs, &options, cli->cancellable, error)
+                           : NULL;
+  return run != NULL ? ir_chart_flow (log, chart) : NULL;
+}
+
 static const struct
 {
   const char *name;
@@ -252,7 +284,7 @@ static const struct
   { "trace", trace_scene },           { "timeline", timeline_scene },
   { "memory", memory_scene },         { "tensor", tensor_scene },
   { "derivation", derivation_scene }, { "gradients", gradients_scene },
-  { "training", training_scene },
+  { "training", training_scene },     { "flow", flow_scene },
 };
 
 IrScene *
@@ -268,7 +300,7 @@ cli_chart (Cli *cli,
       return charts[i].make (cli, source, model, chart, error);
   g_set_error (
       error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor, derivation, gradients or training",
+      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor, derivation, gradients, training or flow",
       view);
   return NULL;
 }

@@ -15,7 +15,7 @@ typedef struct
   const char *of, *wrt; /* (nullable) of derivatives: as the options of the pass gradient */
 } CliChartSource;
 
-/* @view: summary, schedule, trace, timeline, memory, tensor, derivation, gradients or training. (transfer full) (nullable) */
+/* @view: summary, schedule, trace, timeline, memory, tensor, derivation, gradients, training or flow. (transfer full) (nullable) */
 IrScene *cli_chart (Cli *cli,
                     const char *view,
                     const CliChartSource *source,

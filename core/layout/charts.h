@@ -9,6 +9,7 @@
 #include "core/exec/measure/summary.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/exec/recompute/recompute.h"
+#include "core/exec/run/flow-log.h"
 #include "core/exec/tape/tape.h"
 #include "core/layout/scene.h"
 
@@ -97,6 +98,8 @@ IrScene *ir_chart_magnitudes (const GArray *sections,
                               const char *note, /* (nullable) */
                               const IrModel *model,
                               const IrChartOptions *options);
+/* Loops as lanes, iterations as columns, and what became of each node there. */
+IrScene *ir_chart_flow (const IrFlowLog *log, const IrChartOptions *options);
 /* Elements of tensors (tensor-chart.c): options are of all of the picture, and not of its drawing area. */
 IrScene *ir_chart_curves (const IrTensorCurve *const *curves,
                           const char *const *names,

@@ -37,6 +37,34 @@ with open(place('numbers.json'), 'w') as file:
     json.dump({'title': 'Latency', 'unit': 's', 'nodes': {'/conv1/Conv': 2e-6, '/fc/Gemm': 0.5}}, file)
 
 
+def texts_of(path):
+    return re.findall(r'<text[^>]*>([^<]*)</text>', open(path, encoding='utf-8').read())
+
+
+@test('loops are lanes and iterations columns, of bodies and of tokens alike')
+def _():
+    nested, newton = (os.path.join(ROOT, 'data/examples', name) for name in ('nested-loops.onnxtxt', 'while-newton.onnxtxt'))
+    code, _, err = render(nested, '-o', place('flow.svg'), '--view', 'flow', '--value', 'n=5')
+    assert code == 0, err
+    texts = texts_of(place('flow.svg'))
+    for wanted in ('numbers', 'divisors', 'add (Add)', 'next (Add)', 'last: 0', 'last: 2'):
+        assert wanted in texts, (wanted, texts)
+    assert texts.count('divisors (Loop)') == 1 and [t for t in texts if t in ('false', 'true')].count('false') == 4, texts
+    lowered = place('lowered.onnxtxt')
+    subprocess.run([PROGRAM, 'optimize', newton, '--pass', 'lower-control-flow', '-o', lowered], check=True, capture_output=True)
+    given = ('--value', 'a=2', '--value', 'x=1')
+    assert render(lowered, '-o', place('flow.svg'), '--view', 'flow', *given)[0] == 0
+    tokens = texts_of(place('flow.svg'))
+    assert 'last: 5' in tokens and tokens.count('dead') > 10 and '1 ▸ 1.417' in tokens and 'out' in tokens, tokens
+    assert render(newton, '-o', place('flow.svg'), '--view', 'flow', *given)[0] == 0
+    texts = texts_of(place('flow.svg'))
+    assert 'last: 4' in texts and 'dead' not in texts and '4.511e-12' in texts and not any('Constant' in t for t in texts), texts
+    again = open(place('flow.svg')).read()
+    assert render(newton, '-o', place('flow.svg'), '--view', 'flow', *given)[0] == 0 and open(place('flow.svg')).read() == again
+    code, _, err = render(newton, '-o', place('flow.svg'), '--view', 'flow', '--overlay', 'flops')
+    assert code == 2 and 'needs --view graph' in err, err
+
+
 @test('rendering twice gives the same bytes', sanitized=False)
 def _():
     for arguments in ([], ['--overlay', 'flops'], ['--overlay-file', place('numbers.json'), '--zoom', '0.3'],

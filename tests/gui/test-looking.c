@@ -176,6 +176,22 @@ selected_name (Opened *self)
 }
 
 /* Events lead to their nodes, one after the other, and can be those of one iteration. */
+static GtkWidget *
+find_toggle (GtkWidget *widget, const char *label)
+{
+  if (GTK_IS_TOGGLE_BUTTON (widget) && gtk_widget_get_mapped (widget) &&
+      g_strcmp0 (gtk_button_get_label (GTK_BUTTON (widget)), label) == 0)
+    return widget;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_toggle (child, label);
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
 static void
 test_play (void)
 {
@@ -206,23 +222,14 @@ test_play (void)
   g_signal_emit_by_name (
       find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_BUTTON, "Previous event"), "clicked");
   g_assert_cmpstr (selected_name (&self), ==, "divide");
+  g_assert_true (gtk_widget_get_mapped (next));
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (find_toggle (GTK_WIDGET (self.window), "Lanes")),
+                                TRUE);
+  g_assert_false (gtk_widget_get_mapped (next));
+  gtk_toggle_button_set_active (
+      GTK_TOGGLE_BUTTON (find_toggle (GTK_WIDGET (self.window), "Events")), TRUE);
+  g_assert_true (gtk_widget_get_mapped (next));
   close_window (&self);
-}
-
-static GtkWidget *
-find_toggle (GtkWidget *widget, const char *label)
-{
-  if (GTK_IS_TOGGLE_BUTTON (widget) && gtk_widget_get_mapped (widget) &&
-      g_strcmp0 (gtk_button_get_label (GTK_BUTTON (widget)), label) == 0)
-    return widget;
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    {
-      GtkWidget *found = find_toggle (child, label);
-      if (found != NULL)
-        return found;
-    }
-  return NULL;
 }
 
 /* What divide gave in any iteration, and in two of them, beside each other. */

@@ -5,6 +5,8 @@
 #include "views/play/event-list.h"
 #include "views/play/iterations.h"
 
+#include "core/layout/charts.h"
+#include "views/chart-area.h"
 #include "views/count.h"
 #include "views/name.h"
 #include "views/session/frame.h"
@@ -20,7 +22,8 @@ struct _IrPlayView
   IrEventList *events;
   GtkSingleSelection *selection;
   GtkWidget *stack, *content, *pages, *table, *iterations, *frames, *one, *iteration, *count, *note,
-      *go, *by_events, *by_iterations;
+      *go, *by_events, *by_iterations, *by_lanes;
+  IrChartArea *lanes;
   guint ticking;
   gboolean syncing;
 };
@@ -124,15 +127,50 @@ filter (IrPlayView *self)
   show_count (self, log);
 }
 
+static IrScene *
+make_lanes (IrJob *job,
+            gpointer log,
+            const IrChartOptions *options,
+            GCancellable *cancellable,
+            GError **error)
+{
+  return ir_chart_flow (log, options);
+}
+
+static void
+load_lanes (IrPlayView *self)
+{
+  IrFlowLog *log = ir_session_get_events (session_of (self));
+
+  if (log != NULL && gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_lanes)))
+    ir_chart_area_load (self->lanes, make_lanes, ir_flow_log_ref (log),
+                        (GDestroyNotify) ir_flow_log_unref);
+}
+
+static gboolean
+has_frames (IrPlayView *self)
+{
+  const IrFlowLog *log = ir_session_get_events (session_of (self));
+
+  return log != NULL && ir_flow_log_frames (log)->len > 0;
+}
+
 static void
 show_page (IrPlayView *self)
 {
-  const gboolean events = gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_events));
+  const gboolean iterations = gtk_toggle_button_get_active (
+                     GTK_TOGGLE_BUTTON (self->by_iterations)),
+                 lanes = gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_lanes));
 
-  if (!events && gtk_drop_down_get_selected (GTK_DROP_DOWN (self->frames)) == 0)
+  if (iterations && gtk_drop_down_get_selected (GTK_DROP_DOWN (self->frames)) == 0)
     gtk_drop_down_set_selected (GTK_DROP_DOWN (self->frames),
                                 1); /* one has a table, all have none */
-  gtk_stack_set_visible_child_name (GTK_STACK (self->pages), events ? "events" : "iterations");
+  gtk_widget_set_sensitive (self->frames, !lanes && has_frames (self)); /* lanes are of all loops */
+  gtk_stack_set_visible_child_name (GTK_STACK (self->pages), lanes        ? "lanes"
+                                                             : iterations ? "iterations"
+                                                                          : "events");
+  if (lanes)
+    load_lanes (self);
 }
 
 static void
@@ -168,11 +206,12 @@ show_frames (IrPlayView *self, const IrFlowLog *log)
   gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->iteration), 0, MAX ((double) most - 1, 0));
   gtk_check_button_set_active (GTK_CHECK_BUTTON (self->one), FALSE);
   self->syncing = FALSE;
-  gtk_widget_set_sensitive (self->frames, frames->len > 0);
   gtk_widget_set_sensitive (self->one, frames->len > 0);
   gtk_widget_set_sensitive (self->by_iterations, frames->len > 0);
   if (frames->len == 0)
     gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->by_events), TRUE);
+  gtk_widget_set_sensitive (self->by_lanes, frames->len > 0);
+  show_page (self);
 }
 
 static void
@@ -202,6 +241,7 @@ load (IrPlayView *self)
   stop_ticking (self);
   ir_event_list_set (self->events, NULL, NULL, -1);
   ir_iterations_set (IR_ITERATIONS (self->iterations), NULL, NULL);
+  ir_chart_area_clear (self->lanes);
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), frame == NULL ? "closed"
                                                              : log == NULL ? "empty"
                                                                            : "events");
@@ -216,6 +256,7 @@ ir_play_view_session_changed (IrView *view, IrSessionChanges changes)
 {
   IrPlayView *self = IR_PLAY_VIEW (view);
 
+  ir_chart_area_session_changed (self->lanes, changes);
   if (changes & (IR_CHANGED_PLAY | IR_CHANGED_FILE))
     load (self);
   else if (changes & IR_CHANGED_FRAME && ir_session_get_events (session_of (self)) == NULL)
@@ -409,10 +450,15 @@ make_switcher (IrPlayView *self)
   gtk_widget_add_css_class (box, "linked");
   self->by_events = add_page (self, box, "Events", "What happened, in order");
   self->by_iterations = add_page (self, box, "Iterations", "What values held in each iteration");
+  self->by_lanes = add_page (self, box, "Lanes", "Loops as lanes, iterations as columns");
   gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->by_iterations),
+                               GTK_TOGGLE_BUTTON (self->by_events));
+  gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->by_lanes),
                                GTK_TOGGLE_BUTTON (self->by_events));
   gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->by_events), TRUE);
   g_signal_connect_swapped (self->by_events, "toggled", G_CALLBACK (show_page), self);
+  g_signal_connect_swapped (self->by_iterations, "toggled", G_CALLBACK (show_page), self);
+  g_signal_connect_swapped (self->by_lanes, "toggled", G_CALLBACK (show_page), self);
   return box;
 }
 
@@ -565,6 +611,10 @@ ir_play_view_init (IrPlayView *self)
   gtk_box_append (GTK_BOX (page), make_table (self));
   gtk_stack_add_named (GTK_STACK (self->pages), page, "events");
   gtk_stack_add_named (GTK_STACK (self->pages), self->iterations, "iterations");
+  self->lanes = IR_CHART_AREA (ir_chart_area_new ("Lanes of loops", TRUE));
+  g_signal_connect_object (self->lanes, "resized", G_CALLBACK (load_lanes), self,
+                           G_CONNECT_SWAPPED);
+  gtk_stack_add_named (GTK_STACK (self->pages), GTK_WIDGET (self->lanes), "lanes");
   gtk_box_append (GTK_BOX (self->content), self->pages);
   self->stack = gtk_stack_new ();
   gtk_stack_add_named (
@@ -589,7 +639,8 @@ const IrViewInfo ir_view_play = {
       "is the loop with its iteration; a loop in a loop is outer@3/inner. Of a Switch the slot is the "
       "output that is live, of a Merge the input that was, of a branch 1 for then and 0 for else. Iterations "
       "shows what the values of a loop held in each; the scrubber goes from one to the next, and the line "
-      "above is the value that is chosen, over all of them.",
+      "above is the value that is chosen, over all of them. Lanes draws each loop as a lane, in those around it, "
+      "with a column for each of the first 16 iterations: what each node gave, and what was dead.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_play_view_get_type,
 };

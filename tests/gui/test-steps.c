@@ -300,23 +300,29 @@ test_zoom_to_change (void)
   close_window (&self);
 }
 
-/* Whether the caption lies on a node, or on one that changed. */
+/* Whether what has that style lies on a node, or on one that changed. */
 static gboolean
-caption_covers (Fixture *self, gboolean changed)
+is_covered_by (Fixture *self, const char *style, gboolean changed)
 {
-  GtkWidget *caption = find_styled (GTK_WIDGET (self->window), GTK_TYPE_BOX, "canvas-note");
+  GtkWidget *floating = find_styled (GTK_WIDGET (self->window), GTK_TYPE_BOX, style);
   const IrLayoutRect sight = ir_canvas_get_sight (self->canvas);
-  const double zoom = ir_canvas_get_zoom (self->canvas);
+  const float zoom = (float) ir_canvas_get_zoom (self->canvas);
+  graphene_rect_t place;
   guint n;
   const IrSceneBox *boxes = ir_scene_boxes (ir_session_get_frame (self->session)->scene, &n);
 
-  g_assert_true (gtk_widget_get_mapped (caption));
+  g_assert_true (gtk_widget_get_mapped (floating));
+  g_assert_true (gtk_widget_compute_bounds (floating, GTK_WIDGET (self->canvas), &place));
   for (guint i = 0; i < n; i++)
-    if (boxes[i].kind == IR_SCENE_NODE && (!changed || boxes[i].state != IR_SCENE_SAME) &&
-        (boxes[i].x - sight.x) * zoom < gtk_widget_get_width (caption) &&
-        (boxes[i].y - sight.y) * zoom < gtk_widget_get_height (caption) &&
-        (boxes[i].y + boxes[i].height - sight.y) * zoom > 0)
-      return TRUE;
+    {
+      graphene_rect_t box = GRAPHENE_RECT_INIT (
+          (float) (boxes[i].x - sight.x) * zoom, (float) (boxes[i].y - sight.y) * zoom,
+          (float) boxes[i].width * zoom, (float) boxes[i].height * zoom);
+
+      if (boxes[i].kind == IR_SCENE_NODE && (!changed || boxes[i].state != IR_SCENE_SAME) &&
+          graphene_rect_intersection (&place, &box, NULL))
+        return TRUE;
+    }
   return FALSE;
 }
 
@@ -338,12 +344,12 @@ test_caption (void)
       ir_session_goto (self.session, i);
       drawn (&self);
       settle (400);
-      g_assert_false (caption_covers (&self, TRUE));
+      g_assert_false (is_covered_by (&self, "canvas-note", TRUE));
       n_seen++;
     }
   ir_canvas_fit (self.canvas);
   settle (400);
-  g_assert_false (caption_covers (&self, FALSE));
+  g_assert_false (is_covered_by (&self, "canvas-note", FALSE));
   g_assert_cmpuint (n_seen, ==, 4);
   close_window (&self);
 }

@@ -152,17 +152,6 @@ clear_height (IrCanvas *self)
   return 0.95 * MAX (height - self->caption_height, height / 2);
 }
 
-/* The same where a note in the lower left corner would lie on a picture of that size. */
-static double
-fit_height (IrCanvas *self, const IrLayoutRect *bounds, double zoom)
-{
-  const double width = gtk_widget_get_width (GTK_WIDGET (self)), height = free_height (self);
-  const gboolean meets = (width - bounds->width * zoom) / 2 < self->note_width &&
-                         (height + bounds->height * zoom) / 2 > height - self->note_height;
-
-  return meets ? MAX (height - self->note_height, height / 2) : height;
-}
-
 /* px that the legend and the zoom bar take in the lower corners, where they would lie on what is @width px
  * wide in the middle. */
 static double
@@ -171,6 +160,19 @@ corner_height (IrCanvas *self, double width)
   const double margin = (gtk_widget_get_width (GTK_WIDGET (self)) - width) / 2;
 
   return margin < CORNER_WIDTH ? CORNER_HEIGHT : 0;
+}
+
+/* px in which a picture that is to fit has room: not where what lies in the lower corners would cover it */
+static double
+fit_height (IrCanvas *self, const IrLayoutRect *bounds, double zoom)
+{
+  const double height = free_height (self), width = bounds->width * zoom;
+  const double margin = (gtk_widget_get_width (GTK_WIDGET (self)) - width) / 2;
+  const double taken = MAX (margin < self->note_width ? self->note_height : 0,
+                            corner_height (self, width));
+
+  return (height + bounds->height * zoom) / 2 > height - taken ? MAX (height - taken, height / 2)
+                                                               : height;
 }
 
 /* In the middle of what nothing floats over; where the map would lie on it, beside that, and where the

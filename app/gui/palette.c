@@ -148,15 +148,16 @@ typedef struct
   GtkListBox *list;
 } Palette;
 
-/* Each word that was typed occurs in the title. */
+/* Each word that was typed occurs in the title, or in the action's own name: "bisect" finds the step that fails. */
 static gboolean
-matches (const char *title, const char *typed)
+matches (const IrCommand *command, const char *typed)
 {
-  g_autofree char *lower = g_utf8_strdown (title, -1), *wanted = g_utf8_strdown (typed, -1);
+  g_autofree char *lower = g_utf8_strdown (command->title, -1),
+                  *wanted = g_utf8_strdown (typed, -1);
   g_auto (GStrv) words = g_strsplit (wanted, " ", -1);
 
   for (guint i = 0; words[i] != NULL; i++)
-    if (strstr (lower, words[i]) == NULL)
+    if (strstr (lower, words[i]) == NULL && strstr (command->action, words[i]) == NULL)
       return FALSE;
   return TRUE;
 }
@@ -183,7 +184,7 @@ filter (GtkListBoxRow *row, gpointer data)
 {
   Palette *self = data;
 
-  return matches (command_of (row)->title, gtk_editable_get_text (self->entry));
+  return matches (command_of (row), gtk_editable_get_text (self->entry));
 }
 
 static GtkListBoxRow *

@@ -3,6 +3,7 @@
 /* Nodes that only constants lead to. */
 
 #include "core/layout/draft-private.h"
+#include "core/op/check.h"
 #include "core/op/op.h"
 
 static gboolean
@@ -20,7 +21,9 @@ is_fixed (GHashTable *fixed, const IrNode *node)
   if (ir_node_is_constant (node))
     return TRUE;
   if (node->op == NULL || (node->op->flags & varies) != 0 || node->n_inputs == 0 ||
-      node->op->tokens != IR_TOKENS_STRICT)
+      node->op->tokens != IR_TOKENS_STRICT ||
+      !ir_node_is_valid (
+          node)) /* one that is being built, whose inputs are still open, is looked for */
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
     if (!is_fixed_value (fixed, node->inputs[i]))

@@ -303,6 +303,22 @@ test_model (void)
   g_assert_cmpint (ir_scene_find_node (scene, matmul->node), >=, 0);
 }
 
+/* A node whose inputs are still open is no constant: who builds a graph would lose it. */
+static void
+test_open_inputs_shown (void)
+{
+  g_autoptr (IrScene) scene = draw ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                    "demo () => (float y, float z) <float w = {1}>\n"
+                                    "{ a = MatMul (, )  y = Relu (a)  b = Neg (w)  z = Abs (b) }\n",
+                                    NULL);
+  guint n, n_nodes = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    n_nodes += boxes[i].kind == IR_SCENE_NODE;
+  g_assert_cmpuint (n_nodes, ==, 3); /* all but Neg */
+}
+
 static void
 test_constants_shown (void)
 {
@@ -361,9 +377,9 @@ test_folded_amounts (void)
   static const struct
   {
     const char *n, *amount;
-  } cases[] = { { "7", "686 FLOP" },         { "8", "1.0 kFLOP" },       { "100", "2.0 MFLOP" },
-                { "1000", "2.0 GFLOP" },     { "10000", "2.0 TFLOP" },   { "100000", "2.0 PFLOP" },
-                { "1000000", "2000 PFLOP" }, { "793", "997 MFLOP" },     { "794", "1.0 GFLOP" },
+  } cases[] = { { "7", "686 FLOP" },         { "8", "1.0 kFLOP" },     { "100", "2.0 MFLOP" },
+                { "1000", "2.0 GFLOP" },     { "10000", "2.0 TFLOP" }, { "100000", "2.0 PFLOP" },
+                { "1000000", "2000 PFLOP" }, { "793", "997 MFLOP" },   { "794", "1.0 GFLOP" },
                 { "170", "9.8 MFLOP" },      { "171", "10 MFLOP" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -813,6 +829,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/the index agrees with looking at everything", test_random_picks);
   g_test_add_func ("/scene/long texts end with an ellipsis", test_ellipsis);
   g_test_add_func ("/scene/a model is boxes, pills and lines", test_model);
+  g_test_add_func ("/scene/a node whose inputs are open is a box", test_open_inputs_shown);
   g_test_add_func ("/scene/constants can be boxes of their own", test_constants_shown);
   g_test_add_func ("/scene/subgraphs lie in the frame of their node", test_subgraphs);
   g_test_add_func ("/scene/a closed node is one box", test_folded_subgraphs);

@@ -4,13 +4,11 @@
 #include "views/graph/caption.h"
 
 #include "core/ir/history.h"
-#include "views/label.h"
 #include "views/session/debug.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/timeline.h"
 
-#define LOW          420 /* px: a graph of so little height has no room for a long text */
 #define MINIMAP_ROOM 210 /* px, as wide as the map with its margins may be */
 
 GtkWidget *
@@ -25,10 +23,9 @@ ir_caption_build (IrCaption *self, GtkWidget *close)
     {
       gtk_label_set_xalign (GTK_LABEL (*label), 0);
       gtk_label_set_ellipsize (GTK_LABEL (*label), PANGO_ELLIPSIZE_END);
-      gtk_label_set_max_width_chars (GTK_LABEL (*label), 60);
+      gtk_label_set_max_width_chars (GTK_LABEL (*label), 80);
       gtk_box_append (GTK_BOX (texts), *label);
     }
-  ir_label_wrap_names (GTK_LABEL (text));
   self->close = close;
   gtk_widget_add_css_class (self->close, "flat");
   gtk_widget_add_css_class (self->close, "circular");
@@ -123,11 +120,8 @@ ir_caption_update (IrCaption *self, IrSession *session)
 void
 ir_caption_tell (const IrCaption *self, IrCanvas *canvas)
 {
-  const gboolean is_low = gtk_widget_get_height (GTK_WIDGET (canvas)) < LOW;
   int width = 0, height = 0;
 
-  /* the page of the step has all of it */
-  gtk_label_set_lines (self->text, is_low ? 1 : 3);
   if (gtk_widget_get_visible (self->box))
     {
       gtk_widget_measure (self->box, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL, NULL);

@@ -106,7 +106,7 @@ print_node (const CliRun *options,
   cli_print ("  %s", label);
   if (item->by_ref)
     cli_print ("  by %s", kernel);
-  else if (g_strcmp0 (item->kernel, IR_TRACE_REUSED) == 0)
+  else if (ir_trace_item_is_reused (item))
     cli_print ("  %s", item->kernel);
   cli_print ("\n");
 }

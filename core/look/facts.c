@@ -76,6 +76,8 @@ add_trace (IrOverlayFacts *facts, const IrTrace *trace)
       const IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
       gint64 *ns = g_hash_table_lookup (facts->time_ns, GUINT_TO_POINTER (item->node));
 
+      if (ir_trace_item_is_reused (item))
+        continue;
       if (ns == NULL)
         {
           ns = g_new0 (gint64, 1);

@@ -324,6 +324,45 @@ test_reuse (gconstpointer data)
   g_assert_cmpuint (n_reused, >, 0);
 }
 
+typedef struct
+{
+  guint n, last;
+  IrRun *latest;
+} Shown;
+
+static void
+on_shown (IrRun *so_far, gpointer data)
+{
+  Shown *shown = data;
+
+  g_assert_cmpuint (so_far->trace->items->len, >, shown->last);
+  shown->last = so_far->trace->items->len;
+  shown->n++;
+  g_clear_pointer (&shown->latest, ir_run_unref);
+  shown->latest = so_far;
+}
+
+/* What a run shows on its way is what it has at its end. */
+static void
+test_shown (gconstpointer data)
+{
+  g_auto (Subject) subject = subject_of (model_of (GPOINTER_TO_UINT (data)));
+  Shown shown = { 0 };
+  IrRunOptions options = { .capture = IR_CAPTURE_ALL, .show = on_shown, .progress_data = &shown };
+  g_autoptr (IrRun) run = run_with (subject.model, subject.inputs, &options);
+  guint n_values = 0;
+
+  g_assert_cmpuint (shown.n, ==, run->trace->items->len - 1);
+  for (IrValueId id = 1; id < run->n_values; id++)
+    if (shown.latest->values[id] != NULL)
+      {
+        g_assert_true (ir_tensor_equal (ir_run_value (shown.latest, id), ir_run_value (run, id)));
+        n_values++;
+      }
+  g_assert_cmpuint (n_values, >, 0);
+  ir_run_unref (shown.latest);
+}
+
 /* Other contents of an input, another seed: what they lead to runs again, and nothing else. */
 static void
 test_reuse_inputs (void)
@@ -777,7 +816,10 @@ main (int argc, char **argv)
           "/capture/full-disk/%s: what does not fit is computed again", title);
       g_test_add_data_func (policy, GUINT_TO_POINTER (i), test_policy);
       g_test_add_data_func (spill, GUINT_TO_POINTER (i), test_spill);
+      g_autofree char *show = g_strdup_printf ("/capture/show/%s: a run shows what it has by now",
+                                               title);
       g_test_add_data_func (reuse, GUINT_TO_POINTER (i), test_reuse);
+      g_test_add_data_func (show, GUINT_TO_POINTER (i), test_shown);
       g_test_add_data_func (full, GUINT_TO_POINTER (i), test_full_disk);
     }
   g_test_add_func ("/capture/reuse/of other inputs and seeds what they lead to runs again",

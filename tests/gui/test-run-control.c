@@ -147,6 +147,45 @@ test_stale (void)
 }
 
 /* A run that stands does not keep the window, nor the program. */
+static gboolean
+is_at_first_step (gpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (((Opened *) data)->session);
+
+  return frame != NULL && frame->to == 1 && has_ended (data);
+}
+
+/* A node is put before the last one: what leads to it keeps its values, in words and in bits, and another
+ * run measures all. */
+static void
+test_reused (void)
+{
+  Opened self;
+  const char *const words[] = { "insert", "Neg", "/fc/Gemm_output_0", NULL };
+
+  open_digits (&self);
+  ir_session_run_graph (self.session);
+  wait_for ("the run", has_ended, &self);
+  g_autoptr (IrRun) first = ir_run_ref (ir_session_get_run (self.session, IR_SIDE_AFTER));
+  g_assert_cmpuint (first->n_reused, ==, 0);
+  const IrValueId conv = node_of (&self, "Conv", 1)->outputs[0]->id;
+  ir_session_act (self.session, words);
+  wait_for ("the edit", is_at_first_step, &self);
+  ir_session_run_graph (self.session);
+  wait_for ("the run", has_ended, &self);
+  const IrRun *again = ir_session_get_run (self.session, IR_SIDE_AFTER);
+  g_assert_true (again != first);
+  g_assert_cmpuint (again->n_reused, >, 10);
+  g_assert_cmpuint (again->n_reused, <, again->schedule->items->len);
+  g_assert_true (ir_tensor_equal (ir_run_value (again, conv), ir_run_value (first, conv)));
+  g_assert_nonnull (
+      ir_session_get_divergence (self.session)); /* with the original, which was there */
+  ir_session_run_graph (self.session);
+  wait_for ("another run", has_ended, &self);
+  g_assert_cmpuint (ir_session_get_run (self.session, IR_SIDE_AFTER)->n_reused, ==, 0);
+  close_window (&self);
+}
+
 static void
 test_closed_while_it_stands (void)
 {
@@ -313,6 +352,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run-control/steps", test_steps);
   g_test_add_func ("/run-control/breaks", test_breaks);
   g_test_add_func ("/run-control/stale", test_stale);
+  g_test_add_func ("/run-control/reused", test_reused);
   g_test_add_func ("/run-control/closed-while-it-stands", test_closed_while_it_stands);
   g_test_add_func ("/run-control/gradients", test_gradients);
   g_test_add_func ("/run-control/training", test_training);

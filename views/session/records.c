@@ -78,16 +78,22 @@ take_sample (GArray **samples, double ms)
 void
 ir_run_samples_take (IrRunSamples *samples, const IrTrace *trace)
 {
-  take_sample (&samples->total, (double) trace->duration_ns / 1e6);
+  gboolean whole = TRUE;
+
   for (guint i = 0; i < trace->items->len; i++)
     {
       const IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
 
+      whole = whole && !ir_trace_item_is_reused (item);
+      if (ir_trace_item_is_reused (item))
+        continue;
       if (item->node >= samples->nodes->len)
         g_ptr_array_set_size (samples->nodes, (int) item->node + 1);
       take_sample ((GArray **) &samples->nodes->pdata[item->node],
                    (double) (item->end_ns - item->start_ns) / 1e6);
     }
+  if (whole) /* else it did not take what a run takes */
+    take_sample (&samples->total, (double) trace->duration_ns / 1e6);
 }
 
 IrRunRecord *

@@ -141,7 +141,7 @@ on_arrival (gpointer data)
   if (own (self)->standing->node != 0 &&
       ir_model_live_node (ir_session_get_history (self), own (self)->standing->node) != NULL)
     ir_session_select_node (self, own (self)->standing->node);
-  ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_RUN_CONTROL | IR_CHANGED_BUSY);
+  ir_session_run_changed (self, IR_CHANGED_RUN_CONTROL | IR_CHANGED_BUSY);
   return G_SOURCE_REMOVE;
 }
 
@@ -302,7 +302,7 @@ on_driven (IrSession *self, gpointer result, gpointer data)
   end_link (self);
   if (run->error == NULL)
     take_times (self, request->link->step, run);
-  ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_RUN_CONTROL | IR_CHANGED_BUSY);
+  ir_session_run_changed (self, IR_CHANGED_RUN_CONTROL | IR_CHANGED_BUSY);
   if (run->error == NULL)
     ir_session_message (self, "The run has come to its end");
   else if (g_error_matches (run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))

@@ -12,6 +12,17 @@
 #include "views/session/runs-private.h"
 #include "views/session/selection.h"
 
+#define SHOW_MS 300 /* between two pictures of a run under way */
+
+/* What the thread of a run and the session share, for as long as either has it. */
+typedef struct
+{
+  GWeakRef session;
+  gint waits;      /* atomic: a picture is not taken yet */
+  gboolean over;   /* in the main thread */
+  IrLastRun about; /* whose step and inputs; without runs */
+} SoFar;
+
 typedef struct
 {
   IrRequest base;
@@ -24,6 +35,8 @@ typedef struct
   GPtrArray *chosen;             /* (nullable) of char *: names, of IR_CAPTURE_CHOSEN */
   IrModel *expanded[IR_N_SIDES]; /* (nullable) as they run, once a name was looked for there */
   IrRunRecord *before;           /* (nullable) the run to compare with */
+  IrRun *earlier[IR_N_SIDES];    /* (nullable) what is as it was there does not run */
+  SoFar *so_far;
   const char *what;
 } RunRequest;
 
@@ -36,10 +49,23 @@ typedef struct
 } Ran;
 
 static void
+so_far_clear (gpointer data)
+{
+  SoFar *so_far = data;
+
+  g_weak_ref_clear (&so_far->session);
+  ir_last_run_clear (&so_far->about);
+}
+
+static void
 clear_request (gpointer data)
 {
   RunRequest *request = data;
 
+  for (guint i = 0; i < IR_N_SIDES; i++)
+    g_clear_pointer (&request->earlier[i], ir_run_unref);
+  if (request->so_far != NULL)
+    g_atomic_rc_box_release_full (request->so_far, so_far_clear);
   g_clear_pointer (&request->before, ir_run_record_unref);
   g_clear_pointer (&request->chosen, g_ptr_array_unref);
   g_free (request->device);
@@ -75,6 +101,75 @@ on_waiting (gpointer data)
   const RunRequest *request = data;
 
   ir_job_report (request->base.job, -1, "Waiting for the run that was cancelled to end");
+}
+
+/* -- values as they are computed -- */
+
+typedef struct
+{
+  SoFar *so_far;
+  IrRun *run;
+} Arrival;
+
+static void
+arrival_free (gpointer data)
+{
+  Arrival *arrival = data;
+
+  g_atomic_int_set (&arrival->so_far->waits, FALSE);
+  ir_run_unref (arrival->run);
+  g_atomic_rc_box_release_full (arrival->so_far, so_far_clear);
+  g_free (arrival);
+}
+
+static gboolean
+on_arrival (gpointer data)
+{
+  const Arrival *arrival = data;
+  const IrLastRun *about = &arrival->so_far->about;
+  g_autoptr (IrSession) self = g_weak_ref_get (&arrival->so_far->session);
+  IrLastRun last = { .step = about->step, .n_changes = about->n_changes };
+
+  if (self == NULL || arrival->so_far->over)
+    return G_SOURCE_REMOVE;
+  last.runs[IR_SIDE_AFTER] = ir_run_ref (arrival->run);
+  last.sizes = g_hash_table_ref (about->sizes);
+  last.inputs = g_hash_table_ref (ir_run_inputs (arrival->run));
+  ir_session_take_last_run (self, &last, NULL);
+  ir_session_run_changed (self, 0);
+  return G_SOURCE_REMOVE;
+}
+
+/* In the thread of the run. */
+static void
+on_so_far (IrRun *run, gpointer data)
+{
+  SoFar *so_far = ((RunRequest *) data)->so_far;
+  Arrival *arrival;
+
+  if (!g_atomic_int_compare_and_exchange (&so_far->waits, FALSE, TRUE))
+    {
+      ir_run_unref (run);
+      return;
+    }
+  g_set_error (&run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED,
+               "The run has come to node %u of %u", run->trace->items->len,
+               run->schedule->items->len);
+  arrival = g_new0 (Arrival, 1);
+  *arrival = (Arrival){ g_atomic_rc_box_acquire (so_far), run };
+  g_idle_add_full (G_PRIORITY_DEFAULT, on_arrival, arrival, arrival_free);
+}
+
+static SoFar *
+so_far_new (IrSession *self, const RunRequest *request)
+{
+  SoFar *so_far = g_atomic_rc_box_new0 (SoFar);
+
+  g_weak_ref_init (&so_far->session, self);
+  so_far->about.step = request->step;
+  so_far->about.n_changes = request->base.feed.n_changes;
+  so_far->about.sizes = g_hash_table_ref (request->base.feed.sizes);
+  return so_far;
 }
 
 /* -- what is kept -- */
@@ -179,12 +274,13 @@ unknown_values (RunRequest *request)
 /* @chosen: (nullable): has to live as long as what is returned */
 static IrExecutable *
 prepare (RunRequest *request,
-         IrModel *model,
+         IrSide side,
          const IrBackend *backend, /* (nullable) */
          GArray *chosen,
          GError **error)
 {
   IrRunOptions options = request->settings.options;
+  IrModel *model = side == IR_SIDE_BEFORE ? request->original : request->model;
   g_autoptr (GArray) in_loops = ir_loop_values (model);
 
   if (in_loops->len > 0 && options.capture != IR_CAPTURE_NONE &&
@@ -196,6 +292,13 @@ prepare (RunRequest *request,
   options.seed = request->base.feed.seed;
   options.progress = on_node_progress;
   options.progress_data = request;
+  if (request->settings.n_runs == 1) /* else times are what is wanted */
+    {
+      options.before = request->earlier[side];
+      options.reuse_all = side == IR_SIDE_BEFORE;
+      options.show = side == IR_SIDE_AFTER ? on_so_far : NULL;
+      options.show_ms = SHOW_MS;
+    }
   options.worker = request->worker;
   options.waiting = on_waiting;
   return ir_executable_new (model, &options, error);
@@ -209,7 +312,7 @@ run_model (RunRequest *request,
            GError **error)
 {
   g_autoptr (GArray) chosen = chosen_values (request, model);
-  g_autoptr (IrExecutable) executable = prepare (request, model, NULL, chosen, error);
+  g_autoptr (IrExecutable) executable = prepare (request, IR_SIDE_BEFORE, NULL, chosen, error);
 
   return executable != NULL ? ir_run_once (executable, model, inputs, cancellable, error) : NULL;
 }
@@ -234,7 +337,7 @@ run_often (RunRequest *request,
 {
   g_autoptr (GArray) chosen = chosen_values (request, request->model);
   g_autoptr (IrExecutable)
-      executable = prepare (request, request->model, request->backend, chosen, error);
+      executable = prepare (request, IR_SIDE_AFTER, request->backend, chosen, error);
   const guint n_early = n_warming_up (&request->settings);
   const guint n = n_early + request->settings.n_runs;
   g_autofree char *plain = g_strdup (request->what);
@@ -505,6 +608,11 @@ say_outcome (IrSession *self, const IrRun *run)
                           ir_model_value (ir_session_get_history (self), divergence->first)->name,
                           difference);
     }
+  else if (run->n_reused > 0)
+    ir_session_message (self,
+                        "%u of %u nodes ran, what leads to the others has not changed; another run "
+                        "runs all",
+                        run->schedule->items->len - run->n_reused, run->schedule->items->len);
 }
 
 static void
@@ -514,22 +622,21 @@ on_ran (IrSession *self, gpointer result, gpointer data)
   Ran *ran = result;
   const IrRun *after = ran->run.runs[IR_SIDE_AFTER];
 
+  request->so_far->over = TRUE;
   ir_session_take_last_run (self, &ran->run, stops_of (after, request->model));
   if (ir_request_is_current (request, self))
     ir_session_take_record (self, g_steal_pointer (&ran->record), g_steal_pointer (&ran->change),
                             g_steal_pointer (&ran->output_changes));
   ran_free (ran);
   ir_session_faults_changed (self);
-  if (ir_session_get_overlay (self) != NULL)
-    ir_session_age_picture (self);
-  ir_session_changed (self,
-                      IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS | IR_CHANGED_PICTURE);
+  ir_session_run_changed (self, IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS | IR_CHANGED_PICTURE);
   say_outcome (self, after);
 }
 
 static void
 on_run_failed (IrSession *self, const GError *error, gpointer request)
 {
+  ((RunRequest *) request)->so_far->over = TRUE;
   ir_session_run_failed (self, "The graph could not run", error);
 }
 
@@ -567,5 +674,8 @@ ir_session_run_graph (IrSession *self)
     request->chosen = names_of (settings->chosen);
   request->settings.chosen = NULL;
   request->before = before != NULL ? ir_run_record_ref (before) : NULL;
+  for (guint i = 0; i < IR_N_SIDES; i++)
+    request->earlier[i] = ir_session_dup_earlier_run (self, i);
+  request->so_far = so_far_new (self, request);
   ir_session_start (self, "Running the graph", request);
 }

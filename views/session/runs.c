@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/exec/run/capture.h"
+#include "views/session/frame-private.h"
 #include "views/session/inputs-private.h"
 #include "views/session/problems-private.h"
 #include "views/session/runs-private.h"
@@ -11,6 +12,7 @@ typedef struct
   IrRunSettings settings;
   char *chosen, *device; /* (nullable) the settings' */
   IrLastRun last;
+  IrRun *spare;      /* (nullable) that was forgotten; the next run may reuse values of it */
   IrWorker *worker;  /* runs graphs */
   gpointer attached; /* (nullable) */
   GDestroyNotify attached_free;
@@ -42,6 +44,7 @@ clear (gpointer state)
   if (self->attached != NULL)
     ir_job_free_later (self->attached, self->attached_free);
   drop_last (&self->last);
+  g_clear_pointer (&self->spare, ir_run_unref);
   g_clear_pointer (&self->worker, ir_worker_unref);
   g_free (self->chosen);
   g_free (self->device);
@@ -134,6 +137,7 @@ ir_session_take_last_run (IrSession *self, IrLastRun *run, GPtrArray *stops)
 
   ir_session_attach_to_run (self, NULL, NULL);
   drop_last (&runs->last);
+  ir_job_free_later (g_steal_pointer (&runs->spare), (GDestroyNotify) ir_run_unref);
   if (run != NULL)
     {
       runs->last = *run;
@@ -143,11 +147,39 @@ ir_session_take_last_run (IrSession *self, IrLastRun *run, GPtrArray *stops)
 }
 
 void
+ir_session_run_changed (IrSession *self, IrSessionChanges also)
+{
+  if (ir_session_get_overlay (self) != NULL)
+    {
+      ir_session_age_picture (self);
+      also |= IR_CHANGED_PICTURE;
+    }
+  ir_session_changed (self, IR_CHANGED_RUNS | also);
+}
+
+IrRun *
+ir_session_dup_earlier_run (IrSession *self, IrSide side)
+{
+  const Runs *runs = own (self);
+  IrRun *run = runs->last.runs[side];
+
+  if (run == NULL && side == IR_SIDE_AFTER)
+    run = runs->spare != NULL ? runs->spare : runs->last.runs[IR_SIDE_BEFORE];
+  return run != NULL ? ir_run_ref (run) : NULL;
+}
+
+void
 ir_session_forget_run_after (IrSession *self)
 {
+  Runs *runs = own (self);
+  IrRun *after = g_steal_pointer (&runs->last.runs[IR_SIDE_AFTER]);
+
   ir_session_attach_to_run (self, NULL, NULL);
-  ir_job_free_later (g_steal_pointer (&own (self)->last.runs[IR_SIDE_AFTER]),
-                     (GDestroyNotify) ir_run_unref);
+  if (after != NULL)
+    {
+      ir_job_free_later (runs->spare, (GDestroyNotify) ir_run_unref);
+      runs->spare = after;
+    }
   ir_session_set_faults (self, IR_FAULTS_OF_RUN, 0, NULL);
 }
 

@@ -121,14 +121,19 @@ typedef struct
    * and no nodes run concurrently. */
   struct _IrRunControl *control;
   /* (nullable) An earlier run, of any graph: nodes that compute what one of it did are not run, and give what
-   * it has kept, where the bits are the same. Only where both are not parallel, without a GPU and not
-   * checked; run/reuse.h. Lives as long as the executable. */
+   * it has kept, where the bits are the same; run/reuse.h. Only where both are not parallel, without a GPU and
+   * not checked. Lives as long as the executable. */
   struct _IrRun *before;
+  gboolean reuse_all; /* also where nothing has changed; else such a run runs everything */
   gboolean alternate; /* a run is given what the one before it has handed out, so that two
                               memories take turns and none is allocated */
   guint64 seed;       /* of random operators that have no seed of their own; runs with it agree */
   void (*progress) (guint done, guint total, const IrNode *node, gpointer data);
-  gpointer progress_data;
+  /* (nullable) Given a copy of what the run has by now (transfer full), between nodes of the main graph, by the
+   * thread of the run; the next one show_ms later at the earliest. */
+  void (*show) (struct _IrRun *so_far, gpointer data);
+  guint show_ms;
+  gpointer progress_data; /* of both */
   /* (nullable) of runs that may be left: whose thread runs them; each executable has its own. */
   IrWorker *worker;
   /* (nullable) told, with progress_data, when a run waits for one that was left there to end */

@@ -24,3 +24,10 @@ typedef struct
   gint64 start_ns, end_ns; /* from the start of the run */
   guint64 bytes, flops;
 } IrTraceItem;
+
+/* Whether its times are of no kernel. */
+static inline gboolean
+ir_trace_item_is_reused (const IrTraceItem *item)
+{
+  return g_strcmp0 (item->kernel, IR_TRACE_REUSED) == 0;
+}

@@ -36,6 +36,7 @@ ir_capture_new (const IrRunOptions *options, GHashTable *inputs)
   capture->options.chosen = NULL;
   capture->options.control = NULL;
   capture->options.before = NULL;
+  capture->options.show = NULL;
   capture->options.iterations.frame = NULL;
   capture->backend = *options->backend;
   capture->options.backend = &capture->backend;

@@ -10,7 +10,8 @@
 #include "core/exec/run/detached.h"
 
 #define PATIENCE_US 40000 /* for a kernel that polls: then the run ends by itself */
-#define GIVE_UP_US  30000 /* more, where the run is between kernels all that time: nothing is taken */
+#define GIVE_UP_US                                                                                 \
+  30000 /* more, where the run is between kernels all that time: nothing is taken */
 
 static gboolean
 change_turn (gint *turn, IrTurn from, IrTurn to)
@@ -82,6 +83,16 @@ ir_run_kernel (IrRunState *state, IrKernelFunc kernel, IrCall *call, GError **er
   return ir_run_end_kernel (state, error) && done;
 }
 
+/* What threads of a span write is not looked at. */
+static gboolean
+is_to_be_shown (const IrRunState *state, guint done, guint total)
+{
+  const IrRunOptions *options = state->options;
+
+  return options->show != NULL && !state->concurrent && done < total &&
+         ir_run_elapsed_ns (state) - state->shown_ns >= (gint64) options->show_ms * 1000000;
+}
+
 /**
  * ir_run_tell:
  * @state: a run under way
@@ -96,10 +107,17 @@ ir_run_tell (IrRunState *state, guint done, guint total, const IrNode *node)
 {
   const IrRunOptions *options = state->options;
   IrTurn from = state->concurrent ? IR_TURN_KERNEL : IR_TURN_RUN;
+  const gboolean shows = is_to_be_shown (state, done, total);
 
-  if (options->progress == NULL || !change_turn (state->turn, from, IR_TURN_TELL))
+  if ((options->progress == NULL && !shows) || !change_turn (state->turn, from, IR_TURN_TELL))
     return;
-  options->progress (done, total, node, options->progress_data);
+  if (options->progress != NULL)
+    options->progress (done, total, node, options->progress_data);
+  if (shows)
+    {
+      options->show (ir_run_state_snapshot (state, done), options->progress_data);
+      state->shown_ns = ir_run_elapsed_ns (state);
+    }
   change_turn (state->turn, IR_TURN_TELL, from);
 }
 

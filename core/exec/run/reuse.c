@@ -306,10 +306,10 @@ is_there (const IrReuse *self, const IrRunStep *step)
 
 /* Whether something is another: where nothing has changed, somebody wants to see it run. */
 static gboolean
-choose (IrReuse *self, const IrPrepared *prepared, guint *n_reused)
+choose (IrReuse *self, const IrPrepared *prepared, gboolean all, guint *n_reused)
 {
   const guint n_steps = prepared->schedule->items->len;
-  gboolean changed = FALSE;
+  gboolean changed = all;
 
   *n_reused = 0;
   for (guint i = 0; i < n_steps; i++)
@@ -353,7 +353,7 @@ ir_reuse_new (IrRun *before, const IrRunState *state)
   };
   number_then (&numbering);
   number_now (&numbering, ir_run_inputs (state->run));
-  if (choose (self, prepared, &state->run->n_reused))
+  if (choose (self, prepared, state->options->reuse_all, &state->run->n_reused))
     return self;
   state->run->n_reused = 0;
   ir_reuse_free (self);

@@ -79,7 +79,7 @@ struct _IrRunState
   guint64
       allocated_bytes; /* of memory that nodes without a bound call were given beside the plan's */
   gsize memory_limit, output_limit, capture_budget;
-  gint64 start_ns;
+  gint64 start_ns, shown_ns; /* the second: when it was last shown, from the start */
   guint64 n_iterations;       /* of all loops so far */
   guint depth;                /* of control flow */
   const IrFrameAt *frame;     /* (nullable) the innermost loop that it is in */

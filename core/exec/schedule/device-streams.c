@@ -21,6 +21,7 @@ typedef struct
   IrPlaces *places;
   const guint *step_of; /* by node id: step + 1 */
   const IrTasks *tasks;
+  const guint *task_of; /* by step */
   guint *step_of_task;
   guint *streams; /* by stream: how far it knows the others to be, n_streams each */
   guint *host;    /* how far the host knows each to be */
@@ -90,11 +91,13 @@ wait_for (Maker *maker, guint before, guint stream)
   join (stream_clock (maker, stream), clock_of (made, before), made->n_streams);
 }
 
-/* The host waits for copies, and so for all that is before them in their streams. */
+/* The host waits for copies: for one to the device with all that is before it in its stream; of one to the host
+ * it is sure of the producer alone, as a run that keeps the value has copied it as soon as it was made. */
 static void
 wait_for_copies (Maker *maker, guint step, gboolean behind)
 {
   const GArray *copies = maker->places->copies;
+  IrDeviceStreams *made = maker->made;
 
   for (; maker->next_copy < copies->len; maker->next_copy++)
     {
@@ -102,9 +105,12 @@ wait_for_copies (Maker *maker, guint step, gboolean behind)
       if (2 * copy->step + copy->behind > 2 * step + behind)
         return;
       guint by = copy->to_host ? maker->step_of[copy->producer] - 1 : copy->step;
-      copy->stream = maker->made->stream[by];
-      if (!copy->once)
-        join (maker->host, stream_clock (maker, copy->stream), maker->made->n_streams);
+      copy->stream = made->stream[by];
+      if (!copy->once && copy->bytes > 0) /* else nothing is copied */
+        join (maker->host,
+              copy->to_host ? clock_of (made, maker->task_of[by])
+                            : stream_clock (maker, copy->stream),
+              made->n_streams);
     }
 }
 
@@ -191,16 +197,16 @@ ir_device_streams_new (const IrSchedule *schedule, IrPlaces *places, const guint
   ir_streams_limit (streams, tasks->n, schedule->n_streams);
   made->n_streams = MAX (streams->n_streams, 1);
   g_autofree guint *clocks = g_new0 (guint, (gsize) made->n_streams * (made->n_streams + 1));
-  Maker maker = { schedule,
-                  places,
-                  step_of,
-                  tasks,
-                  step_of_task,
-                  clocks,
-                  clocks + (gsize) made->n_streams * made->n_streams,
-                  waits,
-                  0,
-                  made };
+  Maker maker = { .schedule = schedule,
+                  .places = places,
+                  .step_of = step_of,
+                  .tasks = tasks,
+                  .task_of = task_of,
+                  .step_of_task = step_of_task,
+                  .streams = clocks,
+                  .host = clocks + (gsize) made->n_streams * made->n_streams,
+                  .waits = waits,
+                  .made = made };
   made->stream = g_new (guint, (gsize) n_steps + 1);
   made->event = g_new (guint, (gsize) n_steps + 1);
   made->until = g_new (guint, (gsize) n_steps + 1);

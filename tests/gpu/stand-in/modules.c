@@ -297,9 +297,9 @@ function_run (struct CUfunc_st *function, IrGpuLaunch *launch, gpointer *args, c
   spoil (function, args);
   for (guint i = 0; i < function->n_parameters && result == OK; i++)
     {
-      gsize low = 0, high = block_left (block_find (args[i], 1), args[i]);
-      gboolean writes = function->parameters[i].writable;
-      if (fast || emu_touched (i, &low, &high, &writes))
+      gsize low = 0, high = 0;
+      gboolean writes = FALSE;
+      if (!fast && emu_touched (i, &low, &high, &writes))
         result = touch ((guint8 *) args[i] + low, high - low, writes, by);
     }
   return result;

@@ -4,7 +4,8 @@
  *
  * The environment variable IRSCOPE_STAND_IN has options with commas between:
  *   seed=N     of the order in which streams make progress, and threads of kernels
- *   fast       accesses of kernels are not watched (there are guard pages still): for whole networks
+ *   fast       accesses of kernels are not watched, nor their order (there are guard pages still): for whole
+ *              networks
  *   fail=F:N:R the N-th call of function F, from 1, returns R; N 0: each
  *   memory=N   bytes of the device
  *   devices=N  how many there are; the first one by default

@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/grad.h"
 #include "app/cli/output.h"
+#include "app/cli/recompute.h"
 #include "app/cli/save.h"
 #include "core/io/io.h"
 #include "passes/debug/gradients.h"
@@ -19,6 +20,10 @@ static const CliOption grad_options[] = {
     "V" },
   { "wrt", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, wrt),
     "By what: params (default), inputs, all, or names of values", "V" },
+  { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, model.budget),
+    "Most memory of the values between nodes, forward and backward, bytes or a part of what they take without (20M, 50%): "
+    "values are dropped and computed again, with the same results; exit status 1: it cannot be held",
+    "SIZE" },
   { "stop", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, stop),
     "Values that count as constant", "V" },
   { "mode", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, mode),
@@ -310,6 +315,7 @@ print_json (const Answer *answer, const GPtrArray *paths)
     add_gradient (answer, i, paths->pdata[i], array);
   add_layers (answer, json);
   cli_json_add_uint (json, "kept_bytes", gradients->kept_bytes);
+  cli_held_add (json, gradients->run);
   cli_json_add_uint (json, "flops_forward", gradients->forward.flops);
   cli_json_add_uint (json, "flops_backward", gradients->all.flops - gradients->forward.flops);
   cJSON_AddNumberToObject (json, "nodes_forward", gradients->forward.n_nodes);
@@ -346,6 +352,7 @@ print_text (const Answer *answer)
     }
   cli_print ("%u nodes forward, %u backward, which keep %s\n", gradients->forward.n_nodes,
              gradients->all.n_nodes - gradients->forward.n_nodes, kept);
+  cli_held_print (gradients->run);
   print_layers (answer);
   if (answer->options->explain != NULL)
     print_explanation (answer);

@@ -6,6 +6,7 @@
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
 #include "app/cli/rates.h"
+#include "app/cli/recompute.h"
 #include "app/cli/run-control.h"
 #include "core/exec/measure/times.h"
 #include "core/io/io.h"
@@ -31,6 +32,10 @@ static const CliOption run_options[] = {
     "or checkpoints (few, from which the others come back). They are called LOOP@N/NAME; without --capture "
     "all values of all loops are kept",
     "WHICH" },
+  { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, model.budget),
+    "Most memory of the values between nodes, bytes or a part of what they take without (20M, 50%): "
+    "values are dropped and computed again, with the same results; exit status 1: it cannot be held",
+    "SIZE" },
   { "capture-budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, capture_budget),
     "Most memory of captured values; the others go to a file in TMPDIR (default: a quarter of "
     "memory)",
@@ -375,6 +380,7 @@ report (Cli *cli,
     cli_json_add_peaks (json, "roofline", &options->peaks);
   cli_json_add_uint (json, "peak_bytes", run->trace != NULL ? run->trace->peak_bytes : 0);
   cli_json_add_uint (json, "arena_bytes", run->trace != NULL ? run->trace->arena_bytes : 0);
+  cli_held_add (json, run);
   captured = cJSON_AddArrayToObject (json, "captured");
   if (stopped)
     failure = NULL;
@@ -418,6 +424,7 @@ report (Cli *cli,
       if (times->n > 0)
         cli_print ("%.3f ms (median of %u, %.3f to %.3f), peak %s\n", times->median, times->n,
                    times->min, times->max, peak);
+      cli_held_print (run);
       print_summary (options, run);
       if (options->nodes || options->roofline)
         cli_run_report_nodes (cli, options, run, NULL);
@@ -589,6 +596,7 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
                             .n_threads = MAX (options->model.threads, 0),
                             .partial = TRUE,
                             .deterministic = options->deterministic,
+                            .budget = options->model.budget,
                             .progress = isatty (STDERR_FILENO) ? show_progress : NULL,
                             .progress_data = &progress,
                             .seed = (guint64) options->model.seed };

@@ -80,6 +80,10 @@ static const CliOption train_options[] = {
     "N" },
   { "deterministic", 0, G_OPTION_ARG_NONE, AT (deterministic),
     "Give the same bits at any number of threads; costs some speed", NULL },
+  { "budget", 0, G_OPTION_ARG_STRING, AT (model.budget),
+    "Most memory of the values between nodes, bytes or a part of what they take without (20M, 50%): "
+    "values are dropped and computed again, with the same results; exit status 1: it cannot be held",
+    "SIZE" },
   { "memory-limit", 0, G_OPTION_ARG_STRING, AT (model.memory_limit),
     "Most memory of all values of a step together: bytes, or with K, M or G", "SIZE" },
   { "set", 0, G_OPTION_ARG_STRING_ARRAY, AT (model.set),
@@ -195,7 +199,8 @@ run_options (const Options *options, IrRunOptions *run, GError **error)
 {
   IrRunLimits limits;
 
-  *run = (IrRunOptions){ .n_threads = (guint) MAX (options->model.threads, 0),
+  *run = (IrRunOptions){ .budget = options->model.budget,
+                         .n_threads = (guint) MAX (options->model.threads, 0),
                          .deterministic = options->deterministic };
   if ((run->backend = cli_backend (&options->model, error)) == NULL ||
       !cli_limits (&options->model, &limits, error))

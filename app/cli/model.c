@@ -368,6 +368,7 @@ cli_run (Cli *cli,
     .chosen = chosen,
     .iterations = options->captured,
     .partial = capture == IR_CAPTURE_CHOSEN,
+    .budget = options->budget,
     .progress = show_node,
     .progress_data = cli,
   };

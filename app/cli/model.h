@@ -25,6 +25,7 @@ typedef struct
   char **kernels;  /* NODE=NAME */
   gint threads;
   char *memory_limit, *output_limit;
+  char *budget; /* of the arena, as IrRunOptions has it */
   gint64 iterations;
   double seconds;
   gint64 opset;             /* 0: as the model is */

@@ -319,6 +319,8 @@ cli_status_of (const GError *error)
   if (error->domain == IR_IO_ERROR)
     return error->code == IR_IO_ERROR_OPEN || error->code == IR_IO_ERROR_CHANGED ? CLI_FAILED
                                                                                  : CLI_BAD;
+  if (error->domain == IR_BUDGET_ERROR)
+    return CLI_NO;
   if (error->domain == IR_EXEC_ERROR)
     return error->code == IR_EXEC_ERROR_INPUT ? CLI_BAD : CLI_FAILED;
   if (error->domain == IR_OP_ERROR)

@@ -19,6 +19,34 @@ cli_parse_budget (const char *text, guint64 whole, guint64 *bytes, GError **erro
   return FALSE;
 }
 
+/* -- of a run -- */
+
+void
+cli_held_add (cJSON *json, const IrRun *run)
+{
+  if (run->held.budget_bytes == 0)
+    return;
+  cJSON *held = cJSON_AddObjectToObject (json, "held");
+  cli_json_add_uint (held, "budget_bytes", run->held.budget_bytes);
+  cli_json_add_uint (held, "planned_bytes", run->memplan != NULL ? run->memplan->peak_bytes : 0);
+  cli_json_add_uint (held, "plain_bytes", run->held.plain_bytes);
+  cli_json_add_uint (held, "flops", run->held.flops);
+  cli_json_add_uint (held, "extra_flops", run->held.extra_flops);
+  cJSON_AddNumberToObject (held, "again", run->held.n_again);
+}
+
+void
+cli_held_print (const IrRun *run)
+{
+  if (run->held.budget_bytes == 0)
+    return;
+  g_autofree char *budget = cli_format_bytes (run->held.budget_bytes);
+  g_autofree char *arena = cli_format_bytes (run->trace != NULL ? run->trace->arena_bytes : 0);
+  g_autofree char *plain = cli_format_bytes (run->held.plain_bytes);
+  cli_print ("budget %s: held by %s, %s without; %u nodes ran again\n", budget, arena, plain,
+             run->held.n_again);
+}
+
 static const IrNode *
 node_of (const IrModel *model,
          const IrRecomputeGraph *graph,

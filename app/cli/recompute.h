@@ -3,9 +3,13 @@
 
 #include "app/cli/output.h"
 #include "core/exec/recompute/recompute.h"
+#include "core/exec/run/run.h"
 
 /* "64M" or "50%" of @whole. */
 gboolean cli_parse_budget (const char *text, guint64 whole, guint64 *bytes, GError **error);
+/* What a run did to hold its budget; nothing, where it had none. */
+void cli_held_add (cJSON *json, const IrRun *run);
+void cli_held_print (const IrRun *run);
 cJSON *cli_recompute_json (const IrModel *model,
                            const IrRecomputeGraph *graph,
                            const IrRecomputePlan *plan);

@@ -121,6 +121,25 @@ def _():
     assert code == 2 and 'a is computed' in err, err
 
 
+@test('a budget is held by computing values again: the same bits, the planned bytes; else the least is said')
+def _():
+    chain = model('chain', 'g (float[32,16] x, float[16,16] w) => (float y) { '
+                  + ' '.join(f'p{i} = MatMul ({"x" if i == 0 else f"t{i - 1}"}, w)  t{i} = Tanh (p{i})' for i in range(12))
+                  + ' y = ReduceSum <keepdims = 0> (t11) }')
+    out = [os.path.join(WORK, 'budget-%d' % i) for i in range(2)]
+    plain = json_of('grad', chain, '--wrt', 'w', '--out', out[0])
+    tight = json_of('grad', chain, '--wrt', 'w', '--budget', '75%', '--out', out[1])
+    assert 'held' not in plain and tight['held']['again'] > 0, tight
+    assert tight['held']['planned_bytes'] <= tight['held']['budget_bytes'] < tight['held']['plain_bytes'], tight
+    assert numbers(os.path.join(out[0], 'w.grad.npy')) == numbers(os.path.join(out[1], 'w.grad.npy'))
+    back = os.path.join(WORK, 'chain-back.onnx')
+    irscope('grad', chain, '--wrt', 'w', '-o', back)
+    run = json_of('run', back, '--budget', '75%')
+    assert run['arena_bytes'] == run['held']['planned_bytes'], run
+    code, _, err = irscope('grad', chain, '--wrt', 'w', '--budget', '1')
+    assert code == 1 and 'the least that was found is' in err and 'reaches' in err, (code, err)
+
+
 @test('forward: one direction, all outputs; what does not move is said')
 def _():
     at = ('--value', 'x1=2', '--value', 'x2=5')

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/exec/recompute/recompute.h"
+#include "tests/exec/bodies.h"
 #include "tests/exec/graphs.h"
 
 #include <string.h>
@@ -743,6 +744,87 @@ test_random_numbers_are_drawn_once (void)
   g_assert_cmpuint (plan->runs->len, ==, graph->problem.n_tasks);
 }
 
+/* -- runs under a budget -- */
+
+/* A chain and what comes back along it, as a loss and its derivative have them */
+static IrModel *
+chain_model (const char *first)
+{
+  g_autoptr (GString) body = g_string_new (first);
+
+  for (guint i = 0; i < 8; i++)
+    g_string_append_printf (body, "m%u = MatMul (t%u, w)\n t%u = Tanh (m%u)\n", i, i, i + 1, i);
+  for (guint i = 8; i-- > 0;)
+    g_string_append_printf (body, "u%u = Mul (%s%u, t%u)\n", i, i == 7 ? "t" : "u", i + 1, i);
+  g_string_append (body, "y = ReduceSum <keepdims = 0> (u0)");
+  return read_graph (18, "(float[16,16] x, float[16,16] w) => (float[] y)", body->str);
+}
+
+static IrRun *
+run_within (IrModel *model, const char *budget, GError **error)
+{
+  g_autoptr (GHashTable) inputs = ir_random_inputs (model, 3, NULL, NULL);
+  const IrRunOptions options = { .n_threads = 1, .budget = budget };
+
+  return ir_model_run (model, inputs, &options, NULL, error);
+}
+
+/* The same bits in fewer bytes: what the plan says is what is measured. */
+static void
+test_runs_hold_their_budget (void)
+{
+  static const char *const budgets[] = { "80%", "60%", "50%" };
+  g_autoptr (IrModel) model = chain_model ("t0 = Exp (x)\n");
+  g_autoptr (IrRun) plain = run_within (model, NULL, NULL);
+  const IrValueId y = ir_graph_output (model->main, 0)->id;
+
+  for (guint i = 0; i < G_N_ELEMENTS (budgets); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrRun) run = run_within (model, budgets[i], &error);
+      g_assert_no_error (error);
+      g_assert_cmpuint (run->trace->arena_bytes, ==, run->memplan->peak_bytes);
+      g_assert_cmpuint (run->trace->arena_bytes, <=, run->held.budget_bytes);
+      g_assert_cmpuint (run->held.plain_bytes, ==, plain->memplan->peak_bytes);
+      g_assert_cmpuint (run->held.n_again, >, 0);
+      g_assert_true (ir_tensor_get_double (ir_run_value (run, y), 0) ==
+                     ir_tensor_get_double (ir_run_value (plain, y), 0));
+    }
+}
+
+static void
+test_runs_draw_once (void)
+{
+  g_autoptr (IrModel) model = chain_model ("r = RandomUniformLike (x)\n t0 = Exp (r)\n");
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) run = run_within (model, "60%", &error);
+  guint n_random = 0;
+
+  g_assert_no_error (error);
+  for (guint id = 1; id < run->model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_node (run->model, id);
+      n_random += node != NULL && ir_op_is (node, IR_OP_RANDOM_UNIFORM_LIKE);
+    }
+  g_assert_cmpuint (n_random, ==, 1);
+}
+
+static void
+test_runs_say_the_least (void)
+{
+  g_autoptr (IrModel) model = chain_model ("t0 = Exp (x)\n");
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) run = run_within (model, "100", &error);
+
+  g_assert_null (run);
+  g_assert_error (error, IR_BUDGET_ERROR, 0);
+  g_assert_nonnull (strstr (error->message, "the least that was found is "));
+  g_assert_nonnull (strstr (error->message, " reaches; "));
+  g_clear_error (&error);
+  run = run_within (model, "much", &error);
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -765,5 +847,10 @@ main (int argc, char **argv)
                    test_too_small_a_budget);
   g_test_add_func ("/recompute/a graph with long skips fits into less", test_graph_with_long_skips);
   g_test_add_func ("/recompute/random numbers are drawn once", test_random_numbers_are_drawn_once);
+  g_test_add_func ("/recompute/runs hold their budget, with the same bits",
+                   test_runs_hold_their_budget);
+  g_test_add_func ("/recompute/runs under a budget draw random numbers once", test_runs_draw_once);
+  g_test_add_func ("/recompute/too small a budget of a run says the least, and where",
+                   test_runs_say_the_least);
   return g_test_run ();
 }

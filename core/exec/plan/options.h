@@ -108,6 +108,9 @@ typedef struct
   gsize spill_limit;       /* bytes of that file; 0: what the folder for temporary files has */
   gsize memory_limit;      /* bytes; 0: a quarter of memory */
   gsize output_limit;      /* bytes of one value; 0: 1/4 of memory */
+  /* (nullable) Most bytes of the arena, by ir_size_parse(), of what it has without: values are dropped
+   * and computed again to hold it. Nodes then run one after the other. */
+  const char *budget;
   guint64 iteration_limit; /* of all loops of a run together; 0: IR_RUN_DEFAULT_ITERATIONS */
   guint time_limit_ms;     /* of a run, polled as often as cancelling is; 0:
                               IR_RUN_DEFAULT_TIME_MS, G_MAXUINT: none */
@@ -139,6 +142,15 @@ typedef struct
   /* (nullable) told, with progress_data, when a run waits for one that was left there to end */
   void (*waiting) (gpointer data);
 } IrRunOptions;
+/* What holding a budget took. */
+typedef struct
+{
+  guint64 budget_bytes, plain_bytes; /* 0: there was none; of the arena without */
+  guint64 flops, extra_flops;
+  guint n_again; /* nodes that run again */
+} IrHeld;
+#define IR_BUDGET_ERROR (ir_budget_error_quark ())
+GQuark ir_budget_error_quark (void);
 void ir_run_options_limit (IrRunOptions *options, const IrRunLimits *limits);
 /* When what begins now has to end, for g_get_monotonic_time(); 0: never. */
 gint64 ir_run_limits_deadline (const IrRunLimits *limits);

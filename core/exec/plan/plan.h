@@ -1,6 +1,6 @@
 /* What is known before a run: the plan that an executable makes for one set of input shapes. Its
  * files are prepare.c (types, schedule, memory plan, what back ends make once), keep.c,
- * keep-ranges.c and output-slab.c (what outlives its last use, and where), bind.c, bindings.c and
+ * budget.c (values computed again), keep-ranges.c and output-slab.c (what outlives its last use, and where), bind.c, bindings.c and
  * chains.c (the calls of the nodes). */
 #pragma once
 
@@ -155,6 +155,7 @@ typedef struct
   IrValueId *release;   /* values in the order of their last use */
   guint *release_start; /* by step: first index into release; n_steps + 1 entries */
   gpointer arena;       /* (nullable) plan->peak_bytes, aligned */
+  IrHeld held;          /* what holding a budget took */
   IrScratch scratch;    /* of the kernels, one after the other */
   IrPacked *packed;     /* of the kernels, for all plans of the executable */
   /* Of the executable, which frees them: */
@@ -174,10 +175,12 @@ typedef struct
   const IrPlanExceptions *except; /* (nullable) */
   IrPacked *packed;               /* what kernels make of constants */
   IrControlFunc control;          /* for nodes without a kernel */
+  const char *budget;             /* (nullable) of the arena: IrRunOptions.budget */
   GCancellable *cancellable;      /* (nullable) polled between nodes and placements */
 } IrPreparing;
 
 IrPrepared *ir_prepared_new (const IrPreparing *from, char *shapes, GError **error);
+IrModel *ir_plan_hold_budget (const IrPreparing *from, IrHeld *held, GError **error);
 void ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule);
 void ir_prepared_free (IrPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPrepared, ir_prepared_free)

@@ -342,8 +342,10 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
   prepared->packed = ir_packed_ref (from->packed);
   prepared->control = from->control;
   prepared->shapes = shapes;
-  prepared->model = ir_prepared_bind_shapes (from->base, from->inputs, cancellable);
-  if (ir_exec_cancelled (cancellable, 0, error) || prepared->model == NULL)
+  prepared->model = from->budget != NULL
+                        ? ir_plan_hold_budget (from, &prepared->held, error)
+                        : ir_prepared_bind_shapes (from->base, from->inputs, cancellable);
+  if (prepared->model == NULL || ir_exec_cancelled (cancellable, 0, error))
     return NULL;
   prepared->claimed = claimed_values (prepared->model);
   prepared->n_nodes = prepared->model->nodes->len;

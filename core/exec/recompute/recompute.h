@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/exec/memory/memory.h"
+#include "core/ir/edit.h"
 
 #define IR_RECOMPUTE_NONE G_MAXUINT
 
@@ -108,3 +109,10 @@ IrRecomputeGraph *ir_recompute_graph_new (IrModel *model,
                                           const IrMemOptions *options);
 void ir_recompute_graph_free (IrRecomputeGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRecomputeGraph, ir_recompute_graph_free)
+
+/* -- apply.c: a plan made part of the graph -- */
+void ir_recompute_hold_captured (IrRecomputeGraph *graph, const IrModel *model);
+guint ir_recompute_apply (IrEdit *edit, const IrRecomputeGraph *graph, const IrRecomputePlan *plan);
+const IrNode *ir_recompute_peak_node (const IrModel *model,
+                                      const IrRecomputeGraph *graph,
+                                      const IrRecomputePlan *plan);

@@ -20,10 +20,10 @@ struct _IrExecutable
   gatomicrefcount ref_count; /* of whoever has it, and of what was left behind */
   IrWorker *worker;
   IrPlanExceptions except; /* a copy of what the options have */
-  IrModel *base; /* a private copy without function calls */
+  IrModel *base;           /* a private copy without function calls */
   IrModel *source;
   IrRunOptions options;
-  GArray *missing; /* (nullable) of IrMissing: outputs of @source that @base lacks */
+  GArray *missing;    /* (nullable) of IrMissing: outputs of @source that @base lacks */
   GHashTable *failed; /* (nullable) IrNodeId -> text: nodes left out as their kernels failed */
   IrBackend without_blocks; /* what the options ask for, where no value is to be kept in blocks */
   IrThreads threads;
@@ -358,7 +358,10 @@ prepare (IrExecutable *executable, GHashTable *inputs, GCancellable *cancellable
                                  .inputs = inputs,
                                  .backend = executable->options.backend,
                                  .n_threads = ir_threads_n (executable->threads),
-                                 .parallel = executable->options.parallel,
+                                 .parallel = executable->options.budget != NULL
+                                                 ? IR_PARALLEL_OFF
+                                                 : executable->options.parallel,
+                                 .budget = executable->options.budget,
                                  .without = executable->options.without,
                                  .except = executable->options.except,
                                  .packed = executable->packed,
@@ -637,7 +640,8 @@ ir_executable_prepare (IrExecutable *executable,
                        GCancellable *cancellable,
                        GError **error)
 {
-  static const IrWorkerTask work = { prepare_detached, ir_detached_leave, say_waiting, detached_free };
+  static const IrWorkerTask work = { prepare_detached, ir_detached_leave, say_waiting,
+                                     detached_free };
   IrWaiter waiter = { .error = error };
 
   g_return_val_if_fail (executable != NULL && inputs != NULL, FALSE);

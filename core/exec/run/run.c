@@ -36,6 +36,7 @@ ir_run_new (const IrPrepared *prepared,
   run->missing = missing != NULL ? g_array_ref (missing) : NULL;
   run->schedule = ir_schedule_ref (prepared->schedule);
   run->memplan = ir_mem_plan_ref (prepared->memplan);
+  run->held = prepared->held;
   run->trace = g_new0 (IrTrace, 1);
   g_atomic_ref_count_init (&run->trace->ref_count);
   run->trace->items = g_array_new (FALSE, FALSE, sizeof (IrTraceItem));

@@ -54,6 +54,7 @@ typedef struct _IrRun
   IrTrace *trace;
   IrSchedule *schedule;
   IrMemPlan *memplan;                    /* (nullable) where shapes were not all known before */
+  IrHeld held;                           /* the budget of the options, and what holding it took */
   struct _IrIterationValues *iterations; /* (nullable) of single iterations: iterations.h */
   GArray *missing; /* (nullable) of IrMissing, where the options said partial */
   GArray *claims;  /* (nullable) of IrWrongClaim */

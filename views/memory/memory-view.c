@@ -466,7 +466,7 @@ show_again (IrMemoryView *self)
                                             : "no node can run again to give room");
   else
     text = g_strdup_printf (
-        "%s: %u %s again, %s more (+%.1f %%), by the method “%s”", said, n,
+        "%s: %u %s again, %s more (+%.1f %%), by the method “%s”", said, n,
         n == 1 ? "node runs" : "nodes run", extra,
         again->flops > 0 ? 100.0 * (double) again->extra_flops / (double) again->flops : 0.0,
         ir_recompute_method_name (again->method));

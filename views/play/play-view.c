@@ -494,7 +494,7 @@ make_frames (IrPlayView *self)
   gtk_drop_down_set_factory (GTK_DROP_DOWN (self->frames), factory);
   g_object_unref (factory);
   gtk_widget_set_tooltip_text (self->frames, "Only this loop");
-  gtk_widget_set_size_request (self->frames, 160, -1);
+  gtk_widget_set_size_request (self->frames, 120, -1);
   gtk_widget_set_hexpand (self->frames, TRUE);
   ir_name (self->frames, "Loop");
   g_signal_connect_swapped (self->frames, "notify::selected", G_CALLBACK (on_frame), self);

@@ -63,7 +63,7 @@ plan_attempt (Attempt *attempt, GError **error)
     return FALSE;
   attempt->plan = ir_mem_plan_new_full (attempt->model, attempt->schedule, attempt->flags,
                                         &options);
-  return attempt->plan != NULL && !ir_exec_cancelled (options.cancellable, 0, error);
+  return attempt->plan != NULL;
 }
 
 /* The least that was found so far, and where it is reached */
@@ -117,10 +117,10 @@ run_again (Attempt *attempt, guint64 asked, IrHeld *held, GError **error)
       graph = ir_recompute_graph_new (attempt->model, attempt->schedule, attempt->flags, &options);
 
   if (graph == NULL)
-    return !ir_exec_cancelled (options.cancellable, 0, error) && FALSE;
+    return FALSE;
   ir_recompute_hold_captured (graph, attempt->model);
   g_autoptr (IrRecomputePlan) plan = ir_mem_recompute (&graph->problem, asked, &options);
-  if (plan == NULL || ir_exec_cancelled (options.cancellable, 0, error))
+  if (plan == NULL)
     return FALSE;
   if (!plan->feasible)
     {
@@ -148,7 +148,8 @@ run_again (Attempt *attempt, guint64 asked, IrHeld *held, GError **error)
  * @error: return location for an error
  *
  * Fails with %IR_BUDGET_ERROR where no plan holds the budget: the message has the least bytes that were
- * found, and the node that reaches them; and with %IR_EXEC_ERROR_INPUT where it is no size.
+ * found, and the node that reaches them; and with %IR_EXEC_ERROR_INPUT where it is no size. Sets no
+ * error where it was cancelled.
  *
  * Returns: (transfer full) (nullable): the model with its sizes, in which nodes stand again
  */

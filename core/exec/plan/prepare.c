@@ -320,6 +320,22 @@ claimed_values (const IrModel *model)
   return claimed;
 }
 
+static IrModel *
+bind_model (const IrPreparing *from, IrHeld *held, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  g_autoptr (IrModel)
+      model = from->budget != NULL
+                  ? ir_plan_hold_budget (from, held, &local)
+                  : ir_prepared_bind_shapes (from->base, from->inputs, from->cancellable);
+
+  if (local == NULL && ir_exec_cancelled (from->cancellable, 0, &local))
+    g_clear_pointer (&model, ir_model_unref);
+  if (local != NULL)
+    g_propagate_error (error, g_steal_pointer (&local));
+  return g_steal_pointer (&model);
+}
+
 /**
  * ir_prepared_new:
  * @from: what it is made from
@@ -342,10 +358,8 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
   prepared->packed = ir_packed_ref (from->packed);
   prepared->control = from->control;
   prepared->shapes = shapes;
-  prepared->model = from->budget != NULL
-                        ? ir_plan_hold_budget (from, &prepared->held, error)
-                        : ir_prepared_bind_shapes (from->base, from->inputs, cancellable);
-  if (prepared->model == NULL || ir_exec_cancelled (cancellable, 0, error))
+  prepared->model = bind_model (from, &prepared->held, error);
+  if (prepared->model == NULL)
     return NULL;
   prepared->claimed = claimed_values (prepared->model);
   prepared->n_nodes = prepared->model->nodes->len;

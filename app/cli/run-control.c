@@ -510,6 +510,7 @@ cli_run_control_free (CliRunControl *self)
   g_clear_pointer (&self->control, ir_run_control_free);
   g_clear_pointer (&self->breaks, g_ptr_array_unref);
   cJSON_Delete (self->stops);
+  ir_iteration_name_clear (&self->to);
   cli_prompt_clear (&self->prompt);
   g_free (self);
 }

@@ -24,7 +24,7 @@ static IrValue *resolve (Apply *apply, IrValue *value);
 
 /* Once more, of what its inputs are now */
 static IrNode *
-clone (Apply *apply, IrNode *node)
+clone_node (Apply *apply, IrNode *node)
 {
   g_autofree IrValue **inputs = g_new0 (IrValue *, node->n_inputs + 1);
   g_autofree char *name = node->name != NULL && *node->name != '\0'
@@ -81,7 +81,7 @@ resolve (Apply *apply, IrValue *value)
   IrValue *seen = g_hash_table_lookup (known, base);
   if (seen == NULL)
     {
-      seen = clone (apply, view)->outputs[0];
+      seen = clone_node (apply, view)->outputs[0];
       g_hash_table_insert (known, base, seen);
     }
   return seen;
@@ -102,7 +102,7 @@ run_first (Apply *apply, IrNode *node)
 static void
 run_again (Apply *apply, IrNode *node)
 {
-  IrNode *copy = clone (apply, node);
+  IrNode *copy = clone_node (apply, node);
 
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL &&

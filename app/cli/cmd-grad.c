@@ -20,10 +20,7 @@ static const CliOption grad_options[] = {
     "V" },
   { "wrt", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, wrt),
     "By what: params (default), inputs, all, or names of values", "V" },
-  { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, model.budget),
-    "Most memory of the values between nodes, forward and backward, bytes or a part of what they take without (20M, 50%): "
-    "values are dropped and computed again, with the same results; exit status 1: it cannot be held",
-    "SIZE" },
+  CLI_BUDGET_OPTION (G_STRUCT_OFFSET (CliGradOptions, model.budget)),
   { "stop", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliGradOptions, stop),
     "Values that count as constant", "V" },
   { "mode", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliGradOptions, mode),

@@ -32,10 +32,7 @@ static const CliOption run_options[] = {
     "or checkpoints (few, from which the others come back). They are called LOOP@N/NAME; without --capture "
     "all values of all loops are kept",
     "WHICH" },
-  { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, model.budget),
-    "Most memory of the values between nodes, bytes or a part of what they take without (20M, 50%): "
-    "values are dropped and computed again, with the same results; exit status 1: it cannot be held",
-    "SIZE" },
+  CLI_BUDGET_OPTION (G_STRUCT_OFFSET (CliRun, model.budget)),
   { "capture-budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, capture_budget),
     "Most memory of captured values; the others go to a file in TMPDIR (default: a quarter of "
     "memory)",

@@ -52,7 +52,7 @@
     "NAME=KIND,.." }, \
   { "random", 0, G_OPTION_ARG_INT64, AT (seed), \
     "Seed of the random contents of the inputs that are not given (default 0)", "SEED" }, \
-  { "device", 0, G_OPTION_ARG_STRING, AT (device), "Back end: cpu (default), ref, gpu; of several GPUs gpu:N", "NAME" }, \
+  CLI_DEVICE_OPTION (AT (device)), \
   { "precision", 0, G_OPTION_ARG_STRING, AT (precision), \
     "What cuBLAS may do to the operands of products in float32: strict (default), tf32 or half round them", \
     "P" }, \

@@ -8,6 +8,16 @@
 /* Of arguments that cannot be what was meant. */
 #define CLI_ERROR (g_quark_from_static_string ("irscope-usage"))
 
+/* Options that several commands have, each where it keeps them. */
+#define CLI_DEVICE_OPTION(offset) \
+  { "device", 0, G_OPTION_ARG_STRING, offset, \
+    "Back end: cpu (default), ref, gpu; of several GPUs gpu:N", "NAME" }
+#define CLI_BUDGET_OPTION(offset) \
+  { "budget", 0, G_OPTION_ARG_STRING, offset, \
+    "Most memory of the values between nodes, bytes or a part of what they take without (20M, 50%): " \
+    "values are dropped and computed again, with the same results; exit status 1: it cannot be held", \
+    "SIZE" }
+
 /* The shared options; a command's options struct begins with it. */
 typedef struct
 {

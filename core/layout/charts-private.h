@@ -20,7 +20,7 @@ typedef struct
 typedef char *(*ChartFormat) (double value);
 
 void chart_init (Chart *chart, const IrChartOptions *options);
-void chart_add_text (Chart *chart,
+void chart_add_text (IrScene *scene,
                      const char *text,
                      IrSceneTextStyle style,
                      IrSceneAlign align,

@@ -24,7 +24,7 @@ chart_init (Chart *chart, const IrChartOptions *options)
 }
 
 void
-chart_add_text (Chart *chart,
+chart_add_text (IrScene *scene,
                 const char *text,
                 IrSceneTextStyle style,
                 IrSceneAlign align,
@@ -34,7 +34,7 @@ chart_add_text (Chart *chart,
                 double width)
 {
   IrSceneText item = { .style = style, .align = align, .box = box, .x = x, .y = y, .text = text };
-  ir_scene_add_text (chart->scene, &item, width);
+  ir_scene_add_text (scene, &item, width);
 }
 
 void
@@ -91,8 +91,8 @@ chart_add_x_axis (Chart *chart, double low, double high, double height, ChartFor
       g_autofree char *text = format (fabs (tick) < step / 1e6 ? 0 : tick);
 
       chart_add_grid_line (chart, x, chart->top, x, bottom + 4);
-      chart_add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, -1, x, bottom + 20,
-                      CHART_TICK_DISTANCE);
+      chart_add_text (chart->scene, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, -1, x,
+                      bottom + 20, CHART_TICK_DISTANCE);
     }
 }
 
@@ -113,7 +113,7 @@ chart_add_bar (Chart *chart, IrSceneBox *box, const char *text)
   box->header = box->height;
   index = ir_scene_add_box (chart->scene, box);
   if (box->width >= 32 && box->height >= 14)
-    chart_add_text (chart, text, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, index, box->x + 6,
+    chart_add_text (chart->scene, text, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, index, box->x + 6,
                     box->y + box->height / 2 + 4, box->width - 12);
 }
 
@@ -187,7 +187,7 @@ add_memory_axis (Chart *chart, guint64 top, double per_byte)
       g_autofree char *text = chart_format_bytes (tick);
 
       chart_add_grid_line (chart, CHART_LABEL_WIDTH - 4, y, CHART_LABEL_WIDTH + chart->width, y);
-      chart_add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
+      chart_add_text (chart->scene, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
                       CHART_LABEL_WIDTH - 8, y + 4, CHART_LABEL_WIDTH - 8);
     }
 }
@@ -216,8 +216,8 @@ add_order_axis (
                                            node != NULL ? node->op_type : NULL, NULL);
 
       chart_add_grid_line (chart, x, bottom, x, bottom + 4);
-      chart_add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, -1, x, bottom + 20,
-                      CHART_TICK_DISTANCE);
+      chart_add_text (chart->scene, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, -1, x,
+                      bottom + 20, CHART_TICK_DISTANCE);
     }
 }
 
@@ -228,7 +228,7 @@ add_limit (Chart *chart, const char *what, guint64 bytes, double per_byte)
   const double y = chart->top + chart->height - (double) bytes * per_byte;
 
   chart_add_grid_line (chart, CHART_LABEL_WIDTH - 4, y, CHART_LABEL_WIDTH + chart->width, y);
-  chart_add_text (chart, what, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
+  chart_add_text (chart->scene, what, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
                   CHART_LABEL_WIDTH + chart->width, y - 4, CHART_TICK_DISTANCE);
 }
 
@@ -269,7 +269,7 @@ ir_chart_memory (const IrMemPlan *plan, const IrModel *model, const IrChartOptio
   chart_init (&chart, options);
   for (guint i = 0; i < plan->items->len; i++)
     n_steps = MAX (n_steps, g_array_index (plan->items, IrMemItem, i).last + 1);
-  chart_add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
+  chart_add_text (chart.scene, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
                   CHART_LABEL_WIDTH + chart.width);
   add_step_spans (&chart, options != NULL ? options->beside : NULL, chart.width / n_steps);
   add_memory_axis (&chart, plan->peak_bytes, chart.height / MAX (plan->peak_bytes, 1));
@@ -353,7 +353,7 @@ ir_chart_recompute (const IrRecomputeGraph *graph,
   Chart chart;
 
   chart_init (&chart, options);
-  chart_add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
+  chart_add_text (chart.scene, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
                   CHART_LABEL_WIDTH + chart.width);
   add_memory_axis (&chart, top, chart.height / (double) top);
   add_order_axis (&chart, plan->runs->len, "run", NULL, model);
@@ -418,10 +418,10 @@ ir_chart_histogram (const IrTensorStats *stats, const char *title, const IrChart
   for (guint i = 0; i < stats->n_bins; i++)
     most = MAX (most, stats->bins[i]);
   top = g_strdup_printf ("%" G_GUINT64_FORMAT, most);
-  chart_add_text (&chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
+  chart_add_text (chart.scene, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
                   CHART_LABEL_WIDTH + chart.width);
-  chart_add_text (&chart, top, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, CHART_LABEL_WIDTH - 8,
-                  chart.top + 8, CHART_LABEL_WIDTH - 8);
+  chart_add_text (chart.scene, top, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
+                  CHART_LABEL_WIDTH - 8, chart.top + 8, CHART_LABEL_WIDTH - 8);
   chart_add_grid_line (&chart, CHART_LABEL_WIDTH - 4, chart.top + HISTOGRAM_HEIGHT,
                        CHART_LABEL_WIDTH + chart.width, chart.top + HISTOGRAM_HEIGHT);
   chart_add_x_axis (&chart, stats->bin_low, stats->bin_high, HISTOGRAM_HEIGHT, format_number);

@@ -3,7 +3,7 @@
  * it. Arrows lead from operands to results on the left, and back on the right, each with its slope. */
 #include "config.h"
 
-#include "core/layout/charts.h"
+#include "core/layout/charts-private.h"
 
 #include "core/op/op.h"
 
@@ -43,23 +43,6 @@ typedef struct
   double left, right, top;    /* px: of the forward boxes, of the backward boxes, of the rows */
   double gutter;
 } Page;
-
-static void
-add_text (Page *page,
-          const char *text,
-          IrSceneTextStyle style,
-          IrSceneAlign align,
-          gint32 box,
-          double x,
-          double y,
-          double width)
-{
-  const IrSceneText item = {
-    .style = style, .align = align, .box = box, .x = x, .y = y, .text = text
-  };
-
-  ir_scene_add_text (page->scene, &item, width);
-}
 
 /* The element, or of several the norm, marked as such */
 static char *
@@ -208,8 +191,9 @@ add_edge (Page *page, const Edge *edge, gboolean back)
   line.tip = tip;
   ir_scene_add_line (page->scene, &line, points, 4);
   if (slope != NULL)
-    add_text (page, slope, IR_SCENE_TEXT_LABEL, back ? IR_SCENE_ALIGN_START : IR_SCENE_ALIGN_END,
-              -1, side + sign * 6, to - 3, SLOPE_WIDTH - 8);
+    chart_add_text (page->scene, slope, IR_SCENE_TEXT_LABEL,
+                    back ? IR_SCENE_ALIGN_START : IR_SCENE_ALIGN_END, -1, side + sign * 6, to - 3,
+                    SLOPE_WIDTH - 8);
 }
 
 /* -- boxes -- */
@@ -284,8 +268,8 @@ fill_box (Page *page, gint32 index, const char *title, const char *name, const c
   if (*name != '\0')
     add_header (page, index, name, IR_SCENE_TEXT_SUBTITLE, IR_SCENE_ALIGN_END,
                 box.x + box.width - 8, box.width / 2 - 12);
-  add_text (page, figures, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, index, box.x + 8,
-            box.y + BOX_HEADER + 24, box.width - 16);
+  chart_add_text (page->scene, figures, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, index, box.x + 8,
+                  box.y + BOX_HEADER + 24, box.width - 16);
 }
 
 /* All forwards, then all backwards: the keys go through them in this order. */
@@ -314,10 +298,10 @@ add_row (Page *page, guint i, gboolean backwards)
 static void
 add_head (Page *page, const char *title, const char *note, double x, double width)
 {
-  add_text (page, title, IR_SCENE_TEXT_TITLE, IR_SCENE_ALIGN_START, -1, x, TITLE_HEIGHT + 14,
-            width);
-  add_text (page, note != NULL ? note : "", IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, x,
-            TITLE_HEIGHT + 32, width);
+  chart_add_text (page->scene, title, IR_SCENE_TEXT_TITLE, IR_SCENE_ALIGN_START, -1, x,
+                  TITLE_HEIGHT + 14, width);
+  chart_add_text (page->scene, note != NULL ? note : "", IR_SCENE_TEXT_CAPTION,
+                  IR_SCENE_ALIGN_START, -1, x, TITLE_HEIGHT + 32, width);
 }
 
 /* Why it cannot be taken: a box that leads to the node which stops it first. */
@@ -353,8 +337,8 @@ add_refusal (Page *page, const IrChartWay *way, guint number, double x, double w
       if (!last && g_utf8_strlen (line->str, -1) + g_utf8_strlen (words[i + 1], -1) < n_columns)
         continue;
       if (y < page->top + 132)
-        add_text (page, line->str, IR_SCENE_TEXT_SUBTITLE, IR_SCENE_ALIGN_START, index, x + 8, y,
-                  width - 16);
+        chart_add_text (page->scene, line->str, IR_SCENE_TEXT_SUBTITLE, IR_SCENE_ALIGN_START, index,
+                        x + 8, y, width - 16);
       y += 15;
       g_string_truncate (line, 0);
     }
@@ -402,8 +386,9 @@ add_curve_name (Page *page, const char *name, const IrLayoutPoint *points, guint
   for (guint k = 1; k < n; k++)
     if (points[k].y > points[least].y)
       least = k; /* y grows downwards */
-  add_text (page, name, IR_SCENE_TEXT_LABEL, flat ? IR_SCENE_ALIGN_END : IR_SCENE_ALIGN_START, -1,
-            points[least].x + (flat ? -4 : 14), points[least].y + (flat ? -16 : 8), WAY_WIDTH / 2);
+  chart_add_text (
+      page->scene, name, IR_SCENE_TEXT_LABEL, flat ? IR_SCENE_ALIGN_END : IR_SCENE_ALIGN_START, -1,
+      points[least].x + (flat ? -4 : 14), points[least].y + (flat ? -16 : 8), WAY_WIDTH / 2);
 }
 
 /* The logarithm of the error over that of the step: both branches are straight. */
@@ -418,12 +403,14 @@ add_plot (Page *page, const GArray *curves, double x, double y)
   g_autofree char *steps = g_strdup_printf ("step 1e%.0f to 1e%.0f", range.x,
                                             range.x + range.width);
 
-  add_text (page, "error by step", IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, left, y - 6,
-            width);
-  add_text (page, most, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, left - 3, y + 8, PLOT_INSET);
-  add_text (page, least, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, left - 3, bottom,
-            PLOT_INSET);
-  add_text (page, steps, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, left, bottom + 14, width);
+  chart_add_text (page->scene, "error by step", IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1,
+                  left, y - 6, width);
+  chart_add_text (page->scene, most, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, left - 3, y + 8,
+                  PLOT_INSET);
+  chart_add_text (page->scene, least, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, left - 3,
+                  bottom, PLOT_INSET);
+  chart_add_text (page->scene, steps, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, left,
+                  bottom + 14, width);
   add_plain_line (page, axes, 3);
   for (guint i = 0; i < curves->len; i++)
     {
@@ -504,8 +491,8 @@ add_tape (Page *page)
   if (tape->rows->len > MOST_ROWS)
     {
       g_autofree char *more = g_strdup_printf ("and %u more", tape->rows->len - MOST_ROWS);
-      add_text (page, more, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, page->left,
-                page->top + MOST_ROWS * ROW, BOX_WIDTH);
+      chart_add_text (page->scene, more, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1,
+                      page->left, page->top + MOST_ROWS * ROW, BOX_WIDTH);
     }
 }
 
@@ -551,7 +538,7 @@ ir_chart_derivation (const IrTape *tape,
   page.left = page.gutter;
   page.right = page.left + BOX_WIDTH + GAP;
   page.top = TITLE_HEIGHT + HEAD_HEIGHT;
-  add_text (&page, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 4, 900);
+  chart_add_text (page.scene, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 4, 900);
   double x = 0;
   if (tape != NULL)
     {

@@ -294,23 +294,6 @@ depth_of (const Flow *flow, guint lane)
 
 /* -- drawing -- */
 
-static void
-text_at (Flow *flow,
-         const char *text,
-         IrSceneTextStyle style,
-         IrSceneAlign align,
-         gint32 box,
-         double x,
-         double y,
-         double width)
-{
-  const IrSceneText item = {
-    .style = style, .align = align, .box = box, .x = x, .y = y, .text = text
-  };
-
-  ir_scene_add_text (flow->page.scene, &item, width);
-}
-
 /* (transfer full) (nullable) What @node gave there, if it is known */
 static char *
 value_text (const Flow *flow, const IrNode *node, const IrFlowEvent *event)
@@ -403,8 +386,8 @@ draw_cell (Flow *flow, guint index, gint64 iteration, IrNodeId id, double x, dou
                            .tip = tip };
   const gint32 at = ir_scene_add_box (flow->page.scene, &box);
 
-  text_at (flow, text, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, at, box.x + 6, y + ROW / 2 + 4,
-           box.width - 10);
+  chart_add_text (flow->page.scene, text, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, at, box.x + 6,
+                  y + ROW / 2 + 4, box.width - 10);
 }
 
 static void
@@ -445,8 +428,8 @@ draw_instance (Flow *flow, guint index)
       y = lane->y;
       if (index > 0)
         {
-          text_at (flow, number, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, x + 8, y + 13,
-                   width - 8);
+          chart_add_text (flow->page.scene, number, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1,
+                          x + 8, y + 13, width - 8);
           y += HEAD;
         }
       for (guint k = 0; k < lane->nodes->len; k++, y += ROW)
@@ -455,8 +438,8 @@ draw_instance (Flow *flow, guint index)
   if (instance->n > MOST_COLUMNS)
     {
       g_autofree char *more = g_strdup_printf ("+ %" G_GINT64_FORMAT, instance->n - MOST_COLUMNS);
-      text_at (flow, more, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, x + 8, lane->y + 13,
-               CELL - 12);
+      chart_add_text (flow->page.scene, more, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1,
+                      x + 8, lane->y + 13, CELL - 12);
     }
   for (guint i = 0; i < instance->inside->len; i++)
     if (instance_at (flow, g_array_index (instance->inside, guint, i))->around < MOST_COLUMNS)
@@ -473,15 +456,15 @@ draw_names (Flow *flow)
       double y = lane->y + (i > 0 ? HEAD : 0);
 
       if (i > 0)
-        text_at (flow, lane->name, IR_SCENE_TEXT_TITLE, IR_SCENE_ALIGN_START, -1, x - INDENT,
-                 lane->y - 6, NAMES - x);
+        chart_add_text (flow->page.scene, lane->name, IR_SCENE_TEXT_TITLE, IR_SCENE_ALIGN_START, -1,
+                        x - INDENT, lane->y - 6, NAMES - x);
       for (guint k = 0; k < lane->nodes->len; k++, y += ROW)
         {
           const IrNodeId id = g_array_index (lane->nodes, IrNodeId, k);
           g_autofree char *label = ir_node_label (
               ir_model_node (ir_flow_log_model (flow->log), id));
-          text_at (flow, label, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, -1, x, y + ROW / 2 + 4,
-                   NAMES - x - 8);
+          chart_add_text (flow->page.scene, label, IR_SCENE_TEXT_ROW, IR_SCENE_ALIGN_START, -1, x,
+                          y + ROW / 2 + 4, NAMES - x - 8);
         }
     }
 }

@@ -29,7 +29,7 @@ x_of (const Times *times, double ms)
 static void
 add_title (Times *times, const char *title)
 {
-  chart_add_text (&times->chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0,
+  chart_add_text (times->chart.scene, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0,
                   times->chart.top + 14, CHART_LABEL_WIDTH + times->chart.width);
   times->chart.top += CHART_TITLE_HEIGHT;
 }
@@ -116,7 +116,7 @@ add_lanes (Times *times, const IrTimeline *timeline, const IrSchedule *schedule,
     {
       g_autofree char *name = g_strdup_printf ("worker %u", lane);
 
-      chart_add_text (&times->chart, name, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0,
+      chart_add_text (times->chart.scene, name, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0,
                       times->chart.top + lane * LANE_HEIGHT + LANE_HEIGHT / 2 + 4,
                       CHART_LABEL_WIDTH - 8);
     }
@@ -192,7 +192,7 @@ add_held (Times *times, const IrTimeline *timeline, const IrMemPlan *plan)
                       MAX (plan->peak_bytes, 1), starts[id], MAX (end, starts[id]));
       end = starts[id];
     }
-  chart_add_text (&times->chart, arena, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
+  chart_add_text (times->chart.scene, arena, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
                   CHART_LABEL_WIDTH - 8, times->chart.top + 8, CHART_LABEL_WIDTH - 8);
   times->chart.top += MEMORY_HEIGHT;
 }

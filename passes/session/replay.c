@@ -289,16 +289,16 @@ compare_rules (GPtrArray *said, const char *title, const IrDone *then, const IrD
       const guint n = made_by (now, count->rule);
 
       if (n != count->n)
-        say (said, "%s: %s makes %u steps, it made %u when the session was written", title,
-             count->rule, n, count->n);
+        say (said, "%s: %s makes %u %s, it made %u when the session was written", title,
+             count->rule, n, n == 1 ? "step" : "steps", count->n);
     }
   for (guint i = 0; i < now->made->len; i++)
     {
       const IrDoneCount *count = &g_array_index (now->made, IrDoneCount, i);
 
       if (made_by (then, count->rule) == 0)
-        say (said, "%s: %s makes %u steps, it made none when the session was written", title,
-             count->rule, count->n);
+        say (said, "%s: %s makes %u %s, it made none when the session was written", title,
+             count->rule, count->n, count->n == 1 ? "step" : "steps");
     }
 }
 

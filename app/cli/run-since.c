@@ -56,7 +56,10 @@ cli_run_report_reused (const Cli *cli, const CliRun *options, const IrRun *run, 
   cJSON_AddNumberToObject (object, "step", atoi (options->since));
   cJSON_AddNumberToObject (object, "ran", n - run->n_reused);
   cJSON_AddNumberToObject (object, "reused", run->n_reused);
-  if (!cli->json)
+  if (!cli->json && run->n_reused == 0)
+    cli_print ("all %u nodes ran: since step %s nothing has changed, or everything\n", n,
+               options->since);
+  else if (!cli->json)
     cli_print (
         "%u of %u nodes ran; %u were not run again: what leads to them is as it was at step %s\n",
         n - run->n_reused, n, run->n_reused, options->since);

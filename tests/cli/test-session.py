@@ -190,7 +190,7 @@ def _():
     rule = next(iter(file['done'][0]['made']))
     file['done'][0]['made'] = {rule: 7, 'gone/rule': 2}
     said = '\n'.join(session('--session', write('f.json', file), status=1)['differs'])
-    assert 'written by irscope 0.0.1' in said and f'{rule} makes 1 step,, it made 7' in said and 'gone/rule makes 0 steps, it made 2' in said, said
+    assert 'written by irscope 0.0.1' in said and f'{rule} makes 1 step, it made 7' in said and 'gone/rule makes 0 steps, it made 2' in said, said
 
 
 @test('texts, kernels, opsets, skips, branches and what was undone are replayed')

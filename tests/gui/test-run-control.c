@@ -2,6 +2,7 @@
  * the views show; breakpoints, watchpoints, and a run that is not of what is on screen any more. */
 #include "config.h"
 
+#include "core/exec/run/capture.h"
 #include "tests/gui/opened.h"
 #include "views/session/act.h"
 #include "views/session/gradients.h"
@@ -182,7 +183,9 @@ test_reused (void)
       ir_session_get_divergence (self.session)); /* with the original, which was there */
   ir_session_run_graph (self.session);
   wait_for ("another run", has_ended, &self);
-  g_assert_cmpuint (ir_session_get_run (self.session, IR_SIDE_AFTER)->n_reused, ==, 0);
+  again = ir_session_get_run (self.session, IR_SIDE_AFTER);
+  g_assert_cmpuint (again->n_reused, ==, 0);
+  g_assert_cmpuint (ir_run_options (again)->without & IR_DECISION_CHAINS, ==, 0); /* as the first */
   close_window (&self);
 }
 

@@ -675,7 +675,7 @@ ir_session_run_graph (IrSession *self)
   request->settings.chosen = NULL;
   request->before = before != NULL ? ir_run_record_ref (before) : NULL;
   for (guint i = 0; i < IR_N_SIDES; i++)
-    request->earlier[i] = ir_session_dup_earlier_run (self, i);
+    request->earlier[i] = ir_session_dup_earlier_run (self, i, request->step);
   request->so_far = so_far_new (self, request);
   ir_session_start (self, "Running the graph", request);
 }

@@ -26,8 +26,8 @@ void ir_last_run_clear (IrLastRun *run);
 /* Moves the contents of @run in the place of the last one; (nullable): there is none any more. */
 void ir_session_take_last_run (IrSession *self, IrLastRun *run, GPtrArray *stops);
 void ir_session_run_changed (IrSession *self, IrSessionChanges also); /* an overlay is painted anew */
-/* (transfer full) (nullable): whose values the next run need not compute again */
-IrRun *ir_session_dup_earlier_run (IrSession *self, IrSide side);
+/* (transfer full) (nullable): whose values the next run, at @step, need not compute again */
+IrRun *ir_session_dup_earlier_run (IrSession *self, IrSide side, guint step);
 void ir_session_forget_run_after (IrSession *self);       /* the graph on screen is a new one */
 GHashTable *ir_session_get_used_inputs (IrSession *self); /* (nullable) of the last run */
 gboolean ir_session_was_one_run (IrSession *self);

@@ -158,10 +158,15 @@ ir_session_run_changed (IrSession *self, IrSessionChanges also)
 }
 
 IrRun *
-ir_session_dup_earlier_run (IrSession *self, IrSide side)
+ir_session_dup_earlier_run (IrSession *self, IrSide side, guint step)
 {
   const Runs *runs = own (self);
   IrRun *run = runs->last.runs[side];
+
+  /* A run that may reuse values has no chains: one that shall measure the same again is not offered any. */
+  if (side == IR_SIDE_AFTER && run != NULL && runs->last.step == step &&
+      !ir_session_run_has_other_inputs (self))
+    return NULL;
 
   if (run == NULL && side == IR_SIDE_AFTER)
     run = runs->spare != NULL ? runs->spare : runs->last.runs[IR_SIDE_BEFORE];

@@ -25,6 +25,7 @@ from gi.repository import Atspi, Gio, GLib  # noqa: E402
 
 PATIENCE_S = int(os.environ.get('IRSCOPE_PATIENCE_S', 60))
 LOOK_AGAIN_S = 0.03
+REFUSALS = 3  # of the display, one behind the other
 CALL_MS = 1000 * PATIENCE_S
 
 # Bits of the states of org.a11y.atspi.Accessible
@@ -136,11 +137,18 @@ class Window:
                            XDG_CACHE_HOME=home, XDG_STATE_HOME=home, GSK_RENDERER='cairo', IRSCOPE_NON_UNIQUE='1', **more)
         environment.pop('GTK_A11Y', None)
         self.console = os.path.join(home, 'console')
-        with open(self.console, 'w') as f:
-            self.process = subprocess.Popen([program], env=environment, stderr=f)
         self.bus = accessibility_bus()
         self.told = {}  # the children of an object, by what the toolkit's list has of them
-        self.owner = self.wait('the application', self.find_application)
+        for left in range(REFUSALS, -1, -1):
+            with open(self.console, 'w') as f:
+                self.process = subprocess.Popen([program], env=environment, stderr=f)
+            try:
+                self.owner = self.wait('the application', self.find_application)
+                break
+            except RuntimeError as error:  # a display that has only just begun refuses clients now and then
+                if left == 0 or 'cannot open display' not in str(error):
+                    raise
+                time.sleep(1)
         self.wait('the window', lambda: subprocess.run(
             ['xdotool', 'search', '--onlyvisible', '--pid', str(self.process.pid)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0)

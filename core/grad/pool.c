@@ -4,7 +4,9 @@
 #include "core/grad/emit.h"
 #include "core/grad/rules.h"
 #include "core/grad/slide.h"
+#include "core/op/infer-resize.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The second output of MaxPool and of TopK. */
@@ -222,14 +224,23 @@ unit_matrix (const IrVjp *vjp, gint64 n)
   return ir_emit_doubles (vjp, 2, dims, values);
 }
 
-/* (nullable) Scales of all axes, if they are what the node is told and known. */
-static const IrTensor *
-known_scales (const IrVjp *vjp)
+/* The scale of each axis, as far as constants say it. */
+static gboolean
+read_scales (const IrVjp *vjp, IrResize *resize, GError **error)
 {
-  IrValue *scales = ir_node_input (vjp->node, 2);
-  const IrTensor *tensor = scales != NULL ? ir_value_constant (scales) : NULL;
+  IrCall call;
 
-  return tensor != NULL && ir_tensor_n_elements (tensor) > 0 ? tensor : NULL;
+  ir_call_init (&call, vjp->node);
+  for (guint i = 2; i < call.n_inputs; i++)
+    {
+      IrValue *input = ir_node_input (vjp->node, i);
+      const IrTensor *tensor = input != NULL ? ir_value_constant (input) : NULL;
+      if (tensor != NULL)
+        ir_call_set_input (&call, i, tensor);
+    }
+  gboolean read = ir_resize_init (resize, &call, error);
+  ir_call_clear (&call);
+  return read;
 }
 
 /* The weights [in, out] of one axis */
@@ -272,7 +283,7 @@ ir_vjp_resize (IrVjp *vjp, GError **error)
   const IrNode *node = vjp->node;
   gint64 in[IR_MAX_RANK], out[IR_MAX_RANK];
   int rank, out_rank;
-  const IrTensor *scales = known_scales (vjp);
+  IrResize resize;
 
   if (!ir_emit_needs_opset (vjp, 13, error))
     return FALSE;
@@ -282,16 +293,23 @@ ir_vjp_resize (IrVjp *vjp, GError **error)
   if (!ir_emit_dims (node->inputs[0], in, &rank) ||
       !ir_emit_dims (node->outputs[0], out, &out_rank) || rank != out_rank)
     return ir_emit_fail (vjp, error, "its sizes are not known; give them (--dim)");
-  if (scales != NULL &&
-      (ir_node_attr (node, "axes") != NULL || ir_tensor_n_elements (scales) != (guint64) rank))
-    return ir_emit_fail (vjp, error, "its scales are those of some axes only, which has no rule");
+  if (!read_scales (vjp, &resize, error))
+    return FALSE;
   IrValue *dx = vjp->dy[0];
   for (int i = 0; i < rank; i++)
     {
-      double scale = scales != NULL ? ir_tensor_get_double (scales, (guint64) i) : 1;
-      if (in[i] == out[i] && scale == 1)
+      const double scale = resize.scale[i], reached = scale * (double) in[i];
+      const gboolean by_sizes = scale == 0 || fabs (reached - (double) out[i]) < 1e-6;
+      if (by_sizes && in[i] == out[i])
         continue;
-      IrValue *matrix = axis_matrix (vjp, in[i], out[i], scales != NULL ? &scale : NULL);
+      if (scale == 0 && ir_node_input (node, 2) != NULL)
+        return ir_emit_fail (vjp, error, "its scales are not constant, which has no rule");
+      if (!by_sizes && floor (reached) != (double) out[i])
+        return ir_emit_fail (vjp, error,
+                             "axis %d keeps the aspect ratio by a size that is rounded, which has "
+                             "no rule",
+                             i);
+      IrValue *matrix = axis_matrix (vjp, in[i], out[i], by_sizes ? NULL : &scale);
       dx = multiply_along (vjp, dx, i, rank, ir_emit_transpose (vjp, matrix, swap, 2));
     }
   vjp->dx[0] = dx;

@@ -99,6 +99,7 @@ IR_VJP_FUNCTIONS (F)
   F (affine_grid)                                                                                  \
   F (deform_conv)                                                                                  \
   F (roi_align)                                                                                    \
+  F (max_roi_pool)                                                                                 \
   F (rnn)                                                                                          \
   F (gru)                                                                                          \
   F (lstm)

@@ -2,13 +2,14 @@
  * place: by what is sampled, and by the places. Where to step over to the next neighbours is a floor,
  * through which nothing comes back.
  *
- * Sources: ONNX, GridSample 22, AffineGrid 20, DeformConv 22, RoiAlign 22. */
+ * Sources: ONNX, GridSample 22, AffineGrid 20, DeformConv 22, RoiAlign 22, MaxRoiPool 22. */
 #include "config.h"
 
 #include "core/grad/emit.h"
 #include "core/grad/rules.h"
 #include "core/grad/slide.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_AXES 3
@@ -372,6 +373,15 @@ typedef struct
   gint64 shape[3]; /* of its samples: [regions, y, 1] or [regions, 1, x] */
 } Side;
 
+/* A constant of rank 3, in double */
+static IrValue *
+exact (const Sampling *s, const gint64 shape[3], const double *values)
+{
+  g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_DOUBLE, 3, shape, values);
+
+  return ir_edit_add_initializer (s->in->edit, s->in->graph, NULL, tensor);
+}
+
 static IrValue *
 column_of (const IrVjp *in, guint column)
 {
@@ -396,11 +406,9 @@ places_of (const Sampling *s, const Side *side)
 
   for (gint64 i = 0; i < n; i++)
     parts[i] = ((double) i + 0.5) / (double) n;
-  g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_DOUBLE, 3, side->shape, parts);
   IrValue *start = times (s, column_of (s->in, side->from), scale);
   IrValue *extent = ir_emit2 (s->in, "Sub", times (s, column_of (s->in, side->to), scale), start);
-  IrValue *along = ir_emit_cast (s->in,
-                                 ir_edit_add_initializer (s->in->edit, s->in->graph, NULL, tensor),
+  IrValue *along = ir_emit_cast (s->in, exact (s, side->shape, parts),
                                  ir_value_dtype (node->inputs[1]));
   if (!shifted)
     extent = ir_emit2 (s->in, "Max", extent, number (s, extent, 1));
@@ -448,5 +456,89 @@ ir_expand_roi_align (const IrVjp *emit, IrValue **outputs, GError **error)
   const gint64 cells[] = { 0, ir_emit_dim (node->inputs[0], 1), height, ratio, width, ratio };
   outputs[0] = ir_emit_reduce (emit, "ReduceMean", ir_emit_reshape (emit, taken, cells, 6), sides,
                                2, FALSE);
+  return TRUE;
+}
+
+/* -- MaxRoiPool: the largest of what lies in each cell -- */
+
+/* Which elements of an axis of @size lie in which of @cells, as bool [regions, cells, size]. Corners are
+ * rounded to elements and cells may share some, as the operator itself has it (Girshick 2015, Fast
+ * R-CNN); corners are computed in double, as it does. */
+static IrValue *
+cells_of (const Sampling *s, guint from, guint to, gint64 cells, gint64 size)
+{
+  const gint64 across[] = { 1, cells, 1 }, along[] = { 1, 1, size };
+  const gint64 longest = MAX (cells, size);
+  const double scale = (double) ir_node_attr_float (s->in->node, "spatial_scale", 1);
+  g_autofree double *count = g_new (double, longest + 1);
+  IrValue *corners[2];
+
+  for (gint64 i = 0; i <= longest; i++)
+    count[i] = (double) i;
+  for (guint i = 0; i < 2; i++)
+    {
+      IrValue *at = ir_emit_cast (s->in, column_of (s->in, i == 0 ? from : to), IR_DTYPE_DOUBLE);
+      at = times (s, at, scale);
+      /* Half away from zero; Round would go to the even one. */
+      corners[i] = ir_emit2 (s->in, "Mul", ir_emit1 (s->in, "Sign", at),
+                             ir_emit1 (s->in, "Floor", plus (s, ir_emit1 (s->in, "Abs", at), 0.5)));
+    }
+  IrValue *extent = plus (s, ir_emit2 (s->in, "Sub", corners[1], corners[0]), 1);
+  extent = ir_emit2 (s->in, "Max", extent, number (s, extent, 1));
+  IrValue *cell = ir_emit2 (s->in, "Div", extent, number (s, extent, (double) cells));
+  IrValue *begins = exact (s, across, count), *ends = exact (s, across, count + 1);
+  IrValue *low = ir_emit1 (s->in, "Floor", ir_emit2 (s->in, "Mul", cell, begins));
+  IrValue *high = ir_emit1 (s->in, "Ceil", ir_emit2 (s->in, "Mul", cell, ends));
+  IrValue *at = exact (s, along, count);
+  low = ir_emit2 (s->in, "Add", low, corners[0]);
+  high = ir_emit2 (s->in, "Add", high, corners[0]);
+  return ir_emit2 (s->in, "And", ir_emit2 (s->in, "GreaterOrEqual", at, low),
+                   ir_emit2 (s->in, "Less", at, high));
+}
+
+/* 1 for each cell of @inside that has an element, else 0 */
+static IrValue *
+filled (const Sampling *s, IrValue *inside, const gint64 shape[4], IrDtype dtype)
+{
+  static const gint64 last[] = { 2 };
+
+  return ir_emit_reshape (
+      s->in,
+      ir_emit_reduce (s->in, "ReduceMax", ir_emit_cast (s->in, inside, dtype), last, 1, FALSE),
+      shape, 4);
+}
+
+gboolean
+ir_expand_max_roi_pool (const IrVjp *emit, IrValue **outputs, GError **error)
+{
+  static const gint64 sides[] = { 4, 5 }, flat[] = { -1 };
+  const IrNode *node = emit->node;
+  IrValue *x = node->inputs[0];
+  const gint64 height = ir_emit_dim (node->outputs[0], 2),
+               width = ir_emit_dim (node->outputs[0], 3);
+  const gint64 channels = ir_emit_dim (x, 1);
+  const IrDtype dtype = ir_value_dtype (x);
+  Sampling s = { .in = emit };
+
+  if (!read_sizes (&s, x, error))
+    return FALSE;
+  IrValue *rows = cells_of (&s, 2, 4, height, s.sizes[0]);
+  IrValue *columns = cells_of (&s, 1, 3, width, s.sizes[1]);
+  const gint64 of_rows[] = { -1, 1, height, 1, s.sizes[0], 1 };
+  const gint64 of_columns[] = { -1, 1, 1, width, 1, s.sizes[1] };
+  const gint64 of_x[] = { -1, channels, 1, 1, s.sizes[0], s.sizes[1] };
+  IrValue *inside = ir_emit2 (emit, "And", ir_emit_reshape (emit, rows, of_rows, 6),
+                              ir_emit_reshape (emit, columns, of_columns, 6));
+  IrValue *region = ir_emit_reshape (
+      emit, ir_emit_cast (emit, ir_emit_pick (emit, node->inputs[1], 1, 0), IR_DTYPE_INT64), flat,
+      1);
+  IrValue *taken = ir_emit_reshape (emit, ir_emit2 (emit, "Gather", x, region), of_x, 6);
+  taken = ir_emit3 (emit, "Where", inside, taken, number (&s, x, -INFINITY));
+  taken = ir_emit_reduce (emit, "ReduceMax", taken, sides, 2, FALSE);
+  const gint64 down[] = { -1, 1, height, 1 }, over[] = { -1, 1, 1, width };
+  IrValue *any = ir_emit2 (emit, "Mul", filled (&s, rows, down, dtype),
+                           filled (&s, columns, over, dtype));
+  outputs[0] = ir_emit3 (emit, "Where", ir_emit2 (emit, "Greater", any, number (&s, x, 0)), taken,
+                         number (&s, x, 0));
   return TRUE;
 }

@@ -6,25 +6,12 @@
 #include "core/op/infer.h"
 #include "core/op/op.h"
 #include "passes/proof/gradcheck.h"
+#include "passes/rewrites/gradient.h"
 
 static gboolean
 is_narrow (gint64 dtype)
 {
   return dtype == IR_DTYPE_FLOAT || dtype == IR_DTYPE_FLOAT16 || dtype == IR_DTYPE_BFLOAT16;
-}
-
-/* Scales and regions of interest of Resize are float by the standard. */
-static gboolean
-is_fixed (const IrValue *value)
-{
-  for (guint i = 0; i < value->n_uses; i++)
-    {
-      IrUse use = ir_value_use (value, i);
-      if (use.node == NULL || use.slot == 0 ||
-          !(ir_op_is (use.node, IR_OP_RESIZE) || ir_op_is (use.node, IR_OP_UPSAMPLE)))
-        return FALSE;
-    }
-  return value->n_uses > 0;
 }
 
 static const IrType *
@@ -40,7 +27,7 @@ widen_value (IrEdit *edit, IrValue *value)
 {
   IrContext *context = ir_edit_model (edit)->context;
 
-  if (is_fixed (value))
+  if (ir_gradient_is_geometry (value))
     return;
   if (value->initializer != NULL && is_narrow (ir_tensor_dtype (value->initializer)))
     {
@@ -66,7 +53,8 @@ widen_constant (IrEdit *edit, IrNode *node)
                *many = ir_node_attr (node, "value_floats");
   gint64 single = 1;
 
-  if (ir_op_is (node, IR_OP_CONSTANT) && node->outputs[0] != NULL && is_fixed (node->outputs[0]))
+  if (ir_op_is (node, IR_OP_CONSTANT) && node->outputs[0] != NULL &&
+      ir_gradient_is_geometry (node->outputs[0]))
     return;
   if (value != NULL && is_narrow (ir_tensor_dtype (value)))
     wide = ir_tensor_widen (value);

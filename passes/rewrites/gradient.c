@@ -123,6 +123,28 @@ is_statistic (const IrValue *value)
   return TRUE;
 }
 
+/**
+ * ir_gradient_is_geometry:
+ * @value: a value
+ *
+ * Scales and regions of interest of Resize say where elements come from: they are float by the
+ * standard, and nothing is derived by them.
+ *
+ * Returns: whether all that read @value read it so
+ */
+gboolean
+ir_gradient_is_geometry (const IrValue *value)
+{
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+      if (use.node == NULL || use.slot == 0 ||
+          !(ir_op_is (use.node, IR_OP_RESIZE) || ir_op_is (use.node, IR_OP_UPSAMPLE)))
+        return FALSE;
+    }
+  return value->n_uses > 0;
+}
+
 /* Where training has said which initializers it changes, those; else all. */
 static void
 add_parameters (const IrModel *model, GPtrArray *by)
@@ -135,7 +157,7 @@ add_parameters (const IrModel *model, GPtrArray *by)
     some |= ir_value_is_mutable (values[i]);
   for (guint i = 0; i < n; i++)
     if (values[i]->initializer != NULL && is_float (values[i]) && !is_statistic (values[i]) &&
-        (!some || ir_value_is_mutable (values[i])))
+        !ir_gradient_is_geometry (values[i]) && (!some || ir_value_is_mutable (values[i])))
       g_ptr_array_add (by, values[i]);
 }
 

@@ -8,6 +8,7 @@ IrValue *ir_gradient_of (const IrModel *model, const char *of, GError **error);
 char *ir_gradient_end (const IrValue *value, const IrValue *of, const IrNode **node);
 
 /* -- what both passes share -- */
+gboolean ir_gradient_is_geometry (const IrValue *value);
 gboolean ir_gradient_is_kind (const char *wrt);
 GStrv ir_gradient_names (const IrModel *model, const char *text);
 IrValue *ir_gradient_find (const IrModel *model,

@@ -104,16 +104,20 @@ def _():
                        'q = Mul (p, s)  y = ReduceSum <axes = [1], keepdims = 0> (q) }')
     assert json_of('gradcheck', old)['failed'] == 0
     assert json_of('grad', old, '--wrt', 'inputs')['gradients'][0]['nan'] == 0
+    old = model('upsample', '<ir_version: 4, opset_import: ["" : 9]>\ng (float[1,1,2,3] x) => (float[] y) '
+                            '<float[4] s = {1, 1, 2, 1.5}> { u = Upsample <mode: string = "linear"> (x, s)  '
+                            'p = Mul (u, u)  y = ReduceSum <keepdims = 0> (p) }')
+    assert json_of('gradcheck', old)['failed'] == 0
+    assert json_of('grad', old, '--wrt', 'inputs')['gradients'][0]['zeros'] == 0
 
 
 @test('what cannot be is refused: which value, node and operator, and what to do')
 def _():
-    scan = model('scan', 'g (float[1,1,2,2] x, float[1,5] r) => (float[1,1,1,1] y) '
-                         '{ [d] y = MaxRoiPool <pooled_shape = [1, 1]> (x, r) }')
+    scan = model('scan', 'g (float[2,2] x) => (float[] y) { [d] q, y, z = DynamicQuantizeLinear (x) }')
     for arguments, why in (([CUT], '2 floating-point outputs (y, z)'), ([CUT, '--of', 'q'], 'no value "q"'),
                            ([CUT, '--of', 'c'], '"c" is int32'), ([CUT, '--of', 'y', '--wrt', 'n'], 'no value "n"'),
                            ([CUT, '--of', 'y', '--cotangent', 'c'], '"c" is int32'),
-                           ([scan, '--wrt', 'inputs'], 'd (MaxRoiPool): cannot be derived'),
+                           ([scan, '--wrt', 'inputs'], 'd (DynamicQuantizeLinear): cannot be derived'),
                            ([scan], 'no floating-point parameters; try inputs')):
         code, out, err = irscope('grad', *arguments)
         assert code == 2 and out == '' and why in err, (arguments, code, err)

@@ -225,6 +225,12 @@ static const GradientCase gradient_cases[] = {
   { "Resize", BOTH_SIGNS, "double[1,2,3,4]", NULL, NULL,
     "s = Constant <value = float[4] {1, 1, 2.5, 0.6}> ()\n"
     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (a, , s)" },
+  { "Resize", BOTH_SIGNS, "double[1,2,3,4]", NULL, NULL,
+    "s = Constant <value = float[2] {0.6, 1.5}> ()\n"
+    "y = Resize <mode = \"linear\", axes = [-1, 2]> (a, , s)" },
+  { "Resize", BOTH_SIGNS, "double[1,2,3,4]", NULL, NULL,
+    "s = Constant <value_ints = [6, 9]> ()\n"
+    "y = Resize <mode = \"cubic\", axes = [2, 3], keep_aspect_ratio_policy = \"not_larger\"> (a, , , s)" },
   { "Resize", BOTH_SIGNS, "double[1,1,4,5]", NULL, NULL,
     "s = Constant <value_ints = [1, 1, 3, 7]> ()\n"
     "y = Resize <mode = \"cubic\", exclude_outside = 1, antialias = 1> (a, , , s)" },

@@ -289,6 +289,9 @@ static const GradientCase control_cases[] = {
   { "RoiAlign", BOTH_SIGNS, "double[2,2,3,4]", "0.3 0.2 2.4 1.7 0.45 0.6 3.3 2.6", "double[2,4]",
     "i = Constant <value = int64[2] {1, 0}> ()\n"
     "y = RoiAlign <output_height = 2, output_width = 2, sampling_ratio = 2, spatial_scale = 0.9> (a, b, i)" },
+  { "MaxRoiPool", "1.1 3.4 3.2 -2 -2.5 -5 0.3", "double[2,2,4,5]", NULL, NULL,
+    "r = Constant <value = double[3,5] {1, 0.5, 1, 3.4, 2.6, 0, 2, 0, 9, 1, 1, -3, -1, -1, 4}> ()\n"
+    "y = MaxRoiPool <pooled_shape = [2, 3], spatial_scale = 0.9> (a, r)" },
   { "STFT", BOTH_SIGNS, "double[1,8,1]", SMALL, "double[4]",
     "n = Constant <value = int64 {2}> ()\n y = STFT (a, n, b)" },
   { "STFT", BOTH_SIGNS, "double[1,6,2]", NULL, NULL,

@@ -102,7 +102,8 @@ test_complete (void)
       for (guint i = 0; gradient_case (i) != NULL && !tried; i++)
         tried = strcmp (gradient_case (i)->op, op->name) == 0;
       tried |= g_str_has_suffix (op->name, "quantizeLinear") || /* their own test, below */
-               g_str_equal (op->name, "QuantizeLinear") || g_str_equal (op->name, "Scatter");
+               g_str_equal (op->name, "QuantizeLinear");
+      tried |= op->until > 0; /* upgraded before it is derived: tests of the command */
       n_rules += ir_vjp_is_known (node);
       if (ir_vjp_is_known (node) && !tried)
         g_error ("%s has a rule and no case", op->name);
@@ -339,13 +340,12 @@ test_errors_name_the_operator (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (IrTensor) y = run_body (23, "float[]",
                                      "a = Constant <value = float[1,1,2,2] {1, 2, 3, 4}> ()\n"
-                                     "r = Constant <value = float[1,5] {0, 0, 0, 1, 1}> ()\n"
-                                     "d = MaxRoiPool <pooled_shape = [1, 1]> (a, r)\n"
+                                     "q, d, z = DynamicQuantizeLinear (a)\n"
                                      "y = " G "<xs = [\"a\"], y = \"d\"> (a)",
                                      &error);
   g_assert_null (y);
   g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED);
-  g_assert_nonnull (strstr (error->message, "MaxRoiPool"));
+  g_assert_nonnull (strstr (error->message, "DynamicQuantizeLinear"));
   g_clear_error (&error);
   y = run_body (23, "float[]",
                 "a = Constant <value = float {1}> ()\n y = " G "<xs = [\"a\"], y = \"nobody\"> (a)",

@@ -55,6 +55,9 @@ static const CliOption grad_options[] = {
     "Say what came back to each node: norm, growth on the way through it, zeros, and units of activations that "
     "let nothing pass",
     NULL },
+  { "jacobian", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliGradOptions, jacobian),
+    "Each element of what is derived by each element of what it is derived by, not those of its sum",
+    NULL },
   { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliGradOptions, output),
     "Write the model with its backward part", "M" },
   { "out", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliGradOptions, out),
@@ -423,8 +426,8 @@ static const struct
   const char *const *takes; /* options that only some ways have */
 } modes[] = {
   { "reverse", reverse,
-    (const char *const[]){ "cotangent", "explain", "layers", "order", "output", "out", "stop",
-                           NULL } },
+    (const char *const[]){ "cotangent", "explain", "jacobian", "layers", "order", "output", "out",
+                           "stop", NULL } },
   { "forward", cli_grad_forward,
     (const char *const[]){ "tangent", "hvp", "output", "out", "stop", NULL } },
   { "numeric", cli_grad_numeric,
@@ -448,6 +451,7 @@ find_mode (const CliGradOptions *options, GError **error)
     { "stop", options->stop != NULL },
     { "explain", options->explain != NULL },
     { "layers", options->layers },
+    { "jacobian", options->jacobian },
     { "order", options->order != NULL },
     { "output", options->output != NULL },
     { "out", options->out != NULL },
@@ -471,7 +475,9 @@ find_mode (const CliGradOptions *options, GError **error)
             g_set_error (error, CLI_ERROR, 0, "--%s says nothing to --mode %s", some[k].name, name);
             return NULL;
           }
-      return options->hvp != NULL ? cli_grad_hessian : modes[i].run;
+      return options->hvp != NULL ? cli_grad_hessian
+             : options->jacobian  ? cli_grad_jacobian
+                                  : modes[i].run;
     }
   g_set_error (error, CLI_ERROR, 0, "--mode %s: needs one of %s", name, names->str);
   return NULL;
@@ -491,6 +497,14 @@ run (Cli *cli)
   if (options->explain != NULL && options->order != NULL)
     {
       cli_printerr ("irscope grad: --explain follows first derivatives; leave --order out\n");
+      return CLI_BAD;
+    }
+  if (options->jacobian && (options->explain != NULL || options->order != NULL ||
+                            options->cotangent != NULL || options->layers))
+    {
+      cli_printerr (
+          "irscope grad: --jacobian has all first derivatives; leave --cotangent, --explain, --layers "
+          "and --order out\n");
       return CLI_BAD;
     }
   if (options->explain != NULL && options->wrt != NULL)
@@ -515,7 +529,8 @@ const CliCommand cli_command_grad = {
   .doc =
       "The backward part is that of the pass gradient ('irscope steps FILE --pass gradient'). Models\n"
       "before opset 18 are upgraded first, and constants folded where sizes are not known. Derivatives are\n"
-      "outputs called NAME.grad. What nothing comes to, or what is 0 or not finite, is listed with the reason; --explain follows one\n"
+      "outputs called NAME.grad; with --jacobian it runs once for each element of what is derived, and each\n"
+      "result has the axes of that first, then those of NAME. What nothing comes to, or what is 0 or not finite, is listed with the reason; --explain follows one\n"
       "back through the values of the run: no-path, frozen, dead, saturated, masked, times-zero,\n"
       "cancelled, underflow, non-finite, or plain. docs/GRADIENTS.md says how each operator is derived.",
   .min_args = 1,

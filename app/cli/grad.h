@@ -16,6 +16,7 @@ typedef struct
   double step;     /* of them; 0: what is good */
   gboolean sweep;
   gboolean layers;
+  gboolean jacobian;
   gboolean simplify; /* expressions */
 } CliGradOptions;
 
@@ -23,6 +24,11 @@ typedef gboolean (*CliGradMode) (Cli *cli,
                                  const CliGradOptions *options,
                                  IrModel *model,
                                  GError **error);
+/* --jacobian: each element of what is derived by each of what it is derived by */
+gboolean cli_grad_jacobian (Cli *cli,
+                            const CliGradOptions *options,
+                            IrModel *model,
+                            GError **error);
 gboolean cli_grad_forward (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);
 /* How derivatives move along --hvp: a Hessian-vector product, forward over reverse */
 gboolean cli_grad_hessian (Cli *cli, const CliGradOptions *options, IrModel *model, GError **error);

@@ -350,6 +350,32 @@ show_node (guint done, guint total, const IrNode *node, gpointer data)
     cli_progress (data, "node", done, total);
 }
 
+gboolean
+cli_run_setup (Cli *cli,
+               const CliModelOptions *options,
+               IrModel *model,
+               IrRunOptions *how,
+               GHashTable **inputs,
+               GError **error)
+{
+  IrRunLimits limits;
+
+  *inputs = NULL;
+  *how = (IrRunOptions){
+    .backend = cli_backend (options, error),
+    .n_threads = MAX (options->threads, 0),
+    .iterations = options->captured,
+    .budget = options->budget,
+    .progress = show_node,
+    .progress_data = cli,
+  };
+  if (how->backend == NULL || !cli_limits (options, &limits, error))
+    return FALSE;
+  *inputs = cli_inputs_within (cli, options, model, limits.memory_limit, error);
+  ir_run_options_limit (how, &limits);
+  return *inputs != NULL;
+}
+
 IrRun *
 cli_run (Cli *cli,
          const CliModelOptions *options,
@@ -361,26 +387,14 @@ cli_run (Cli *cli,
 {
   g_autoptr (GHashTable) inputs = NULL;
   g_autoptr (IrExecutable) executable = NULL;
-  IrRunOptions run_options = {
-    .backend = cli_backend (options, error),
-    .n_threads = MAX (options->threads, 0),
-    .capture = capture,
-    .chosen = chosen,
-    .iterations = options->captured,
-    .partial = capture == IR_CAPTURE_CHOSEN,
-    .budget = options->budget,
-    .progress = show_node,
-    .progress_data = cli,
-  };
-  IrRunLimits limits;
+  IrRunOptions run_options;
   IrRun *run;
 
-  if (run_options.backend == NULL || !cli_limits (options, &limits, error))
+  if (!cli_run_setup (cli, options, model, &run_options, &inputs, error))
     return NULL;
-  inputs = cli_inputs_within (cli, options, model, limits.memory_limit, error);
-  if (inputs == NULL)
-    return NULL;
-  ir_run_options_limit (&run_options, &limits);
+  run_options.capture = capture;
+  run_options.chosen = chosen;
+  run_options.partial = capture == IR_CAPTURE_CHOSEN;
   executable = ir_executable_new (model, &run_options, error);
   if (executable == NULL)
     return NULL;

@@ -111,6 +111,14 @@ gboolean cli_parse_size (const char *option, const char *text, gsize *bytes, GEr
 const IrBackend *cli_backend (const CliModelOptions *options, GError **error);
 /* FALSE: @run has left out the node that computes @value. */
 gboolean cli_value_was_run (const IrRun *run, const IrValue *value, GError **error);
+/* How @options want @model to be run, and with which inputs: value id -> IrTensor; *inputs: (out)
+ * (transfer full) */
+gboolean cli_run_setup (Cli *cli,
+                        const CliModelOptions *options,
+                        IrModel *model,
+                        IrRunOptions *how,
+                        GHashTable **inputs,
+                        GError **error);
 IrRun *cli_run (Cli *cli,
                 const CliModelOptions *options,
                 IrModel *model,

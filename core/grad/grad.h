@@ -18,6 +18,7 @@ typedef struct
   void (*end) (gpointer data);                                               /* (nullable) */
   IrGradInline inline_body;                                                  /* (nullable) */
   gpointer data;
+  guint max_nodes; /* that a derivation may add; 0: a million */
 } IrGradHooks;
 
 #define IR_GRAD_RULES(R)                                                                           \

@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-#define MAX_NODES (200 * 1000) /* derivatives of derivatives grow fast; more is hostile */
+#define MAX_NODES (1000 * 1000) /* derivatives of derivatives grow fast; more is hostile */
 
 #define R(ID, NAME) const char ir_grad_rule_##ID[] = NAME;
 IR_GRAD_RULES (R)
@@ -32,6 +32,7 @@ struct _IrReverse
   IrGraph *graph;
   guint64 rank;
   IrGradHooks hooks;
+  guint first_node;      /* nodes from there on are new */
   GHashTable *active;    /* set of IrValue: what depends on what is derived by */
   GHashTable *held;      /* set of IrValue: independent of what they are computed from */
   GHashTable *adjoints;  /* IrValue -> GPtrArray of IrValue: what has come so far */
@@ -667,6 +668,23 @@ derive_node (IrReverse *reverse, const IrNode *node, GError **error)
   return done;
 }
 
+static gboolean
+may_grow (const IrReverse *reverse, const IrNode *node, GError **error)
+{
+  const guint max = reverse->hooks.max_nodes > 0 ? reverse->hooks.max_nodes : MAX_NODES;
+  const guint n = ir_edit_model (reverse->edit)->nodes->len - reverse->first_node;
+
+  if (n <= max)
+    return TRUE;
+  g_autofree char *label = ir_node_label (node);
+  g_set_error (
+      error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE,
+      "%s: up to here the backward part has %u nodes, more than the limit of %u (the option nodes "
+      "of the pass gradient); raise it, or derive less",
+      label, n, max);
+  return FALSE;
+}
+
 /**
  * ir_reverse_run:
  * @reverse: a derivation
@@ -677,7 +695,7 @@ derive_node (IrReverse *reverse, const IrNode *node, GError **error)
  * @error: return location for an error
  *
  * Visits @path from its end. Fails with %IR_GRAD_ERROR_NO_RULE, naming the node, where one cannot be
- * derived.
+ * derived, and where there are more new nodes than the hooks allow.
  *
  * Returns: %TRUE if all derivatives are there
  */
@@ -686,6 +704,7 @@ ir_reverse_run (
     IrReverse *reverse, IrValue *of, IrValue *seed, IrNode *const *path, guint n, GError **error)
 {
   ir_reverse_activate (reverse, path, n);
+  reverse->first_node = ir_edit_model (reverse->edit)->nodes->len;
   if (of != NULL)
     {
       IrVjp vjp = vjp_of (reverse, of->producer);
@@ -696,12 +715,8 @@ ir_reverse_run (
     }
   for (guint i = n; i-- > 0;)
     {
-      if (ir_edit_model (reverse->edit)->nodes->len > MAX_NODES)
-        {
-          g_set_error (error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE,
-                       "the derivative would have more than %d nodes", MAX_NODES);
-          return FALSE;
-        }
+      if (!may_grow (reverse, path[i], error))
+        return FALSE;
       if (!derive_node (reverse, path[i], error))
         return FALSE;
     }

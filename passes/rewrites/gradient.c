@@ -506,7 +506,8 @@ static IrReverse *
 reverse_new (const Derivation *d, guint64 rank, GError **error)
 {
   IrPassContext *context = d->context;
-  const IrGradHooks hooks = { begin_step, end_step, ir_exec_inline_node, context };
+  const IrGradHooks hooks = { begin_step, end_step, ir_exec_inline_node, context,
+                              ir_pass_option_number (context->priv->pass, "nodes") };
   g_autoptr (IrReverse)
       reverse = ir_reverse_new (context->edit, context->model->main, rank, &hooks);
   const char *stop = option (d, "stop");
@@ -621,6 +622,7 @@ static const IrPassOption options[] = {
   { "order", IR_PASS_OPTION_INT, "1",
     "2: the first derivatives are derived in turn, all their elements together: the Hessian times "
     "ones, as NAME.grad.grad." },
+  { "nodes", IR_PASS_OPTION_INT, "1000000", "Most nodes that the backward part may have." },
   { NULL },
 };
 

@@ -171,6 +171,30 @@ def _():
         assert code == 2 and said in err, (arguments, code, err)
 
 
+@test('--jacobian: each element by each element, also through loops; what makes no sense is refused')
+def _():
+    net = model('square', 'g (float[3] x, float[2] z) => (float[2] y) <float[3,2] w = {1, 2, 3, 4, 5, 6}> '
+                          '{ h = Mul (x, x)  y = MatMul (h, w) }')
+    with tempfile.TemporaryDirectory() as folder:
+        rows = json_of('grad', net, '--jacobian', '--wrt', 'all', '--value', 'x=1,2,3', '--out', folder)['jacobian']
+        assert [r['name'] for r in rows] == ['w', 'x', 'z'] and rows[2]['shape'] == [] and rows[2]['why'], rows
+        assert rows[0]['shape'] == [2, 3, 2] and rows[1]['shape'] == [2, 3], rows
+        assert list(numbers(rows[1]['file'])) == [2, 12, 30, 4, 16, 36]
+        assert list(numbers(rows[0]['file'])) == [1, 0, 4, 0, 9, 0, 0, 1, 0, 4, 0, 9]
+    code, out, _ = irscope('grad', net, '--jacobian', '--wrt', 'x', '--value', 'x=1,2,3')
+    assert code == 0 and '          2          12          30' in out, out
+    loop = model('rounds', 'g (float[2] x) => (float[2] y) { n = Constant <value = int64 {3}> ()  '
+                           'c = Constant <value = bool {1}> ()  y = Loop <body = b (int64 i, bool k, float[2] s) => '
+                           '(bool l, float[2] t) { l = Identity (k)  t = Mul (s, x) }> (n, c, x) }')
+    row = json_of('grad', loop, '--jacobian', '--wrt', 'x', '--value', 'x=1,2')['jacobian'][0]
+    assert row['max_abs'] == 32 and row['zeros'] == 2, row
+    free = model('free', 'g (float[N] x) => (float[N] y) { y = Exp (x) }')
+    for arguments, why in (([net, '--order', '2'], 'leave --cotangent'), ([net, '--mode', 'tape'], '--mode tape'),
+                           ([free, '--wrt', 'x'], 'give them (--dim)')):
+        code, out, err = irscope('grad', '--jacobian', *arguments)
+        assert code == 2 and out == '' and why in err, (arguments, code, err)
+
+
 @test('hvp: the Hessian times a vector, forward over reverse')
 def _():
     at = ('--value', 'x1=2', '--value', 'x2=5')

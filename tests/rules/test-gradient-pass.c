@@ -203,6 +203,7 @@ test_refused (void)
                  "no output of the graph is known to be floating-point");
   check_refused (MLP, "gradient.of=nobody", "of: there is no value \"nobody\"");
   check_refused (MLP, "gradient.wrt=x,nobody", "wrt: there is no value \"nobody\"");
+  check_refused (MLP, "gradient.nodes=2", "nodes, more than the limit of 2");
   check_refused (MLP, "gradient.stop=nobody", "stop: there is no value \"nobody\"");
   check_refused (MLP, "gradient.cotangent=x", "\"x\" has not the type of \"loss\"");
   check_refused (HEAD "(float[2] x) => (float[2] y) { y = Exp (x) }", NULL,

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MOST_NAMED 4 /* broken steps of one rule; of more only how many */
+
 typedef struct
 {
   CliModelOptions model;
@@ -187,8 +189,43 @@ print_kernel (const Options *options, const IrModel *model, const IrBisection *f
   cli_print_first_iteration ("in loops", &found->iteration, model);
 }
 
+/* A later step may have given the value another name. */
+static char *
+name_at (IrModel *model, guint step, IrValueId id)
+{
+  g_autoptr (IrModel) then = ir_history_snapshot (model, step);
+
+  return g_strdup (value_name (then, id));
+}
+
+/* The first tensor that differs, and how to see it. @path: (nullable): of the model, if it is no session's */
 static void
-print_found (const IrModel *model, const IrBisection *found)
+print_divergence (const char *path, IrModel *model, const IrBisection *found)
+{
+  g_autofree char *now = name_at (model, found->step, found->diverges),
+                  *before = name_at (model, found->step - 1, found->stood);
+
+  cli_print ("  first to differ: %s, by %g from %s before the step\n", now, found->change.max_abs,
+             before);
+  cli_print_first_iteration ("in loops", &found->iteration, model);
+  if (found->original != 0 &&
+      (found->original != found->stood || found->change.max_abs != found->from_original.max_abs))
+    cli_print ("  from %s of the original it differs by %g\n", value_name (model, found->original),
+               found->from_original.max_abs);
+  if (path == NULL)
+    return;
+  g_autofree char *at = g_strdup_printf ("%s@%u", path, found->step),
+                  *stood = g_strdup_printf ("@%u:%s", found->step - 1, before),
+                  *file = g_shell_quote (at), *name = g_shell_quote (now),
+                  *against = g_shell_quote (stood);
+
+  cli_print ("  with the same options, irscope tensor %s %s --against %s shows it, and irscope "
+             "reproduce cuts it out\n",
+             file, name, against);
+}
+
+static void
+print_found (const char *path, IrModel *model, const IrBisection *found)
 {
   const IrStep *step = ir_history_step (model, found->step);
 
@@ -205,18 +242,40 @@ print_found (const IrModel *model, const IrBisection *found)
           model, ir_history_record (model, step->first_record + i));
       cli_print ("    %s\n", text);
     }
-  if (found->diverges == 0)
-    return;
-  cli_print ("  first to differ: %s, by %g\n", value_name (model, found->diverges),
-             found->change.max_abs);
-  cli_print_first_iteration ("in loops", &found->iteration, model);
-  if (found->original != 0)
-    cli_print ("  from %s of the original it differs by %g\n", value_name (model, found->original),
-               found->from_original.max_abs);
+  if (found->diverges != 0)
+    print_divergence (path, model, found);
+}
+
+static gboolean
+is_of_same_rule (const IrModel *model, guint a, guint b)
+{
+  return strcmp (ir_history_pass_of (model, a), ir_history_pass_of (model, b)) == 0 &&
+         strcmp (ir_history_step (model, a)->rule, ir_history_step (model, b)->rule) == 0;
+}
+
+/* Many steps of one rule, one behind the other, are said in one line. */
+static void
+print_broken (const IrModel *model, const GArray *broken)
+{
+  for (guint i = 0, end; i < broken->len; i = end)
+    {
+      const guint first = g_array_index (broken, guint, i);
+
+      for (end = i + 1; end < broken->len; end++)
+        if (!is_of_same_rule (model, first, g_array_index (broken, guint, end)))
+          break;
+      if (end - i > MOST_NAMED)
+        cli_print ("broken: %u steps from %u to %u: %s, %s\n", end - i, first,
+                   g_array_index (broken, guint, end - 1), ir_history_pass_of (model, first),
+                   ir_history_step (model, first)->rule);
+      else
+        for (guint k = i; k < end; k++)
+          print_step ("broken: step", model, g_array_index (broken, guint, k));
+    }
 }
 
 static void
-print_text (const Options *options, const IrModel *model, const IrBisection *found)
+print_text (const Options *options, const char *path, IrModel *model, const IrBisection *found)
 {
   guint n = ir_history_n_steps (model);
 
@@ -227,7 +286,7 @@ print_text (const Options *options, const IrModel *model, const IrBisection *fou
   else if (found->answer == IR_BISECT_NOTHING_FAILS && options->kernels)
     cli_print ("nothing fails with the kernels that the nodes have: %s\n", found->finding);
   else if (found->answer == IR_BISECT_FOUND)
-    print_found (model, found);
+    print_found (path, model, found);
   else if (found->answer == IR_BISECT_ORIGINAL_FAILS)
     cli_print ("the original graph fails already: %s\n", found->finding);
   else
@@ -235,8 +294,7 @@ print_text (const Options *options, const IrModel *model, const IrBisection *fou
   if (found->last < n)
     cli_print ("  from step %u on, a value that is named stands for nothing any more\n",
                found->last + 1);
-  for (guint i = 0; i < found->broken->len; i++)
-    print_step ("broken: step", model, g_array_index (found->broken, guint, i));
+  print_broken (model, found->broken);
   cli_print ("%u checks of %u %s\n", found->checks, n, options->kernels ? "kernels" : "steps");
 }
 
@@ -350,7 +408,10 @@ run (Cli *cli)
     return cli_fail (cli_status_of (error), error);
   if (!find_others (cli, opened.model, predicate, &found, &error))
     return cli_fail (cli_status_of (error), error);
-  (cli->json ? print_json : print_text) (options, opened.model, &found);
+  if (cli->json)
+    print_json (options, opened.model, &found);
+  else
+    print_text (options, cli->session == NULL ? opened.path : NULL, opened.model, &found);
   return found.answer == IR_BISECT_FOUND ? CLI_OK : CLI_NO;
 }
 

@@ -7,6 +7,7 @@
 #include "app/cli/output.h"
 #include "app/cli/tensor-facts.h"
 #include "app/cli/tensor-series.h"
+#include "core/exec/check/pair-table.h"
 #include "core/io/io.h"
 
 #include <math.h>
@@ -34,10 +35,13 @@ static const CliOption tensor_options[] = {
     "Statistics of every iteration, of a value in the body of a loop: LOOP/NAME, or OUTER@3/INNER/NAME",
     NULL },
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
-    "Write it: .npy, .csv, or .pb (TensorProto, SequenceProto …)", "FILE" },
+    "Write it: .npy, .csv, or .pb (TensorProto, SequenceProto …); with --against, .csv has both and their "
+    "difference, an element to a line",
+    "FILE" },
   { "against", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, against),
-    "Compare it: with a .npy or .pb file, with the same value at step N of the pipeline (@N), as the reference "
-    "kernels give it (ref), or with another value (NAME); exit status 1: an element differs",
+    "Compare it: with a .npy or .pb file, with the same value or another one at step N of the pipeline (@N, "
+    "@N:NAME), as the reference kernels give it (ref), or with another value (NAME); exit status 1: an element "
+    "differs",
     "FILE|@N|ref|NAME" },
   { "find", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, find),
     "List the elements of which this holds: 3, '>6', 'abs>=1e3', '!=0', nan, inf", "COND" },
@@ -179,9 +183,9 @@ find_answer (Cli *cli,
 
 /* -- what it is held against -- */
 
-/* The same command for the same value elsewhere: at another step, or by other kernels. */
+/* The same command for @name elsewhere: at another step, or by other kernels. */
 static IrTensor *
-contents_at (Cli *cli, const char *file, const char *device, GError **error)
+contents_at (Cli *cli, const char *file, const char *device, const char *name, GError **error)
 {
   Options options = *(Options *) cli->options;
   g_auto (CliModel) opened = { 0 };
@@ -192,34 +196,53 @@ contents_at (Cli *cli, const char *file, const char *device, GError **error)
     options.model.device = (char *) device;
   if (!cli_model_open (cli, &options.model, file, FALSE, &opened, &status))
     {
-      g_set_error (error, CLI_ERROR, 0, "--against: %s cannot be had", file);
+      g_set_error (error, CLI_ERROR, 0, "%s cannot be had", file);
       return NULL;
     }
-  return find_answer (cli, &options.model, opened.model, cli->args[1], &answer, error)
+  return find_answer (cli, &options.model, opened.model, name, &answer, error)
              ? ir_tensor_ref (answer.tensor)
              : NULL;
 }
 
+/* @N or @N:NAME: of @path, or of the session, at step N. */
+static IrTensor *
+contents_at_step (Cli *cli, const char *path, const char *against, GError **error)
+{
+  const char *colon = strchr (against, ':'), *name = colon != NULL ? colon + 1 : cli->args[1];
+  g_autofree char *number = g_strndup (against + 1, strcspn (against + 1, ":")),
+                  *at = g_strdup_printf ("%s@%s", path, number);
+  const gint chosen = cli->session_step;
+  IrTensor *tensor;
+  gint64 step;
+
+  if (!g_ascii_string_to_signed (number, 10, 0, G_MAXINT, &step, error))
+    {
+      g_prefix_error (error, "needs a step, as @3 or @3:NAME; ");
+      return NULL;
+    }
+  if (cli->session == NULL)
+    return contents_at (cli, at, NULL, name, error);
+  cli->session_step = (gint) step;
+  tensor = contents_at (cli, cli->args[0], NULL, name, error);
+  cli->session_step = chosen;
+  return tensor;
+}
+
 /* (transfer full) (nullable) */
 static IrTensor *
-other_contents (Cli *cli, const char *file, IrModel *model, GError **error)
+other_contents (
+    Cli *cli, const char *file, const CliModel *opened, const char *against, GError **error)
 {
   Options *options = cli->options;
-  const char *against = options->against;
   g_auto (Answer) answer = { 0 };
 
   if (strcmp (against, "ref") == 0)
-    return contents_at (cli, file, "ref", error);
+    return contents_at (cli, file, "ref", cli->args[1], error);
   if (against[0] == '@')
-    {
-      g_autofree char *plain = g_strndup (file, strcspn (file, "@"));
-      g_autofree char *step = g_strconcat (plain, against, NULL);
-
-      return contents_at (cli, step, NULL, error);
-    }
+    return contents_at_step (cli, opened->path, against, error);
   if (g_file_test (against, G_FILE_TEST_IS_REGULAR))
     return ir_tensor_load (against, error);
-  return find_answer (cli, &options->model, model, against, &answer, error)
+  return find_answer (cli, &options->model, opened->model, against, &answer, error)
              ? ir_tensor_ref (answer.tensor)
              : NULL;
 }
@@ -374,8 +397,18 @@ print_text (Cli *cli,
     cli_print ("%s\n", text);
 }
 
+static gboolean
+write_out (const Options *options, const IrTensor *tensor, const IrTensor *other, GError **error)
+{
+  if (options->out == NULL)
+    return TRUE;
+  return other != NULL && g_str_has_suffix (options->out, ".csv")
+             ? ir_tensors_save_table (other, tensor, options->out, error)
+             : ir_tensor_save (tensor, options->out, error);
+}
+
 static CliStatus
-show (Cli *cli, const char *file, IrModel *model, const Answer *answer)
+show (Cli *cli, const char *file, const CliModel *opened, const Answer *answer)
 {
   Options *options = cli->options;
   g_autoptr (GError) error = NULL;
@@ -395,8 +428,11 @@ show (Cli *cli, const char *file, IrModel *model, const Answer *answer)
     g_set_error (&error, CLI_ERROR, 0, "%s: holds no numbers to search or draw",
                  answer->value->name);
   if (error == NULL && options->against != NULL)
-    other = other_contents (cli, file, model, &error);
-  if (error != NULL || (other != NULL && !measure (cli, answer->tensor, other, &metrics, &error)))
+    other = other_contents (cli, file, opened, options->against, &error);
+  if (error != NULL && options->against != NULL)
+    g_prefix_error (&error, "--against %s: ", options->against);
+  if (error != NULL || (other != NULL && !measure (cli, answer->tensor, other, &metrics, &error)) ||
+      !write_out (options, answer->tensor, other, &error))
     return cli_fail (cli_status_of (error), error);
   ir_tensor_stats (answer->tensor, N_BINS, &stats);
   if (numbers && options->histogram != NULL)
@@ -449,9 +485,7 @@ run (Cli *cli)
                               options->values > 0 ? (guint) options->values : 100);
   if (!find_answer (cli, &options->model, opened.model, cli->args[1], &answer, &error))
     return cli_fail (answer.value == NULL ? CLI_BAD : cli_status_of (error), error);
-  if (options->out != NULL && !ir_tensor_save (answer.tensor, options->out, &error))
-    return cli_fail (cli_status_of (error), error);
-  return show (cli, file, opened.model, &answer);
+  return show (cli, file, &opened, &answer);
 }
 
 const CliCommand cli_command_tensor = {

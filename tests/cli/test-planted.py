@@ -61,6 +61,12 @@ def check(model, name):
     assert found['checks'] <= (len(steps) - 1).bit_length() + 2, found
     assert found['step'] in broken and [b['step'] for b in found['broken']] == broken, (found, broken)
     assert found['diverges']['name'], found
+    # What it says shows the value: there, and before the step.
+    said = irscope('bisect', model, *plan, '--fail', fail)[1]
+    command = shlex.split(re.search(r'irscope (tensor .*) shows it', said).group(1))
+    shown = answer(*command, *plan, status=(1,))
+    assert shown['difference']['different'] > 0 and command[2] == found['diverges']['name'], (command, shown)
+    assert len(broken) < 5 or re.search(rf'broken: {len(broken)} steps from .* {name}, ', said), said
     stopped = answer('run', model, *plan, '--break', 'diverges:original', status=(1,))['stops']
     assert len(stopped) == 1 and stopped[0]['value'] and 'original graph' in stopped[0]['found'], stopped
     # Before the wrong pass there is nothing to stop at.

@@ -102,6 +102,30 @@ def _():
     assert json.loads(ref.stdout)['difference']['max_abs'] < 1e-4, ref
     relu = answer(DIGITS, '/relu1/Relu_output_0', '--against', name, status=1)['difference']
     assert relu['different'] > 100 and relu['max_abs'] > 0.1, relu
+    # of another name, at another step; of a session too, whose model is not what it has at step 0
+    before = answer(DIGITS + '@0', '/relu1/Relu_output_0')
+    other = answer(DIGITS + '@2', '/relu1/Relu_output_0', '--pipeline', 'default', '--against', f'@0:{name}', status=1)
+    assert other['difference']['max_abs'] == relu['max_abs'] and other['max'] == before['max'], other
+    session = path('s.json')
+    subprocess.run([PROGRAM, 'session', DIGITS, '--do', 'insert Sigmoid image', '-o', session], check=True, stdout=subprocess.DEVNULL)
+    edited = answer('--session', session, name, '--against', '@0', status=1)['difference']
+    assert edited['max_abs'] > 0.1, edited
+    assert answer('--session', session, name, '--against', '@1')['difference']['different'] == 0
+    for wrong in ('@x', '@1000000', '@0:absent'):
+        assert '--against' in tensor(DIGITS, name, '--pipeline', 'default', '--against', wrong, status=2).stderr, wrong
+
+
+@test('both sides and their difference are a table in a file')
+def _():
+    done = tensor(GRAPH, 'y', *X, '--against', npy('b.npy', B, 2, 3), '--out', path('both.csv'), status=1)
+    rows = [line.split(',') for line in open(path('both.csv'), encoding='utf-8').read().splitlines()]
+    assert rows[0] == ['axis_0', 'axis_1', 'before', 'after', 'difference'], (rows, done)
+    assert [list(map(float, row)) for row in rows[1:]] == [[i // 3, i % 3, b, a, a - b] for i, (a, b) in enumerate(zip(A, B))], rows
+    scalar = path('scalar.onnxtxt')
+    with open(scalar, 'w', encoding='utf-8') as f:
+        f.write('<ir_version: 8, opset_import: ["" : 17]>\ng (float x) => (float y) {\n y = Neg (x)\n}')
+    tensor(scalar, 'y', '--value', 'x=2', '--against', 'x', '--out', path('scalar.csv'), status=1)
+    assert open(path('scalar.csv'), encoding='utf-8').read() == 'before,after,difference\n2,-2,-4\n'
 
 
 @test('elements are found by value and by condition')

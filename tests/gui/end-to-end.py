@@ -471,7 +471,7 @@ def compares_values(window, other):
     window.click('push button', 'First D.*')
     key('alt+6')  # another view may be in front
     labels = window.wait('the contents on both sides', lambda: (lambda l: l if any(
-        re.match(r'≈ .* differ, most by', t) for t in l) else None)(window.labels()))
+        re.match(r'[≈≠] .* differ, most by', t) for t in l) else None)(window.labels()))
     check('the first is selected, and its contents on both sides are shown', differ[0]['b'] in labels, labels)
     window.shot('10-values')
     window.click('radio button|toggle button|page tab', 'Structure')

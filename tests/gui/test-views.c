@@ -875,6 +875,11 @@ test_step_list (void)
         g_assert_nonnull (strstr (ir_history_step (history, step)->rule, "fold-conv"));
     }
   check_folding (list, history);
+  ir_step_list_load (list, history, "rounding"); /* a verdict */
+  g_assert_cmpuint (ir_step_list_n_steps (list), >, 0);
+  for (guint step = 1; step <= n; step++)
+    if (ir_step_list_position (list, step) != GTK_INVALID_LIST_POSITION)
+      g_assert_cmpint (ir_history_step (history, step)->proof.verdict, ==, IR_VERDICT_ROUNDING);
   ir_step_list_load (list, history, "no such rule");
   g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, 1);
   ir_step_list_load (list, NULL, NULL);

@@ -305,7 +305,7 @@ random_text (GRand *rand)
 static void
 test_random (void)
 {
-  g_autoptr (GRand) rand = g_rand_new_with_seed ((guint32) g_test_rand_int ());
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20);
   g_autoptr (IrModel) model = read_text (plain_text, NULL);
   g_autoptr (GPtrArray) dumps = g_ptr_array_new_with_free_func (g_free);
 

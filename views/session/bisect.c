@@ -247,7 +247,8 @@ append_divergence (GString *text, const IrModel *model, const IrBisection *found
     return;
   g_string_append_printf (text, ". First tensor to differ: %s, %s",
                           ir_model_value (model, found->diverges)->name, change);
-  if (found->original != 0)
+  if (found->original != 0 &&
+      (found->original != found->stood || strcmp (change, from_original) != 0))
     g_string_append_printf (text, "; from %s of the original: %s",
                             ir_model_value (model, found->original)->name, from_original);
 }

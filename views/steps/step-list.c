@@ -2,6 +2,8 @@
 
 #include "views/steps/step-list.h"
 
+#include "views/steps/step-row.h"
+
 #include <string.h>
 
 #define MAX_OPEN  24 /* rows of a card that is open unless it was closed */
@@ -167,8 +169,10 @@ step_matches (const IrModel *history, guint index, gpointer data)
   const IrNode *anchor = step->anchor != 0 ? ir_model_node (history, step->anchor) : NULL;
 
   for (char **words = data; *words != NULL; words++)
-    if (!contains (step->rule, *words) && (anchor == NULL || (!contains (anchor->name, *words) &&
-                                                              !contains (anchor->op_type, *words))))
+    if (!contains (step->rule, *words) &&
+        !contains (ir_verdict_look (step->proof.verdict)->text, *words) &&
+        (anchor == NULL ||
+         (!contains (anchor->name, *words) && !contains (anchor->op_type, *words))))
       return FALSE;
   return TRUE;
 }

@@ -72,11 +72,15 @@ proof_sentence (const IrStep *step)
   const IrProof *proof = &step->proof;
   const IrVerdictLook *look = ir_verdict_look (proof->verdict);
 
+  /* none: only zeros became something else */
+  g_autofree char *relative = proof->max_rel > 0 ? g_strdup_printf ("%.3g relative", proof->max_rel)
+                                                 : g_strdup ("");
+
   if (proof->verdict == IR_VERDICT_ROUNDING || proof->verdict == IR_VERDICT_BROKEN)
     return g_strdup_printf (
-        "%s  %s: largest difference %.3g absolute, %.3g relative, %" G_GUINT64_FORMAT " ULP%s%s",
-        look->glyph, look->text, proof->max_abs, proof->max_rel, proof->max_ulp,
-        proof->text != NULL ? ". " : "", proof->text != NULL ? proof->text : "");
+        "%s  %s: largest difference %.3g absolute%s%s, %" G_GUINT64_FORMAT " ULP%s%s", look->glyph,
+        look->text, proof->max_abs, relative[0] != '\0' ? ", " : "", relative, proof->max_ulp,
+        proof->text != NULL ? "; " : "", proof->text != NULL ? proof->text : "");
   return g_strdup_printf ("%s%s%s%s%s", look->glyph, proof->verdict != IR_VERDICT_NONE ? "  " : "",
                           look->text, proof->text != NULL ? ": " : "",
                           proof->text != NULL ? proof->text : "");

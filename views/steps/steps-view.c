@@ -558,7 +558,7 @@ make_list (IrStepsView *self)
                                   "Steps", -1);
   self->search = gtk_search_entry_new ();
   gtk_widget_set_tooltip_text (self->search, "Only steps whose rule or node has these words");
-  g_object_set (self->search, "placeholder-text", "Filter by rule or node", NULL);
+  g_object_set (self->search, "placeholder-text", "Filter by rule, node, verdict", NULL);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->search), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Filter steps", -1);
   gtk_widget_add_css_class (self->search, "steps-search");

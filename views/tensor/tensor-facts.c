@@ -8,11 +8,13 @@
 
 #include <math.h>
 
-#define N_BINS              44
-#define MOST_AT_ONCE        1000000 /* elements; of more there is a first view by a sample of so many */
-#define CANCEL_STRIDE       (1 << 20) /* elements between looks at the cancellable */
-#define VALUES_IN_TEXT      4         /* a tensor this small is written out */
-#define ITEM_VALUES_IN_TEXT 64        /* of all items of a sequence together */
+#define N_BINS        44
+#define MOST_AT_ONCE  1000000   /* elements; of more there is a first view by a sample of so many */
+#define CANCEL_STRIDE (1 << 20) /* elements between looks at the cancellable */
+#define CLOSE                                                                                      \
+  1e-5 /* |after - before| <= t + t |before|, as allclose() of NumPy and PyTorch has it */
+#define VALUES_IN_TEXT      4  /* a tensor this small is written out */
+#define ITEM_VALUES_IN_TEXT 64 /* of all items of a sequence together */
 
 /* -- comparing -- */
 
@@ -308,7 +310,8 @@ ir_tensor_facts_relation_text (const IrTensorFacts *facts)
         return g_strdup_printf ("✗  %s is NaN or infinite on one side only", at);
       different = ir_count_text (facts->n_different);
       all = ir_count_text (facts->difference.n);
-      return g_strdup_printf ("≈  %s of %s differ, most by %.3g at %s", different, all,
+      return g_strdup_printf ("%s  %s of %s differ, most by %.3g at %s",
+                              facts->metrics.tolerance <= CLOSE ? "≈" : "≠", different, all,
                               fabs (facts->worst_difference), at);
     case IR_TENSORS_RECOMPUTED:
       return g_strdup ("Recomputed, not compared");

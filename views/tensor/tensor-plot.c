@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "core/exec/check/pair-table.h"
 #include "core/io/io.h"
 #include "core/ir/problem.h"
 #include "core/layout/charts.h"
@@ -754,11 +755,26 @@ save_chart (IrTensorPlot *self, const char *path, GError **error)
   return ir_render_file (scene, path, &options, error);
 }
 
+static gboolean
+save_values (IrTensorPlot *self, const char *path, GError **error)
+{
+  if (self->minus != NULL && g_str_has_suffix (path, ".csv"))
+    return ir_tensors_save_table (self->minus, self->tensor, path, error);
+  if (self->minus == NULL)
+    return ir_tensor_save (self->tensor, path, error);
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
+               "%s: a difference is saved as .csv, .png or .svg", path);
+  return FALSE;
+}
+
+/* The picture as .png or .svg; else the values, as the ending says */
 gboolean
 ir_tensor_plot_save (IrTensorPlot *self, const char *path, GError **error)
 {
   g_autoptr (GBytes) bytes = NULL;
 
+  if (!g_str_has_suffix (path, ".svg") && !g_str_has_suffix (path, ".png"))
+    return save_values (self, path, error);
   if (has_chart (self))
     return save_chart (self, path, error);
   if (self->picture == NULL)

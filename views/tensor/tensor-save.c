@@ -21,10 +21,11 @@ ir_tensor_to_clipboard (GtkWidget *widget, const IrTensor *tensor)
                           g_memory_output_stream_get_data (G_MEMORY_OUTPUT_STREAM (stream)));
 }
 
+#define WHAT "what" /* the choice of the dialog */
+
 typedef struct
 {
-  IrTensor *tensor;
-  IrTensorPlot *plot;
+  GPtrArray *plots; /* (owned) of IrTensorPlot */
   GtkWidget *says;
 } Save;
 
@@ -33,32 +34,23 @@ save_free (gpointer data, GClosure *closure)
 {
   Save *save = data;
 
-  ir_tensor_unref (save->tensor);
-  g_object_unref (save->plot);
+  g_ptr_array_unref (save->plots);
   g_object_unref (save->says);
   g_free (save);
-}
-
-/* As the ending of the name says. */
-static gboolean
-write_file (const Save *save, const char *path, GError **error)
-{
-  const gboolean picture = g_str_has_suffix (path, ".svg") || g_str_has_suffix (path, ".png");
-
-  return picture ? ir_tensor_plot_save (save->plot, path, error)
-                 : ir_tensor_save (save->tensor, path, error);
 }
 
 static void
 on_response (GtkNativeDialog *dialog, int response, Save *save)
 {
+  const char *chosen = gtk_file_chooser_get_choice (GTK_FILE_CHOOSER (dialog), WHAT);
+  const guint which = chosen != NULL ? (guint) atoi (chosen) : 0;
   g_autoptr (GFile) file = response == GTK_RESPONSE_ACCEPT
                                ? gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog))
                                : NULL;
   g_autofree char *path = file != NULL ? g_file_get_path (file) : NULL;
   g_autoptr (GError) error = NULL;
 
-  if (path != NULL && !write_file (save, path, &error))
+  if (path != NULL && !ir_tensor_plot_save (save->plots->pdata[which], path, &error))
     {
       gtk_label_set_text (GTK_LABEL (save->says), error->message);
       gtk_widget_set_visible (save->says, TRUE);
@@ -66,15 +58,38 @@ on_response (GtkNativeDialog *dialog, int response, Save *save)
   g_object_unref (dialog);
 }
 
+/* Which side it is: of one there is nothing to choose. */
+static void
+add_choice (GtkFileChooser *dialog, const IrTensorSaved *plots, guint n)
+{
+  static const char *const ids[] = { "0", "1", "2", NULL };
+  g_autoptr (GPtrArray) titles = g_ptr_array_new (), options = g_ptr_array_new ();
+
+  for (guint i = 0; i < MIN (n, G_N_ELEMENTS (ids) - 1); i++)
+    {
+      g_ptr_array_add (options, (gpointer) ids[i]);
+      g_ptr_array_add (titles, (gpointer) plots[i].title);
+    }
+  g_ptr_array_add (options, NULL);
+  g_ptr_array_add (titles, NULL);
+  gtk_file_chooser_add_choice (dialog, WHAT, "Save", (const char **) options->pdata,
+                               (const char **) titles->pdata);
+  gtk_file_chooser_set_choice (dialog, WHAT, ids[0]);
+}
+
 void
-ir_tensor_ask_and_save (IrTensor *tensor, IrTensorPlot *plot, GtkWidget *says)
+ir_tensor_ask_and_save (const IrTensorSaved *plots, guint n, GtkWidget *says)
 {
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      "Save the Values", GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (plot))),
+      "Save the Values", GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (plots[0].plot))),
       GTK_FILE_CHOOSER_ACTION_SAVE, "_Save", "_Cancel");
   Save *save = g_new0 (Save, 1);
 
-  *save = (Save){ ir_tensor_ref (tensor), g_object_ref (plot), g_object_ref (says) };
+  *save = (Save){ g_ptr_array_new_with_free_func (g_object_unref), g_object_ref (says) };
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (save->plots, g_object_ref (plots[i].plot));
+  if (n > 1)
+    add_choice (GTK_FILE_CHOOSER (dialog), plots, n);
   gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), "values.npy");
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
   g_signal_connect_data (dialog, "response", G_CALLBACK (on_response), save, save_free, 0);

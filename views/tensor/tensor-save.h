@@ -4,5 +4,11 @@
 #include "views/tensor/tensor-plot.h"
 
 void ir_tensor_to_clipboard (GtkWidget *widget, const IrTensor *tensor);
-/* @plot: what .png and .svg get; @says: a label that tells of a failure. */
-void ir_tensor_ask_and_save (IrTensor *tensor, IrTensorPlot *plot, GtkWidget *says);
+typedef struct
+{
+  const char *title; /* "After" */
+  IrTensorPlot *plot;
+} IrTensorSaved;
+
+/* @plots: what can be saved, the first one unless another is chosen; @says: a label that tells of a failure. */
+void ir_tensor_ask_and_save (const IrTensorSaved *plots, guint n, GtkWidget *says);

@@ -672,9 +672,23 @@ on_copy (IrTensorView *self)
 static void
 on_save (IrTensorView *self)
 {
-  if (main_tensor (self) != NULL)
-    ir_tensor_ask_and_save (main_tensor (self), IR_TENSOR_PLOT (self->sides[IR_SIDE_AFTER].plot),
-                            self->more);
+  const IrTensorSaved sides[] = {
+    { "After", IR_TENSOR_PLOT (self->sides[IR_SIDE_AFTER].plot) },
+    { "Before", IR_TENSOR_PLOT (self->sides[IR_SIDE_BEFORE].plot) },
+    { "Difference, with both in .csv", IR_TENSOR_PLOT (self->difference) },
+  };
+  IrTensor *const *tensors = self->facts != NULL ? self->facts->tensors : (IrTensor *[2]){ NULL };
+  IrTensorSaved saved[G_N_ELEMENTS (sides)];
+  guint n = 0;
+
+  if (tensors[IR_SIDE_AFTER] != NULL)
+    saved[n++] = sides[0];
+  if (tensors[IR_SIDE_BEFORE] != NULL && tensors[IR_SIDE_BEFORE] != tensors[IR_SIDE_AFTER])
+    saved[n++] = sides[1];
+  if (tensors[IR_SIDE_AFTER] != NULL && self->facts->n_different > 0)
+    saved[n++] = sides[2];
+  if (n > 0)
+    ir_tensor_ask_and_save (saved, n, self->more);
 }
 
 static void
@@ -855,7 +869,7 @@ make_tools (IrTensorView *self)
   gtk_box_append (GTK_BOX (box),
                   tensor_flat_button ("Save…",
                                       "Save the values as .npy, .csv or .pb, or the picture as "
-                                      ".png or .svg",
+                                      ".png or .svg, of either side or of the difference",
                                       G_CALLBACK (on_save), self));
   return box;
 }

@@ -95,6 +95,13 @@ finish (IrTensorMetrics *metrics, const Sums *sums)
     metrics->tolerance = INFINITY;
 }
 
+/* Of the same shape, with real numbers in both */
+gboolean
+ir_tensors_are_comparable (const IrTensor *a, const IrTensor *b)
+{
+  return has_numbers (a) && has_numbers (b) && same_shape (a, b);
+}
+
 /**
  * ir_tensors_measure:
  * @a: what it is held against
@@ -118,7 +125,7 @@ ir_tensors_measure (const IrTensor *a,
   const guint64 n = ir_tensor_n_elements (a);
 
   *metrics = (IrTensorMetrics){ .n = n, .first = n, .worst = n };
-  if (!has_numbers (a) || !has_numbers (b) || !same_shape (a, b))
+  if (!ir_tensors_are_comparable (a, b))
     return FALSE;
   for (guint64 i = 0; i < n; i++)
     {

@@ -20,6 +20,7 @@ typedef struct
   double tolerance; /* the least t for which |b - a| <= t + t |a| everywhere */
 } IrTensorMetrics;
 
+gboolean ir_tensors_are_comparable (const IrTensor *a, const IrTensor *b);
 /* FALSE: of other shapes, or they hold no numbers. */
 gboolean ir_tensors_measure (const IrTensor *a,
                              const IrTensor *b,

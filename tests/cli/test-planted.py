@@ -86,6 +86,27 @@ def check(model, name):
     return f'{len(wrong)} planted, {len(broken)} broken, {made["nodes"]} of {made["nodes_whole"]} nodes'
 
 
+def check_tour():
+    """The commands of README's tour, word for word but for where the program and the bundle lie."""
+    text = open(os.path.join(ROOT, 'README.md'), encoding='utf-8').read()
+    commands = re.search(r'```sh\nninja [^\n]*irscope-planted[^\n]*\n(.*?)```', text, re.S).group(1)
+    commands = commands.replace('build/tests/cli/irscope-planted', shlex.quote(PROGRAM)).replace('/tmp/', WORK + '/')
+    done = subprocess.run(['sh', '-e', '-c', re.sub(r'^(\$IRSCOPE (run|tensor|diff) [^#\n]*)', r'\1 || [ $? = 1 ] ', commands, flags=re.M)],
+                          capture_output=True, text=True, cwd=ROOT, timeout=200)
+    assert done.returncode == 0 and not done.stderr, (commands, done.stderr)
+    name = '/relu1/Relu_output_0'
+    for said in (f'diverges {name}: ', f'diverges:original: {name}: ', 'step 2: plant-leak, wrong-leak at /relu1/Relu', f'+ "{name}" = LeakyRelu',
+                 f'against @1:{name}: ', 'step 2: plant-leak, wrong-leak\n1 of ', 'behind step 0, 1 step'):
+        assert said in done.stdout, (said, done.stdout)
+    return f'{commands.count("$IRSCOPE ")} commands'
+
+
+n_tests += 1
+try:
+    print(f"ok {n_tests} README's tour leads from the wrong answer to the bundle # {check_tour()}", flush=True)
+except (AssertionError, subprocess.TimeoutExpired) as error:
+    n_failed += 1
+    print(f"not ok {n_tests} README's tour leads from the wrong answer to the bundle\n# {error}", flush=True)
 for model in MODELS:
     ops = answer('info', model)['ops']
     for name, op in PLANTED.items():

@@ -95,7 +95,13 @@ finish (IrTensorMetrics *metrics, const Sums *sums)
     metrics->tolerance = INFINITY;
 }
 
-/* Of the same shape, with real numbers in both */
+/**
+ * ir_tensors_are_comparable:
+ * @a: a tensor
+ * @b: another one
+ *
+ * Returns: %TRUE if both have the same shape and hold real numbers
+ */
 gboolean
 ir_tensors_are_comparable (const IrTensor *a, const IrTensor *b)
 {

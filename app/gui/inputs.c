@@ -10,6 +10,7 @@
 #include "views/session/inputs.h"
 #include "views/session/runs.h"
 #include "views/session/timeline.h"
+#include "views/spin.h"
 
 #include <adwaita.h>
 
@@ -23,7 +24,7 @@ static GtkWidget *
 seed_row (IrSession *session)
 {
   GtkWidget *row = adw_action_row_new ();
-  GtkWidget *spin = gtk_spin_button_new_with_range (0, 1000000, 1);
+  GtkWidget *spin = ir_spin_new (0, 1000000);
 
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), "Seed of random inputs");
   adw_action_row_set_subtitle (ADW_ACTION_ROW (row), "The same seed gives the same numbers");

@@ -9,6 +9,7 @@
 #include "views/session/frame.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
+#include "views/spin.h"
 
 #include <adwaita.h>
 #include <stdlib.h>
@@ -452,7 +453,7 @@ choice_widget (const Row *row, const char *text)
 static GtkWidget *
 number_widget (const Row *row, const char *text)
 {
-  GtkWidget *widget = gtk_spin_button_new_with_range (0, row->most, 1);
+  GtkWidget *widget = ir_spin_new (0, row->most);
 
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (widget), number_of (text, (guint) row->most));
   gtk_editable_set_width_chars (GTK_EDITABLE (widget), 5);

@@ -8,6 +8,7 @@
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
 #include "views/session/timeline.h"
+#include "views/spin.h"
 
 #include <adwaita.h>
 
@@ -106,7 +107,7 @@ size_row_new (IrSession *session, const IrFreeDim *dim)
   self->session = g_object_ref (session);
   self->name = g_strdup (dim->name);
   self->row = adw_action_row_new ();
-  self->spin = gtk_spin_button_new_with_range (0, G_MAXINT32, 1);
+  self->spin = ir_spin_new (0, G_MAXINT32);
   self->reset = gtk_button_new_from_icon_name ("edit-undo-symbolic");
   adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self->row), FALSE);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->row), dim->name);

@@ -11,6 +11,8 @@
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/training.h"
+#include "views/spin.h"
+#include "views/training/form.h"
 
 #include <string.h>
 
@@ -330,6 +332,91 @@ test_training (void)
   close_window (&self);
 }
 
+/* All entries below @widget that are called @name get @text. */
+static void
+fill_entries (GtkWidget *widget, const char *name, const char *text)
+{
+  const char *tip = GTK_IS_ENTRY (widget) ? gtk_widget_get_tooltip_text (widget) : NULL;
+
+  if (tip != NULL && g_str_has_prefix (tip, name))
+    gtk_editable_set_text (GTK_EDITABLE (widget), text);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    fill_entries (child, name, text);
+}
+
+static void
+test_training_form (void)
+{
+  g_autoptr (GtkWidget) form = g_object_ref_sink (ir_training_form_new ());
+  g_auto (IrTrainingWish) wish = { 0 };
+  g_autofree char *why = NULL;
+
+  ir_training_form_set (IR_TRAINING_FORM (form), NULL);
+  fill_entries (form, "What the network should answer", "labels.npy");
+  fill_entries (form, "constant, cosine", " warm-up:4,cosine ");
+  fill_entries (form, "Derivatives whose norm", "0.5");
+  fill_entries (form, "Most memory", "50%");
+  g_assert_true (ir_training_form_get (IR_TRAINING_FORM (form), &wish, &why));
+  g_assert_cmpstr (wish.schedule, ==, "warm-up:4,cosine");
+  g_assert_cmpstr (wish.budget, ==, "50%");
+  g_assert_null (wish.freeze);
+  g_assert_cmpuint (g_strv_length (wish.settings), ==, 1);
+  g_assert_cmpstr (wish.settings[0], ==, "optimizer.clip=0.5");
+}
+
+/* The wheel over a form scrolls it: over a number it changes nothing. */
+static void
+test_spin (void)
+{
+  g_autoptr (GtkWidget) spin = g_object_ref_sink (ir_spin_new (0, 9));
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (spin);
+  guint n = 0;
+
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
+    {
+      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
+      if (!GTK_IS_EVENT_CONTROLLER_SCROLL (controller))
+        continue;
+      n++;
+      g_assert_cmpint (gtk_event_controller_get_propagation_phase (controller), ==, GTK_PHASE_NONE);
+    }
+  g_assert_cmpuint (n, >, 0);
+}
+
+static void
+test_training_options (void)
+{
+  g_auto (IrTrainingWish) wish = wish_for ("0.01");
+  const char *const settings[] = { "optimizer.momentum=0.9", "optimizer.clip=1", NULL };
+  Opened self;
+
+  wish.schedule = g_strdup ("warm-up:4");
+  wish.freeze = g_strdup ("conv1*");
+  wish.budget = g_strdup ("100%");
+  wish.settings = g_strdupv ((char **) settings);
+  wish.deterministic = TRUE;
+  open_digits (&self);
+  ir_session_train (self.session, &wish, TRUE);
+  wait_for ("a training that stands", training_stands, &self);
+  {
+    g_auto (IrCourse) course = ir_session_get_course (self.session);
+    g_assert_cmpfloat_with_epsilon (g_array_index (course.points, IrTrainingPoint, 0).rate, 0.0025,
+                                    1e-9);
+  }
+  ir_session_train_stop (self.session);
+  wait_for ("its end", training_has_ended, &self);
+  g_clear_pointer (&wish.settings, g_strfreev);
+  const char *const wrong[] = { "optimizer.momentum=much", NULL };
+  wish.settings = g_strdupv ((char **) wrong);
+  ir_session_train (self.session, &wish, FALSE);
+  wait_for ("its end", training_has_ended, &self);
+  g_auto (IrCourse) course = ir_session_get_course (self.session);
+  g_assert_true (course.failed);
+  g_assert_nonnull (strstr (course.text, "momentum"));
+  close_window (&self);
+}
+
 static void
 test_diverged (void)
 {
@@ -359,6 +446,9 @@ main (int argc, char **argv)
   g_test_add_func ("/run-control/closed-while-it-stands", test_closed_while_it_stands);
   g_test_add_func ("/run-control/gradients", test_gradients);
   g_test_add_func ("/run-control/training", test_training);
+  g_test_add_func ("/run-control/training-options", test_training_options);
+  g_test_add_func ("/run-control/training-form", test_training_form);
+  g_test_add_func ("/run-control/spin", test_spin);
   g_test_add_func ("/run-control/training-diverged", test_diverged);
   return run_window_tests ();
 }

@@ -71,6 +71,29 @@ clear (gpointer state)
 
 IR_SESSION_NOUN (Training, NULL, clear)
 
+static IrTrainingWish
+copy_wish (const IrTrainingWish *wish)
+{
+  return (IrTrainingWish){ .data = g_strdupv (wish->data),
+                           .target = g_strdup (wish->target),
+                           .loss = g_strdup (wish->loss),
+                           .optimizer = g_strdup (wish->optimizer),
+                           .rate = g_strdup (wish->rate),
+                           .validate = g_strdup (wish->validate),
+                           .schedule = g_strdup (wish->schedule),
+                           .of = g_strdup (wish->of),
+                           .loss_scale = g_strdup (wish->loss_scale),
+                           .freeze = g_strdup (wish->freeze),
+                           .budget = g_strdup (wish->budget),
+                           .settings = g_strdupv (wish->settings),
+                           .deterministic = wish->deterministic,
+                           .batch = wish->batch,
+                           .epochs = wish->epochs,
+                           .seed = wish->seed,
+                           .path = g_strdup (wish->path),
+                           .go_on = wish->go_on };
+}
+
 void
 ir_training_wish_clear (IrTrainingWish *wish)
 {
@@ -80,6 +103,12 @@ ir_training_wish_clear (IrTrainingWish *wish)
   g_free (wish->optimizer);
   g_free (wish->rate);
   g_free (wish->validate);
+  g_free (wish->schedule);
+  g_free (wish->of);
+  g_free (wish->loss_scale);
+  g_free (wish->freeze);
+  g_free (wish->budget);
+  g_strfreev (wish->settings);
   g_free (wish->path);
   *wish = (IrTrainingWish){ 0 };
 }
@@ -236,23 +265,41 @@ say (Link *link, const char *text, gboolean failed, IrNodeId bad_node)
   g_mutex_unlock (&link->lock);
 }
 
+static GStrv
+settings_of (const IrTrainingWish *wish)
+{
+  g_autoptr (GStrvBuilder) settings = g_strv_builder_new ();
+  g_autofree char *algorithm = g_strconcat ("optimizer.algorithm=", wish->optimizer, NULL);
+
+  g_strv_builder_add (settings, algorithm);
+  if (wish->settings != NULL)
+    g_strv_builder_addv (settings, (const char **) wish->settings);
+  return g_strv_builder_end (settings);
+}
+
 static IrTrainingRun *
 make_run (const TrainRequest *request, GCancellable *cancellable, GError **error)
 {
   const IrTrainingWish *wish = &request->wish;
-  g_autofree char *algorithm = g_strconcat ("optimizer.algorithm=", wish->optimizer, NULL);
-  char *const settings[] = { algorithm, NULL };
+  g_auto (GStrv) settings = settings_of (wish);
+  g_auto (GStrv) freeze = wish->freeze != NULL ? g_strsplit (wish->freeze, ",", -1) : NULL;
   const IrTrainingOrder order = { .data = wish->data,
                                   .target = *wish->target != '\0' ? wish->target : NULL,
                                   .loss = wish->loss,
+                                  .of = wish->of,
                                   .rate = wish->rate,
+                                  .schedule = wish->schedule,
                                   .validate = *wish->validate != '\0' ? wish->validate : NULL,
+                                  .loss_scale = wish->loss_scale,
+                                  .freeze = freeze,
                                   .settings = settings,
                                   .batch = wish->batch,
                                   .epochs = wish->epochs,
                                   .seed = wish->seed };
   const IrRunOptions options = { .backend = ir_backend_find ("cpu"),
-                                 .n_threads = request->n_threads };
+                                 .n_threads = request->n_threads,
+                                 .budget = wish->budget,
+                                 .deterministic = wish->deterministic };
   g_autoptr (IrModel) model = ir_model_clone (request->base.frame->model);
   g_autoptr (IrTrainingRun) run = ir_training_run_new (model, &order, cancellable, error);
 
@@ -355,17 +402,7 @@ ir_session_train (IrSession *self, const IrTrainingWish *wish, gboolean stands)
   own (self)->link = link_new (self, wish, stands);
   request->link = link_ref (own (self)->link);
   request->n_threads = ir_session_get_run_settings (self)->options.n_threads;
-  request->wish = (IrTrainingWish){ .data = g_strdupv (wish->data),
-                                    .target = g_strdup (wish->target),
-                                    .loss = g_strdup (wish->loss),
-                                    .optimizer = g_strdup (wish->optimizer),
-                                    .rate = g_strdup (wish->rate),
-                                    .validate = g_strdup (wish->validate),
-                                    .batch = wish->batch,
-                                    .epochs = wish->epochs,
-                                    .seed = wish->seed,
-                                    .path = g_strdup (wish->path),
-                                    .go_on = wish->go_on };
+  request->wish = copy_wish (wish);
   ir_session_start (self, "Preparing the training", request);
   ir_session_changed (self, IR_CHANGED_TRAINING);
 }

@@ -10,6 +10,10 @@ typedef struct
 {
   GStrv data; /* NAME=FILE */
   char *target, *loss, *optimizer, *rate, *validate;
+  /* (nullable): as they are without */
+  char *schedule, *of, *loss_scale, *freeze, *budget;
+  GStrv settings; /* (nullable) of passes, as optimizer.clip=1 */
+  gboolean deterministic;
   guint64 batch, epochs, seed;
   char *path;     /* of the checkpoint, written after each epoch and at the end; .onnx */
   gboolean go_on; /* from that checkpoint */

@@ -5,6 +5,7 @@
 #include "core/grad/loss.h"
 #include "views/entry-row.h"
 #include "views/name.h"
+#include "views/spin.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,11 +17,47 @@
 static const char *const optimizers[] = { "adam",     "adamw",   "sgd", "momentum",
                                           "nesterov", "adagrad", NULL };
 
+/* What is seldom told: as the options of irscope train, empty: without. */
+static const struct
+{
+  const char *title, *tip;
+  gsize field;         /* of IrTrainingWish; or */
+  const char *setting; /* (nullable) of a pass */
+} more_rows[] = {
+#define FIELD(name) G_STRUCT_OFFSET (IrTrainingWish, name), NULL
+  { "Rate over time",
+    "constant, cosine or step:EPOCHS:FACTOR; a warm-up before it as warm-up:100,cosine",
+    FIELD (schedule) },
+  { "Momentum", "Of sgd: what stays of the velocity", 0, "optimizer.momentum" },
+  { "Betas", "Of adam and adamw: what stays of mean and mean square; 0.9,0.999 without", 0,
+    "optimizer.betas" },
+  { "Epsilon", "Added to the root that is divided by; 1e-8 without, adagrad 1e-10", 0,
+    "optimizer.epsilon" },
+  { "Weight decay", "How much parameters shrink; 0 without, adamw 0.01", 0,
+    "optimizer.weight-decay" },
+  { "Longest derivative", "Derivatives whose norm, all together, is longer are shortened to it", 0,
+    "optimizer.clip" },
+  { "Loss scale", "Derivatives are multiplied by that, so that small ones do not vanish in float16",
+    FIELD (loss_scale) },
+  { "Frozen", "Initializers that stay as they are: patterns of names, with commas between",
+    FIELD (freeze) },
+  { "Held constant", "Values that nothing comes back through, with commas between", 0,
+    "gradient.stop" },
+  { "Compared value",
+    "What the loss compares with the targets; without: the only floating-point output",
+    FIELD (of) },
+  { "Memory budget",
+    "Most memory of the values between nodes, in bytes or as a share (20M, 50%): values are dropped and "
+    "computed again, with the same results",
+    FIELD (budget) },
+#undef FIELD
+};
+
 struct _IrTrainingForm
 {
   GtkWidget parent;
   GtkWidget *scroller, *box, *data, *target, *loss, *optimizer, *rate, *batch, *epochs, *validate,
-      *seed, *path, *go_on;
+      *seed, *path, *go_on, *deterministic, *more[G_N_ELEMENTS (more_rows)];
   GPtrArray *inputs; /* of char *: names, as the rows of @data */
   GPtrArray *rows;   /* of GtkWidget: likewise */
   GStrv losses;
@@ -189,6 +226,29 @@ add_data (IrTrainingForm *self, GStrvBuilder *data, char **why)
   return TRUE;
 }
 
+/* What is told of the seldom */
+static void
+add_more (IrTrainingForm *self, IrTrainingWish *wish)
+{
+  g_autoptr (GStrvBuilder) settings = g_strv_builder_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (more_rows); i++)
+    {
+      g_autofree char *text = g_strstrip (g_strdup (text_of (self->more[i])));
+      if (*text == '\0')
+        continue;
+      if (more_rows[i].setting == NULL)
+        *(char **) G_STRUCT_MEMBER_P (wish, more_rows[i].field) = g_steal_pointer (&text);
+      else
+        {
+          g_autofree char *setting = g_strconcat (more_rows[i].setting, "=", text, NULL);
+          g_strv_builder_add (settings, setting);
+        }
+    }
+  wish->settings = g_strv_builder_end (settings);
+  wish->deterministic = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->deterministic));
+}
+
 gboolean
 ir_training_form_get (IrTrainingForm *self, IrTrainingWish *wish, char **why)
 {
@@ -221,6 +281,7 @@ ir_training_form_get (IrTrainingForm *self, IrTrainingWish *wish, char **why)
     .path = g_strdup (text_of (self->path)),
     .go_on = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->go_on)),
   };
+  add_more (self, wish);
   return TRUE;
 }
 
@@ -291,13 +352,42 @@ static GtkWidget *
 spin_row (
     GtkWidget *list, const char *title, const char *tip, double least, double most, double value)
 {
-  GtkWidget *spin = gtk_spin_button_new_with_range (least, most, 1);
+  GtkWidget *spin = ir_spin_new (least, most);
 
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (spin), value);
   gtk_editable_set_width_chars (GTK_EDITABLE (spin), 4);
   gtk_widget_set_tooltip_text (spin, tip);
   add_action (list, title, spin);
   return spin;
+}
+
+static GtkWidget *
+check_row (GtkWidget *list, const char *title, const char *tip)
+{
+  GtkWidget *check = gtk_check_button_new ();
+
+  gtk_widget_set_tooltip_text (check, tip);
+  add_action (list, title, check);
+  return check;
+}
+
+static void
+fill_more (IrTrainingForm *self)
+{
+  GtkWidget *list = make_list (self), *expander = adw_expander_row_new ();
+
+  self->deterministic = check_row (list, "Same bits on any number of threads", "Costs some speed");
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (expander), "More");
+  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (expander),
+                                 "Schedule, decay, clipping, freezing, memory");
+  gtk_list_box_append (GTK_LIST_BOX (list), expander);
+  for (guint i = 0; i < G_N_ELEMENTS (more_rows); i++)
+    {
+      self->more[i] = ir_entry_row_new (more_rows[i].title, NULL);
+      gtk_widget_set_tooltip_text (GTK_WIDGET (ir_entry_row_entry (self->more[i])),
+                                   more_rows[i].tip);
+      adw_expander_row_add_row (ADW_EXPANDER_ROW (expander), self->more[i]);
+    }
 }
 
 static char *
@@ -339,11 +429,10 @@ fill (IrTrainingForm *self)
   self->path = file_row (self, list, "Written to", "The trained network, after each epoch");
   g_object_set_data (G_OBJECT (self->path), "saves", GINT_TO_POINTER (TRUE));
   gtk_editable_set_text (GTK_EDITABLE (ir_entry_row_entry (self->path)), path);
-  self->go_on = gtk_check_button_new ();
-  gtk_widget_set_tooltip_text (self->go_on,
-                               "With the weights and states of that file; the same bits "
-                               "follow as without a break");
-  add_action (list, "Go on from there", self->go_on);
+  self->go_on = check_row (
+      list, "Go on from there",
+      "With the weights and states of that file; the same bits follow as without a break");
+  fill_more (self);
 }
 
 static void

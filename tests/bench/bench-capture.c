@@ -1,6 +1,8 @@
-/* Runs that keep every value against plain runs of the same graph.
+/* Runs that keep every value, or with --step that stop before every node, against plain runs of the same
+ * graph. What is stepped has neither chains nor spans, and neither has what it is compared with; nothing is
+ * kept or watched, and who is told that the run stands says at once that it goes on.
  *
- *     bench-capture [--threads 1] [--rounds 15] [--runs 5] [--pipeline P] [--shape S] FILE..
+ *     bench-capture [--step] [--threads 1] [--rounds 15] [--runs 5] [--pipeline P] [--shape S] FILE..
  *                                                                            JSON on stdout
  *
  * Both have a plan of their own in one process. In each round both run a few times, and which is
@@ -11,6 +13,7 @@
 
 #include "app/cli/times.h"
 #include "core/exec/kernel/backend.h"
+#include "core/exec/run/control.h"
 #include "core/io/io.h"
 #include "passes/pipeline/pipeline.h"
 
@@ -24,8 +27,10 @@
 static gint n_rounds = 15, n_runs = 5, n_threads = 1;
 static char *pipeline_name = NULL, *shape = NULL;
 static char **files = NULL;
+static gboolean stepping = FALSE;
 
 static const GOptionEntry entries[] = {
+  { "step", 0, 0, G_OPTION_ARG_NONE, &stepping, "Node by node, instead of keeping values", NULL },
   { "threads", 0, 0, G_OPTION_ARG_INT, &n_threads, "Of both (1)", "N" },
   { "rounds", 0, 0, G_OPTION_ARG_INT, &n_rounds, "Ratios that are taken (15)", "N" },
   { "runs", 0, 0, G_OPTION_ARG_INT, &n_runs, "Runs of either in a round (5)", "N" },
@@ -133,6 +138,15 @@ add_side (cJSON *json, const char *name, const Side *side)
   cJSON_AddNumberToObject (object, "value_bytes", (double) side->last->trace->peak_bytes);
 }
 
+static void
+go_on (IrRunControl *control, const IrRunStop *stop, gpointer data)
+{
+  guint64 *n_stops = data;
+
+  ++*n_stops;
+  ir_run_control_go (control, (IrRunCommand){ .move = IR_RUN_STEP });
+}
+
 static gboolean
 measure (IrModel *model, GHashTable *inputs, cJSON *json, GError **error)
 {
@@ -142,8 +156,14 @@ measure (IrModel *model, GHashTable *inputs, cJSON *json, GError **error)
   g_auto (Side) captured = { .wall_ms = g_array_new (FALSE, FALSE, sizeof (double)),
                              .cpu_ms = g_array_new (FALSE, FALSE, sizeof (double)) };
 
+  guint64 n_stops = 0;
+  g_autoptr (IrRunControl) control = ir_run_control_new (
+      &(IrRunControlSetup){ .stopped = go_on, .data = &n_stops, .first = { .move = IR_RUN_STEP } });
+
+  options.without = stepping ? IR_DECISION_CHAINS | IR_DECISION_SPANS : 0;
   plain.executable = ir_executable_new (model, &options, error);
-  options.capture = IR_CAPTURE_ALL;
+  options.capture = stepping ? IR_CAPTURE_NONE : IR_CAPTURE_ALL;
+  options.control = stepping ? control : NULL;
   captured.executable = plain.executable != NULL ? ir_executable_new (model, &options, error)
                                                  : NULL;
   if (captured.executable == NULL)
@@ -156,7 +176,10 @@ measure (IrModel *model, GHashTable *inputs, cJSON *json, GError **error)
         !run_round (i % 2 == 0 ? &captured : &plain, inputs, error))
       return FALSE;
   add_side (json, "plain", &plain);
-  add_side (json, "captured", &captured);
+  add_side (json, stepping ? "stepped" : "captured", &captured);
+  if (stepping)
+    cJSON_AddNumberToObject (json, "stops_per_run",
+                             (double) n_stops / (double) (N_WARMUP + n_rounds * (n_runs + 1)));
   add_ratios (json, "wall_ratio", plain.wall_ms, captured.wall_ms);
   add_ratios (json, "cpu_ratio", plain.cpu_ms, captured.cpu_ms);
   return TRUE;

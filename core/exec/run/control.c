@@ -26,10 +26,12 @@ struct _IrRunControl
   gboolean after;       /* it stands behind a node of the main graph, which has run */
   const IrNode *last;   /* (nullable) the node that has just run */
   gboolean ends;
-  gint pause;  /* atomic */
+  gint pause; /* atomic */
+  gint
+      n_breaks; /* atomic: of the list below, so that who has none does not ask for it at each node */
   GMutex lock; /* guards what follows */
   GCond told;
-  gboolean is_told;
+  gboolean is_told, waits; /* nobody needs to be woken where nobody waits */
   IrRunCommand next;
   GPtrArray *breaks;       /* of IrRunBreak; another in its place, never changed */
   GHashTable *divergences; /* (nullable) value id -> char *: set before it runs */
@@ -117,8 +119,10 @@ wait_for_command (IrRunControl *self)
   IrRunCommand command = { .move = IR_RUN_STOP };
 
   g_mutex_lock (&self->lock);
+  self->waits = TRUE;
   while (!self->is_told && !g_cancellable_is_cancelled (self->state->cancellable))
     g_cond_wait_until (&self->told, &self->lock, g_get_monotonic_time () + LOOK_US);
+  self->waits = FALSE;
   if (self->is_told)
     command = self->next;
   self->is_told = FALSE;
@@ -369,6 +373,8 @@ find_hit (IrRunControl *self,
 static IrRunBreak *
 find_node_break (IrRunControl *self, const IrNode *node)
 {
+  if (g_atomic_int_get (&self->n_breaks) == 0)
+    return NULL;
   g_autoptr (GPtrArray) breaks = breaks_now (self);
 
   for (guint i = 0; i < breaks->len; i++)
@@ -504,11 +510,14 @@ after (IrObserver *observer,
   if (self->setup.ran != NULL)
     self->setup.ran (self, node, self->setup.data);
   self->after = FALSE;
-  stop_init (self, &stop, node, TRUE);
-  if (find_hit (self, node, (const IrValue *const *) node->outputs, node->n_outputs, diverges,
-                &stop) ||
-      has_come (self, node))
-    stand (self, &stop);
+  if (g_atomic_int_get (&self->n_breaks) > 0 || has_come (self, node))
+    {
+      stop_init (self, &stop, node, TRUE);
+      if (find_hit (self, node, (const IrValue *const *) node->outputs, node->n_outputs, diverges,
+                    &stop) ||
+          has_come (self, node))
+        stand (self, &stop);
+    }
   self->last = NULL;
   return TRUE;
 }
@@ -587,6 +596,7 @@ ir_run_control_set_breaks (IrRunControl *self, GPtrArray *breaks)
   g_mutex_lock (&self->lock);
   GPtrArray *old = g_steal_pointer (&self->breaks);
   self->breaks = copy;
+  g_atomic_int_set (&self->n_breaks, (gint) copy->len);
   g_mutex_unlock (&self->lock);
   g_ptr_array_unref (old);
 }
@@ -619,7 +629,8 @@ ir_run_control_go (IrRunControl *self, IrRunCommand command)
   g_mutex_lock (&self->lock);
   self->next = command;
   self->is_told = TRUE;
-  g_cond_signal (&self->told);
+  if (self->waits)
+    g_cond_signal (&self->told);
   g_mutex_unlock (&self->lock);
 }
 

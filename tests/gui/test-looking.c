@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tests/gui/opened.h"
+#include "views/graph/tip.h"
 #include "views/session/debug.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
@@ -300,6 +301,55 @@ test_iterations (void)
   close_window (&self);
 }
 
+static gboolean
+has_size (gpointer canvas)
+{
+  return gtk_widget_get_width (canvas) > 0;
+}
+
+/* What is said of a box or a line lies neither on that box nor on the title of another. */
+static void
+test_tips (void)
+{
+  Opened self;
+  guint n, n_tips = 0;
+
+  open_digits (&self);
+  IrCanvas *canvas = IR_CANVAS (find_widget (GTK_WIDGET (self.window), IR_TYPE_CANVAS));
+  wait_for ("the canvas", has_size, canvas);
+  ir_canvas_zoom_to (canvas, 0.5);
+  const IrScene *scene = ir_canvas_get_scene (canvas);
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+  const IrCamera now = ir_canvas_get_camera (canvas);
+  IrTip *tip = ir_tip_new (canvas);
+  for (double y = 4; y < now.height; y += 14)
+    for (double x = 4; x < now.width; x += 14)
+      {
+        const IrSceneHit hit = ir_canvas_pick (canvas, x, y);
+        graphene_rect_t rect, on;
+
+        ir_tip_hide (tip);
+        ir_tip_point (tip, hit, x, y);
+        if (!ir_tip_show (tip))
+          continue;
+        n_tips++;
+        g_assert_true (ir_tip_get_rect (tip, &rect));
+        g_assert_cmpfloat (rect.origin.x + rect.size.width, <=, now.width + 1);
+        for (guint i = 0; i < n; i++)
+          {
+            graphene_rect_t box = ir_camera_rect (&now, &boxes[i]);
+
+            if (hit.box != (gint32) i) /* its title; of what the tip is about, all */
+              box.size.height = (float) (boxes[i].header * now.zoom);
+            if (boxes[i].kind != IR_SCENE_CLUSTER && graphene_rect_intersection (&rect, &box, &on))
+              g_error ("the tip at %g, %g lies on %s", x, y, boxes[i].tip);
+          }
+      }
+  g_assert_cmpuint (n_tips, >, 100);
+  ir_tip_free (tip);
+  close_window (&self);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -308,5 +358,6 @@ main (int argc, char **argv)
   g_test_add_func ("/looking/tensor", test_tensor);
   g_test_add_func ("/looking/play", test_play);
   g_test_add_func ("/looking/iterations", test_iterations);
+  g_test_add_func ("/looking/tips cover no title", test_tips);
   return run_window_tests ();
 }

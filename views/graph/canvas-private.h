@@ -5,6 +5,7 @@
 #include "views/graph/canvas.h"
 #include "views/graph/drag.h"
 #include "views/graph/paint.h"
+#include "views/graph/tip.h"
 #include "views/graph/tween.h"
 
 #include <adwaita.h>
@@ -56,6 +57,7 @@ struct _IrCanvas
   double drag_x, drag_y;
   gboolean panning;
   double pinch_zoom;
+  IrTip *tip; /* of what the pointer rests on */
 
   gint32 selected_box;    /* -1 = none */
   gint32 hover_box;       /* -1 = none */
@@ -124,8 +126,6 @@ void canvas_add_keys (IrCanvas *self);
 
 /* -- pointer.c -- */
 void canvas_add_pointer (IrCanvas *self);
-gboolean canvas_query_tooltip (
-    GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip);
 
 /* -- proxies.c -- */
 void canvas_sync_proxies (IrCanvas *self);

@@ -100,6 +100,7 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
   if (self->zoom_to_tell || !same_camera (&now, &self->sync_camera))
     {
       self->sync_camera = now;
+      ir_tip_hide (self->tip);
       canvas_queue_sync (self);
     }
 }
@@ -149,6 +150,7 @@ ir_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       ir_node_painter_outline (self->painter, snapshot, &now, self->selected_box,
                                gtk_widget_get_focus_child (widget) != NULL ? 3 : 2, 1);
       ir_drag_snapshot (self->drag, snapshot);
+      ir_tip_snapshot (self->tip, snapshot);
     }
   gtk_snapshot_pop (snapshot);
 }
@@ -197,6 +199,7 @@ ir_canvas_frame_changed (IrCanvas *self)
   self->hover_box = -1;
   self->selected_box = -1;
   self->clicked_line = -1;
+  ir_tip_hide (self->tip);
   g_array_set_size (self->selected_lines, 0);
   g_array_set_size (self->relatives, 0);
   g_array_set_size (self->hovered, 0);
@@ -319,6 +322,7 @@ ir_canvas_dispose (GObject *object)
   IrCanvas *self = IR_CANVAS (object);
   GtkWidget *child;
 
+  ir_tip_hide (self->tip);
   if (self->animation != NULL)
     adw_animation_pause (self->animation);
   g_clear_object (&self->animation);
@@ -347,6 +351,7 @@ ir_canvas_finalize (GObject *object)
   g_clear_pointer (&self->painter, ir_node_painter_free);
   g_clear_pointer (&self->tween, ir_tween_free);
   g_clear_pointer (&self->drag, ir_drag_free);
+  g_clear_pointer (&self->tip, ir_tip_free);
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->selected_lines, g_array_unref);
   g_clear_pointer (&self->relatives, g_array_unref);
@@ -381,7 +386,6 @@ ir_canvas_class_init (IrCanvasClass *klass)
   widget_class->size_allocate = ir_canvas_size_allocate;
   widget_class->snapshot = ir_canvas_snapshot;
   widget_class->focus = ir_canvas_focus;
-  widget_class->query_tooltip = canvas_query_tooltip;
   g_object_class_override_property (object_class, PROP_HADJUSTMENT, "hadjustment");
   g_object_class_override_property (object_class, PROP_VADJUSTMENT, "vadjustment");
   g_object_class_override_property (object_class, PROP_HSCROLL_POLICY, "hscroll-policy");
@@ -422,11 +426,11 @@ ir_canvas_init (IrCanvas *self)
   self->places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->painter = ir_node_painter_new (on_more_painted, self);
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
-  gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Graph",
                                   -1);
   self->drag = ir_drag_new (self);
+  self->tip = ir_tip_new (self);
   canvas_add_keys (self);
   canvas_add_pointer (self);
   ir_colours_watch (self, G_CALLBACK (on_colours_changed));

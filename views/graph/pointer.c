@@ -45,17 +45,22 @@ static void
 on_motion (GtkEventControllerMotion *controller, double x, double y, gpointer user_data)
 {
   IrCanvas *self = IR_CANVAS (user_data);
+  IrSceneHit hit;
 
   self->pointer_x = x;
   self->pointer_y = y;
-  if (!self->panning)
-    set_hover (self, ir_canvas_pick (self, x, y).box);
+  if (self->panning)
+    return;
+  hit = ir_canvas_pick (self, x, y);
+  set_hover (self, hit.box);
+  ir_tip_point (self->tip, hit, x, y);
 }
 
 static void
 on_leave (GtkEventControllerMotion *controller, gpointer user_data)
 {
   set_hover (IR_CANVAS (user_data), -1);
+  ir_tip_hide (IR_CANVAS (user_data)->tip);
 }
 
 static gboolean
@@ -97,6 +102,7 @@ on_drag_begin (GtkGestureDrag *gesture, double x, double y, gpointer user_data)
   self->drag_x = now.x;
   self->drag_y = now.y;
   self->panning = FALSE;
+  ir_tip_hide (self->tip);
   if (self->animation != NULL)
     adw_animation_pause (self->animation);
   gtk_widget_grab_focus (GTK_WIDGET (self));
@@ -221,6 +227,7 @@ on_menu_click (GtkGestureClick *gesture, int n_press, double x, double y, gpoint
   const IrSceneBox *box = canvas_box (self, index);
   const IrNodeId node = box != NULL ? ir_frame_box_node (self->frame, box) : 0;
 
+  ir_tip_hide (self->tip);
   gtk_widget_grab_focus (GTK_WIDGET (self));
   /* What is meant, not what was selected before. */
   if (box != NULL && box->kind == IR_SCENE_CLUSTER && is_title (self, box, y))
@@ -228,51 +235,6 @@ on_menu_click (GtkGestureClick *gesture, int n_press, double x, double y, gpoint
   else if (node == 0 || !gtk_bitset_contains (ir_session_get_selection (self->session), node))
     click (self, x, y, FALSE);
   g_signal_emit_by_name (self, "menu", x, y);
-}
-
-#define READABLE_ZOOM 0.65
-
-/* Whether the box itself says all of it: a tip would lie on it and on its neighbours. */
-static gboolean
-is_readable (IrCanvas *self, gint32 index)
-{
-  guint n;
-  const IrSceneText *texts = ir_scene_texts (canvas_scene (self), &n);
-
-  if (self->zoom < READABLE_ZOOM || canvas_box (self, index)->problem != 0)
-    return FALSE;
-  for (guint i = 0; i < n; i++)
-    if (texts[i].box == index && g_str_has_suffix (texts[i].text, "…"))
-      return FALSE;
-  return TRUE;
-}
-
-gboolean
-canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
-{
-  IrCanvas *self = IR_CANVAS (widget);
-  const IrSceneHit hit = keyboard ? (IrSceneHit){ self->selected_box, -1 }
-                                  : ir_canvas_pick (self, x, y);
-  const IrSceneBox *box = canvas_box (self, hit.box);
-  const IrCamera now = ir_canvas_get_camera (self);
-  const char *tip = NULL;
-  guint n;
-
-  if (box != NULL && box->kind != IR_SCENE_CLUSTER)
-    {
-      const graphene_rect_t r = ir_camera_rect (&now, box);
-
-      tip = keyboard || !is_readable (self, hit.box) ? box->tip : NULL;
-      gtk_tooltip_set_tip_area (tooltip,
-                                &(GdkRectangle){ (int) r.origin.x, (int) r.origin.y,
-                                                 (int) r.size.width, (int) r.size.height });
-    }
-  else if (hit.line >= 0)
-    tip = ir_scene_lines (canvas_scene (self), &n)[hit.line].tip;
-  if (tip == NULL)
-    return FALSE;
-  gtk_tooltip_set_text (tooltip, tip);
-  return TRUE;
 }
 
 void

@@ -15,7 +15,7 @@
 #define CORNER_HEIGHT 52
 #define LEAST_PART    0.6 /* of the graph, or of what is in sight, that is filled on each axis */
 #define BESIDE        60  /* px beside a graph that is larger than the window */
-#define CAPTION_GAP   6   /* px, for the ring of what is selected */
+#define ROOM_ABOVE    8   /* px, above a graph that is looked at from its beginning */
 #define SIDE_GAP      8   /* px, at the left of what makes room for the map */
 #define FIT_MARGIN    0.96
 #define WHOLE_ZOOM    0.45 /* a pattern is rather shown whole, so far out */
@@ -143,13 +143,11 @@ free_height (IrCanvas *self)
   return MAX (height - self->inset, height / 2);
 }
 
-/* px between the caption and what floats below, with some air. */
+/* px above what floats below, with some air. */
 static double
 clear_height (IrCanvas *self)
 {
-  const double height = free_height (self);
-
-  return 0.95 * MAX (height - self->caption_height, height / 2);
+  return 0.95 * free_height (self);
 }
 
 /* px that the legend and the zoom bar take in the lower corners, where they would lie on what is @width px
@@ -175,8 +173,8 @@ fit_height (IrCanvas *self, const IrLayoutRect *bounds, double zoom)
                                                                : height;
 }
 
-/* In the middle of what nothing floats over; where the map would lie on it, beside that, and where the
- * caption would or there is no room beside, as far below as there is. */
+/* In the middle of what nothing floats over; where the map would lie on it, beside that, and where there is no
+ * room beside, as far below as there is. */
 static void
 fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
 {
@@ -195,8 +193,6 @@ fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
       else
         top = CLAMP (self->map_height, top, MAX (bare, top));
     }
-  if (left < self->caption_width && top < self->caption_height + CAPTION_GAP)
-    top = CLAMP (self->caption_height + CAPTION_GAP, top, MAX (bare, top));
   fly_to (self, zoom, rect->x * zoom - left, rect->y * zoom - top);
 }
 
@@ -266,19 +262,11 @@ zoom_into (IrCanvas *self, const IrLayoutRect *bounds, double height)
               1.0);
 }
 
-/* @middle, @height: (out): px in which the picture fits: below the caption, where that would lie on it */
+/* @height: (out): px in which the picture fits */
 static double
-fit_zoom (IrCanvas *self, const IrLayoutRect *bounds, double *middle, double *height)
+fit_zoom (IrCanvas *self, const IrLayoutRect *bounds, double *height)
 {
-  const double beside = gtk_widget_get_width (GTK_WIDGET (self)) - self->caption_width * 2;
-  double zoom, above = MIN (self->caption_height, free_height (self) / 2);
-
   *height = fit_height (self, bounds, zoom_into (self, bounds, free_height (self)));
-  zoom = zoom_into (self, bounds, *height);
-  if (bounds->width * zoom <= beside || (*height - bounds->height * zoom) / 2 >= above)
-    above = 0;
-  *height -= above;
-  *middle = above + *height / 2;
   return zoom_into (self, bounds, *height);
 }
 
@@ -287,26 +275,15 @@ void
 ir_canvas_fit (IrCanvas *self)
 {
   IrLayoutRect bounds;
-  double zoom, middle, height;
+  double zoom, height;
 
   if (canvas_scene (self) == NULL)
     return;
   bounds = ir_scene_bounds (canvas_scene (self));
-  zoom = fit_zoom (self, &bounds, &middle, &height);
+  zoom = fit_zoom (self, &bounds, &height);
   fly_to (self, zoom,
           (bounds.x + bounds.width / 2) * zoom - gtk_widget_get_width (GTK_WIDGET (self)) / 2.0,
-          (bounds.y + bounds.height / 2) * zoom - middle);
-}
-
-void
-ir_canvas_set_caption (IrCanvas *self, double width, double height)
-{
-  if (width == self->caption_width && height == self->caption_height)
-    return;
-  self->caption_width = width;
-  self->caption_height = height;
-  if (!self->moved)
-    canvas_queue_allocate (self);
+          (bounds.y + bounds.height / 2) * zoom - height / 2);
 }
 
 void
@@ -362,22 +339,14 @@ crowded_middle (IrCanvas *self, double bottom, double width)
   return middle;
 }
 
-/* px above a graph that begins at the top, whose left end is at @left: below the caption, where it would
- * lie on the graph. */
-static double
-room_above (IrCanvas *self, double left)
-{
-  return self->caption_height > 0 && left < self->caption_width ? self->caption_height : 8;
-}
-
 /* The first look at a graph: all of it where that is readable, else its beginning. */
 void
 canvas_place_first (IrCanvas *self)
 {
   const IrLayoutRect bounds = ir_scene_bounds (canvas_scene (self));
   const double width = gtk_widget_get_width (GTK_WIDGET (self));
-  double middle, height;
-  const double fit = fit_zoom (self, &bounds, &middle, &height);
+  double height;
+  const double fit = fit_zoom (self, &bounds, &height);
   const double across = FIT_MARGIN * width / MAX (bounds.width, 1);
 
   if (width <= 1 || height <= 1)
@@ -386,7 +355,7 @@ canvas_place_first (IrCanvas *self)
   if (fit >= READABLE_ZOOM || (ir_scene_is_wrapped (canvas_scene (self)) && fit >= NAMES_ZOOM &&
                                bounds.width * fit > width / 2))
     canvas_set_camera (self, fit, (bounds.x + bounds.width / 2) * fit - width / 2,
-                       (bounds.y + bounds.height / 2) * fit - middle);
+                       (bounds.y + bounds.height / 2) * fit - height / 2);
   else
     {
       const double zoom = CLAMP (across, READABLE_ZOOM, 1.0);
@@ -394,10 +363,7 @@ canvas_place_first (IrCanvas *self)
                            ? bounds.x + width / zoom / 2
                            : crowded_middle (self, bounds.y + height / zoom, width / zoom - 16);
 
-      const double left = x * zoom - width / 2;
-
-      canvas_set_camera (self, zoom, left,
-                         bounds.y * zoom - room_above (self, bounds.x * zoom - left));
+      canvas_set_camera (self, zoom, x * zoom - width / 2, bounds.y * zoom - ROOM_ABOVE);
     }
 }
 
@@ -416,8 +382,6 @@ canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
   const IrCamera now = resting_camera (self);
   const double x = rect->x * now.zoom - now.x, y = rect->y * now.zoom - now.y;
 
-  if (x < self->caption_width && y < self->caption_height)
-    return FALSE; /* the caption lies on it */
   if (x + rect->width * now.zoom > now.width - self->map_width && y < self->map_height)
     return FALSE; /* the map does */
   return x >= margin && y >= margin && x + rect->width * now.zoom <= now.width - margin &&

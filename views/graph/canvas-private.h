@@ -30,10 +30,9 @@ struct _IrCanvas
   GtkScrollablePolicy hpolicy, vpolicy;
   double zoom;
   int allocated_width;
-  double inset;                 /* px at the bottom that something floats over */
-  double map_width, map_height; /* px in the upper right corner, where nothing is in sight */
-  double caption_width, caption_height; /* px in the upper left corner, the same */
-  double note_width, note_height;       /* px in the lower left corner, the same */
+  double inset;                   /* px at the bottom that something floats over */
+  double map_width, map_height;   /* px in the upper right corner, where nothing is in sight */
+  double note_width, note_height; /* px in the lower left corner, the same */
   gboolean configuring, allocating, zoom_to_tell;
   GHashTable *places; /* root or "" -> IrCamera *: where one was in graphs that were left */
   IrCamera next;      /* where the next frame is looked at; zoom 0: as it comes */

@@ -37,9 +37,6 @@ void ir_canvas_set_inset (IrCanvas *self, double px); /* something floats over s
 void ir_canvas_set_map (IrCanvas *self,
                         double width,
                         double height); /* in the upper right corner */
-void ir_canvas_set_caption (IrCanvas *self,
-                            double width,
-                            double height); /* in the upper left one */
 void ir_canvas_set_note (IrCanvas *self,
                          double width,
                          double height);              /* in the lower left corner */

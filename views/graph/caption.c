@@ -1,4 +1,4 @@
-/* What lies on the graph in its upper left corner: which rewrite is shown, or what is compared. */
+/* What stands above the graph: which rewrite is shown, or what is compared. */
 #include "config.h"
 
 #include "views/graph/caption.h"
@@ -9,13 +9,10 @@
 #include "views/session/frame.h"
 #include "views/session/timeline.h"
 
-#define MINIMAP_ROOM 210 /* px, as wide as the map with its margins may be */
-
 GtkWidget *
 ir_caption_build (IrCaption *self, GtkWidget *close)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
   GtkWidget *title = gtk_label_new (NULL);
   GtkWidget *text = gtk_label_new (NULL);
 
@@ -23,23 +20,18 @@ ir_caption_build (IrCaption *self, GtkWidget *close)
     {
       gtk_label_set_xalign (GTK_LABEL (*label), 0);
       gtk_label_set_ellipsize (GTK_LABEL (*label), PANGO_ELLIPSIZE_END);
-      gtk_label_set_max_width_chars (GTK_LABEL (*label), 80);
-      gtk_box_append (GTK_BOX (texts), *label);
+      gtk_box_append (GTK_BOX (box), *label);
     }
+  gtk_widget_set_hexpand (text, TRUE);
   self->close = close;
   gtk_widget_add_css_class (self->close, "flat");
   gtk_widget_add_css_class (self->close, "circular");
-  gtk_widget_set_valign (self->close, GTK_ALIGN_START);
-  gtk_box_append (GTK_BOX (box), texts);
+  gtk_widget_set_valign (self->close, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (box), self->close);
   gtk_widget_add_css_class (title, "caption-heading");
   gtk_widget_add_css_class (text, "caption");
   gtk_widget_add_css_class (text, "dim-label");
-  gtk_widget_add_css_class (box, "canvas-note");
-  gtk_widget_set_halign (box, GTK_ALIGN_START);
-  gtk_widget_set_valign (box, GTK_ALIGN_START);
-  gtk_widget_set_margin_end (box, MINIMAP_ROOM);
-  gtk_widget_set_can_target (box, FALSE);
+  gtk_widget_add_css_class (box, "caption-bar");
   self->box = box;
   self->title = GTK_LABEL (title);
   self->text = GTK_LABEL (text);
@@ -50,13 +42,15 @@ ir_caption_build (IrCaption *self, GtkWidget *close)
 static char *
 caption_title (const IrModel *history, const IrFrame *frame)
 {
-  const IrStep *last = ir_history_step (history, frame->to);
-  const char *pass = ir_history_pass_of (history, frame->to);
+  const IrStep *last;
+  const char *pass;
 
-  if (frame->from == frame->to || frame->from + 1 == frame->to)
-    return g_strdup_printf ("%s · %s", pass, last->rule);
   if (frame->from > frame->to)
     return g_strdup_printf ("Step %u, compared with step %u", frame->to, frame->from);
+  last = ir_history_step (history, frame->to);
+  pass = ir_history_pass_of (history, frame->to);
+  if (frame->from == frame->to || frame->from + 1 == frame->to)
+    return g_strdup_printf ("%s · %s", pass, last->rule);
   if (ir_history_step (history, frame->from + 1)->pass_run == last->pass_run)
     return g_strdup_printf ("%s · %u steps", pass, frame->to - frame->from);
   return g_strdup_printf ("Steps %u to %u", frame->from + 1, frame->to);
@@ -78,9 +72,11 @@ show (IrCaption *self, const char *title, const char *text)
 {
   const gboolean has_text = text != NULL && text[0] != '\0';
 
+  g_autofree char *whole = has_text ? g_strdup_printf ("%s\n%s", title, text) : g_strdup (title);
+
   gtk_label_set_text (self->title, title);
   gtk_label_set_text (self->text, has_text ? text : "");
-  gtk_widget_set_visible (GTK_WIDGET (self->text), has_text);
+  gtk_widget_set_tooltip_text (self->box, whole);
   gtk_widget_set_visible (self->box, TRUE);
 }
 
@@ -93,7 +89,6 @@ ir_caption_update (IrCaption *self, IrSession *session)
   g_autofree char *title = NULL;
 
   gtk_widget_set_visible (self->close, frame != NULL && (frame->foreign || frame->marks != NULL));
-  gtk_widget_set_can_target (self->box, gtk_widget_get_visible (self->close));
   if (frame != NULL && frame->marks != NULL && rule != NULL)
     {
       title = g_strdup_printf ("Why not %s", rule);
@@ -106,7 +101,14 @@ ir_caption_update (IrCaption *self, IrSession *session)
       show (self, title, "New: only in this graph. Removed: only in the other one.");
       return;
     }
-  if (frame == NULL || frame->to == 0 || frame->to > ir_history_n_steps (history))
+  if (frame != NULL && frame->to == 0 && frame->from == 0 && ir_history_n_steps (history) > 0)
+    {
+      show (self, "Original",
+            "As it was before the first step."); /* the graph stays at its place */
+      return;
+    }
+  if (frame == NULL || frame->to > ir_history_n_steps (history) ||
+      MAX (frame->to, frame->from) == 0)
     {
       gtk_widget_set_visible (self->box, FALSE);
       return;
@@ -114,19 +116,4 @@ ir_caption_update (IrCaption *self, IrSession *session)
   title = caption_title (history, frame);
   reason = frame->from + 1 == frame->to ? ir_history_step (history, frame->to)->reason : NULL;
   show (self, title, reason);
-}
-
-/* Where the caption lies, nothing is in sight. */
-void
-ir_caption_tell (const IrCaption *self, IrCanvas *canvas)
-{
-  int width = 0, height = 0;
-
-  if (gtk_widget_get_visible (self->box))
-    {
-      gtk_widget_measure (self->box, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL, NULL);
-      width = MIN (width, gtk_widget_get_width (GTK_WIDGET (canvas)));
-      gtk_widget_measure (self->box, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
-    }
-  ir_canvas_set_caption (canvas, MAX (width - MINIMAP_ROOM, 0), height);
 }

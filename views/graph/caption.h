@@ -1,8 +1,9 @@
-/* What lies on the graph in its upper left corner: which rewrite is shown, or what is compared. */
+/* What stands above the graph: which rewrite is shown, or what is compared. */
 #pragma once
 
-#include "views/graph/canvas.h"
 #include "views/session/session.h"
+
+#include <gtk/gtk.h>
 
 typedef struct
 {
@@ -14,5 +15,3 @@ typedef struct
 GtkWidget *ir_caption_build (IrCaption *self, GtkWidget *close);
 /* Hidden where there is nothing to tell. */
 void ir_caption_update (IrCaption *self, IrSession *session);
-/* Tells the canvas where nothing is in sight. */
-void ir_caption_tell (const IrCaption *self, IrCanvas *canvas);

@@ -64,7 +64,6 @@ activate_search (GtkWidget *widget, const char *name, GVariant *parameter)
   IrGraphView *self = IR_GRAPH_VIEW (widget);
 
   ir_search_panel_open (self->search);
-  gtk_widget_set_visible (self->caption.box, FALSE);
 }
 
 static void
@@ -84,14 +83,13 @@ update_caption (IrGraphView *self)
 {
   ir_caption_update (&self->caption, session (self));
   /* the titles of both sides say what is compared */
-  if (ir_two_sides_are_shown (self->sides) || gtk_widget_get_visible (GTK_WIDGET (self->search)))
+  if (ir_two_sides_are_shown (self->sides))
     gtk_widget_set_visible (self->caption.box, FALSE);
 }
 
 static void
 on_search_stopped (IrGraphView *self)
 {
-  update_caption (self);
   gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
 }
 
@@ -524,7 +522,6 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
       update_tints (self, frame);
       ir_part_bar_update (self->part_bar);
       update_caption (self);
-      ir_caption_tell (&self->caption, self->canvas);
       if (frame != NULL && (frame->from != self->shown_from || frame->to != self->shown_to ||
                             (frame->marks != NULL && frame->marks != self->shown_marks) ||
                             (frame->foreign && frame->before != self->shown_before)))
@@ -759,10 +756,6 @@ ir_graph_view_constructed (GObject *object)
   self->building = ir_building_new (IR_VIEW (self), self->canvas);
   self->sides = IR_TWO_SIDES (ir_two_sides_new (self->canvas));
   gtk_overlay_set_child (GTK_OVERLAY (overlay), GTK_WIDGET (self->sides));
-  gtk_overlay_add_overlay (
-      GTK_OVERLAY (overlay),
-      ir_caption_build (&self->caption, icon_button ("window-close-symbolic", "Back to the steps",
-                                                     "view.close-caption")));
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_notes (self));
   self->zoom_bar = build_zoom (self);
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), self->zoom_bar);
@@ -779,6 +772,10 @@ ir_graph_view_constructed (GObject *object)
   g_signal_connect (overlay, "get-child-position", G_CALLBACK (place_note), self);
   self->part_bar = IR_PART_BAR (ir_part_bar_new (session (self)));
   gtk_box_append (GTK_BOX (column), GTK_WIDGET (self->part_bar));
+  gtk_box_append (
+      GTK_BOX (column),
+      ir_caption_build (&self->caption, icon_button ("window-close-symbolic", "Back to the steps",
+                                                     "view.close-caption")));
   gtk_box_append (GTK_BOX (column), overlay);
   self->stack = GTK_STACK (gtk_stack_new ());
   gtk_stack_set_hhomogeneous (self->stack, FALSE); /* the page of an empty graph is wide */

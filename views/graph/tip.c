@@ -98,7 +98,7 @@ typedef struct
   const IrScene *scene;
   IrCamera camera;
   graphene_rect_t about, tip;
-  graphene_rect_t corners[3]; /* that are taken: caption, map, legend */
+  graphene_rect_t corners[2]; /* that are taken: map, legend */
   gint32 box;                 /* it is about, or -1 */
   double cost;                /* px² that are covered, weighed */
 } Place;
@@ -170,8 +170,7 @@ find_place (IrTip *self, const graphene_rect_t *about, double width, double heig
     .scene = canvas_scene (self->canvas),
     .camera = now,
     .about = *about,
-    .corners = { rect (0, 0, c->caption_width, c->caption_height),
-                 rect (now.width - c->map_width, 0, c->map_width, c->map_height),
+    .corners = { rect (now.width - c->map_width, 0, c->map_width, c->map_height),
                  rect (0, now.height - c->inset - c->note_height, c->note_width, c->note_height) },
     .box = self->hit.box,
   };

@@ -2,6 +2,7 @@
 
 #include "views/count.h"
 
+#include <math.h>
 #include <string.h>
 
 /**
@@ -43,4 +44,33 @@ ir_flops_text (guint64 flops, gboolean partial)
   for (; number >= 1000 && unit + 1 < G_N_ELEMENTS (units); unit++)
     number /= 1000;
   return g_strdup_printf ("%s%.4g %sFLOP", partial ? "at least " : "", number, units[unit]);
+}
+
+/**
+ * ir_percent_text:
+ * @before: an amount that is not 0
+ * @after: what it became
+ *
+ * Returns: (transfer full): by how much, in one piece: "−15 %"
+ */
+char *
+ir_percent_text (double before, double after)
+{
+  const double percent = round (100 * (after / before - 1));
+
+  return g_strdup_printf ("%s%.0f\302\240%%", percent < 0 ? "−" : "+", fabs (percent));
+}
+
+/**
+ * ir_unbroken:
+ * @text: an amount with its unit
+ *
+ * Returns: (transfer full): @text with no-break spaces
+ */
+char *
+ir_unbroken (const char *text)
+{
+  g_auto (GStrv) words = g_strsplit (text, " ", -1);
+
+  return g_strjoinv ("\302\240", words);
 }

@@ -2,6 +2,12 @@
 
 #include "views/label.h"
 
+#include <string.h>
+
+#define MAX_NAME 36 /* characters of a file's name that is short enough for a line */
+#define TAIL     14 /* that are left of a longer one's end */
+#define FITS     24 /* that fit into a line of any pane */
+
 /* Wraps @label, also within words. A hyphen there would read as part of the name. */
 void
 ir_label_wrap_names (GtkLabel *label)
@@ -13,4 +19,53 @@ ir_label_wrap_names (GtkLabel *label)
   gtk_label_set_wrap_mode (label, PANGO_WRAP_WORD_CHAR);
   gtk_label_set_attributes (label, attributes);
   pango_attr_list_unref (attributes);
+}
+
+/**
+ * ir_short_name:
+ * @name: of a file
+ *
+ * Returns: (transfer full): the name, short enough for a line; what is left out is in the middle, as the end says what
+ * it is
+ */
+char *
+ir_short_name (const char *name)
+{
+  const glong n = g_utf8_strlen (name, -1);
+  g_autofree char *head = NULL, *tail = NULL;
+
+  if (n <= MAX_NAME)
+    return g_strdup (name);
+  head = g_utf8_substring (name, 0, MAX_NAME - TAIL - 1);
+  tail = g_utf8_substring (name, n - TAIL, n);
+  return g_strconcat (head, "…", tail, NULL);
+}
+
+#define ZERO_WIDTH_SPACE "\342\200\213"
+
+/**
+ * ir_breakable_name:
+ * @path: of a file, or its name
+ *
+ * Returns: (transfer full): the same, which a label breaks at its underscores and before its suffix, not within them,
+ * if it is too long for a line
+ */
+char *
+ir_breakable_name (const char *path)
+{
+  const char *slash = strrchr (path, '/'), *point = strrchr (path, '.');
+  GString *text;
+
+  if (g_utf8_strlen (slash != NULL ? slash + 1 : path, -1) <= FITS)
+    return g_strdup (path);
+  text = g_string_new (NULL);
+  for (const char *p = path; *p != '\0'; p++)
+    {
+      if (p == point)
+        g_string_append (text, ZERO_WIDTH_SPACE);
+      g_string_append_c (text, *p);
+      if (*p == '_')
+        g_string_append (text, ZERO_WIDTH_SPACE);
+    }
+  return g_string_free (text, FALSE);
 }

@@ -4,6 +4,7 @@
 #include "app/gui/keeper.h"
 #include "app/gui/state.h"
 #include "app/gui/window-private.h"
+#include "views/label.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/saved.h"
@@ -333,8 +334,9 @@ offer_to_restore (IrWindow *self, char *path, const IrSessionFile *file)
 {
   g_autofree char *base = file->model != NULL ? g_path_get_basename (file->model)
                                               : g_strdup ("a new graph"),
+                  *name = ir_short_name (base),
                   *text = g_strdup_printf (
-                      "irscope ended while %s was open, with %u %s done to it.", base, file->n_done,
+                      "irscope ended while %s was open, with %u %s done to it.", name, file->n_done,
                       file->n_done == 1 ? "thing" : "things");
   GtkWidget *dialog = ask_about_lost (self, "Restore the last session?", text, path);
 

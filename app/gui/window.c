@@ -15,6 +15,7 @@
 #include "app/gui/window-private.h"
 #include "core/exec/gpu/runtime.h"
 #include "views/count.h"
+#include "views/label.h"
 #include "views/name.h"
 #include "views/session/execution.h"
 #include "views/session/file.h"
@@ -65,7 +66,7 @@ update_title (IrWindow *self)
 {
   const IrFrame *frame = ir_session_get_frame (self->session);
   g_autofree char *subtitle = NULL, *before = NULL, *after = NULL;
-  g_autofree char *title = NULL;
+  g_autofree char *title = NULL, *name = NULL;
   const guint n_steps = ir_session_get_n_steps (self->session);
   const char *stand_in;
   guint original, now;
@@ -77,8 +78,8 @@ update_title (IrWindow *self)
       gtk_window_set_title (GTK_WINDOW (self), "irscope");
       return;
     }
-  title = g_strconcat (ir_session_get_modified (self->session) ? "• " : "",
-                       ir_session_get_title (self->session), NULL);
+  name = ir_short_name (ir_session_get_title (self->session));
+  title = g_strconcat (ir_session_get_modified (self->session) ? "• " : "", name, NULL);
   now = ir_model_n_counted_nodes (frame->model);
   original = n_steps > 0
                  ? ir_history_step (ir_session_get_history (self->session), 1)->cost_before.n_nodes
@@ -93,6 +94,7 @@ update_title (IrWindow *self)
                              : g_strdup_printf ("%s → %s nodes%s", before, after, stand_in);
   adw_window_title_set_title (self->title, title);
   adw_window_title_set_subtitle (self->title, subtitle);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self->title), ir_session_get_path (self->session));
   g_free (title);
   title = g_strdup_printf ("%s — irscope", ir_session_get_title (self->session));
   gtk_window_set_title (GTK_WINDOW (self), title);

@@ -2,6 +2,8 @@
 #include "config.h"
 
 #include "tests/gui/opened.h"
+#include "views/count.h"
+#include "views/label.h"
 #include "views/graph/tip.h"
 #include "views/session/debug.h"
 #include "views/session/runs.h"
@@ -350,6 +352,31 @@ test_tips (void)
   close_window (&self);
 }
 
+/* An amount stays in one piece with its unit. */
+static void
+test_amounts (void)
+{
+  g_autofree char *percent = ir_percent_text (2, 1.7), *bytes = ir_unbroken ("−1.2 MiB");
+
+  g_assert_cmpstr (percent, ==, "−15\302\240%");
+  g_assert_cmpstr (bytes, ==, "−1.2\302\240MiB");
+}
+
+/* A file's name keeps its suffix in one piece, whether it is shortened or broken between lines. */
+static void
+test_file_names (void)
+{
+  const char *name = "my_network_with_long_name_quantized_v12.onnx";
+  g_autofree char *same = ir_short_name ("digits.onnx"),
+                  *whole = ir_breakable_name ("/a_b/digits.onnx"), *shorter = ir_short_name (name),
+                  *broken = ir_breakable_name (name);
+
+  g_assert_cmpstr (same, ==, "digits.onnx");
+  g_assert_cmpstr (whole, ==, "/a_b/digits.onnx");
+  g_assert_cmpstr (shorter, ==, "my_network_with_long_…tized_v12.onnx");
+  g_assert_true (g_str_has_suffix (broken, "_\342\200\213v12\342\200\213.onnx"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -358,6 +385,8 @@ main (int argc, char **argv)
   g_test_add_func ("/looking/tensor", test_tensor);
   g_test_add_func ("/looking/play", test_play);
   g_test_add_func ("/looking/iterations", test_iterations);
+  g_test_add_func ("/looking/amounts do not break", test_amounts);
+  g_test_add_func ("/looking/names of files keep their suffix", test_file_names);
   g_test_add_func ("/looking/tips cover no title", test_tips);
   return run_window_tests ();
 }

@@ -3,6 +3,7 @@
 
 #include "views/properties/sections.h"
 
+#include "views/count.h"
 #include "views/kernel-chooser.h"
 #include "views/session/execution.h"
 #include "views/session/kernels.h"
@@ -13,7 +14,7 @@ static void
 add_node_change (IrSession *session, GtkWidget *group, IrNodeId id)
 {
   IrNodeChange change;
-  g_autofree char *before = NULL, *after = NULL, *difference = NULL, *text = NULL;
+  g_autofree char *before = NULL, *after = NULL, *percent = NULL, *difference = NULL, *text = NULL;
 
   if (!ir_session_get_node_change (session, id, &change))
     return;
@@ -21,8 +22,8 @@ add_node_change (IrSession *session, GtkWidget *group, IrNodeId id)
   after = ir_ms_text (change.after.median);
   difference = change.compared ? ir_difference_text (&change.difference)
                                : g_strdup ("values not compared");
-  text = g_strdup_printf ("%s → %s (%+.0f %%)\n%s", before, after,
-                          100 * (change.after.median / change.before.median - 1), difference);
+  percent = ir_percent_text (change.before.median, change.after.median);
+  text = g_strdup_printf ("%s → %s (%s)\n%s", before, after, percent, difference);
   ir_property_row (group, "Since the run before", text);
 }
 

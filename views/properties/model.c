@@ -5,6 +5,7 @@
 
 #include "core/op/infer.h"
 #include "views/count.h"
+#include "views/label.h"
 #include "views/properties/editing.h"
 #include "views/session/file.h"
 #include "views/session/records.h"
@@ -91,7 +92,7 @@ add_run (IrPropertyPage *page)
   const IrRunChange *change = ir_session_get_run_change (session);
   const IrModel *history = ir_session_get_history (session);
   g_autofree char *text = ir_session_run_text (session), *values = NULL, *times = NULL;
-  g_autofree char *before = NULL, *after = NULL;
+  g_autofree char *before = NULL, *after = NULL, *percent = NULL;
   GtkWidget *group, *row;
 
   if (text == NULL)
@@ -104,9 +105,9 @@ add_run (IrPropertyPage *page)
   before = ir_ms_text (change->before.median);
   after = ir_ms_text (change->after.median);
   values = ir_run_change_text (change, history);
-  times = g_strdup_printf ("%s at step %u → %s at step %u (%+.0f %%)\n%s", before,
-                           change->from_step, after, change->step,
-                           100 * (change->after.median / change->before.median - 1), values);
+  percent = ir_percent_text (change->before.median, change->after.median);
+  times = g_strdup_printf ("%s at step %u → %s at step %u (%s)\n%s", before, change->from_step,
+                           after, change->step, percent, values);
   row = ir_property_row (group, "Since the run before", times);
   adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (row), 5);
   if (change->worst != 0)
@@ -119,6 +120,8 @@ ir_properties_show_model (IrPropertyPage *page, const IrModel *model)
   IrSession *session = page->session;
   const char *path = ir_session_get_path (session);
   g_autofree char *name = path != NULL ? g_path_get_basename (path) : g_strdup ("New graph"),
+                  *title = ir_breakable_name (name),
+                  *place = path != NULL ? ir_breakable_name (path) : NULL,
                   *opsets = opsets_text (model);
   g_autofree char *nodes = ir_count_text (ir_model_n_counted_nodes (model)),
                   *version = g_strdup_printf ("%" G_GINT64_FORMAT, model->info->ir_version);
@@ -128,7 +131,7 @@ ir_properties_show_model (IrPropertyPage *page, const IrModel *model)
                   *flops = ir_flops_text (cost.flops, partial);
   GtkWidget *group;
 
-  ir_property_heading (page, name, path, model->info->extra.doc);
+  ir_property_heading (page, title, place, model->info->extra.doc);
   ir_properties_add_problems (page, 0);
   group = ir_property_group (page, "Graph");
   ir_property_row (group, "Nodes", nodes);

@@ -124,11 +124,12 @@ add_change (GtkWidget *grid,
             char *(*text) (guint64))
 {
   g_autofree char *from = text (before), *to = text (after),
-                  *change = ir_signed_text ((gint64) (after - before), text), *line = NULL;
+                  *change = ir_signed_text ((gint64) (after - before), text),
+                  *whole = ir_unbroken (change), *line = NULL;
 
   if (before == after)
     return;
-  line = g_strdup_printf ("%s → %s  (%s)", from, to, change);
+  line = g_strdup_printf ("%s → %s  (%s)", from, to, whole);
   add_number (grid, row, name, line);
 }
 

@@ -570,7 +570,7 @@ def chooses_a_kernel():
         window.expect('label', 'Since the run before')
         labels = window.labels()
         check('the next run says how long the node took in both, and how far its values are apart',
-              any(re.fullmatch(r'\S+ \S+ → \S+ \S+ \([-+]\d+ %\)\n(off by .*|the same numbers)', t)
+              any(re.fullmatch(r'\S+ \S+ → \S+ \S+ \([−+]\d+\s%\)\n(off by .*|the same numbers)', t)
                   for t in labels), labels)
         key('alt+5')
         window.wait('the kernel', lambda: window.find('label', r'Kernel: ref\n.* \(one run\)'))

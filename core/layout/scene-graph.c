@@ -665,6 +665,16 @@ place_thumb (IrSceneBox *box, const Look *look)
                                     THUMB_HEIGHT };
 }
 
+/* A closed group has no state of its own, but where it is one node with branches or a body. */
+static void
+count_nodes (IrScene *scene, const SceneItem *item)
+{
+  for (int s = 0; s < IR_N_SCENE_STATES; s++)
+    scene->n_nodes[s] += item->n_inside[s];
+  if (item->kind == IR_SCENE_NODE || (item->kind == IR_SCENE_FOLD && (item->a || item->b)))
+    scene->n_nodes[item->state]++;
+}
+
 static void
 add_items (Build *build)
 {
@@ -707,6 +717,7 @@ add_items (Build *build)
                          .fold = item->fold,
                          .id = id,
                          .tip = tip };
+      count_nodes (build->scene, item);
       place_thumb (&box, look);
       build->box_of[i] = ir_scene_add_box (build->scene, &box);
       if (is_pill (item))

@@ -18,6 +18,7 @@ struct _IrScene
   gboolean is_diff;
   gboolean finished;
   gboolean has_heat;
+  guint n_nodes[IR_N_SCENE_STATES]; /* drawn ones, and those in closed groups */
   GArray *cuts; /* (nullable) of double: where it was cut into columns, in px of the layout */
   IrSceneMeasure measure;
   gpointer measure_data;

@@ -657,6 +657,18 @@ ir_scene_is_diff (const IrScene *scene)
 }
 
 /**
+ * ir_scene_n_nodes:
+ * @scene: of a graph
+ *
+ * Returns: how many nodes are in @state: of those that are drawn, and of those in closed groups
+ */
+guint
+ir_scene_n_nodes (const IrScene *scene, IrSceneState state)
+{
+  return scene->n_nodes[state];
+}
+
+/**
  * ir_scene_is_wrapped:
  * @scene: a scene
  *

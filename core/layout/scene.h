@@ -357,6 +357,7 @@ const IrSceneLine *ir_scene_lines (const IrScene *scene, guint *n);
 const IrLayoutPoint *ir_scene_line_points (const IrScene *scene, const IrSceneLine *line);
 const IrLayout *ir_scene_layout (const IrScene *scene);
 gboolean ir_scene_is_diff (const IrScene *scene);
+guint ir_scene_n_nodes (const IrScene *scene, IrSceneState state);
 gboolean ir_scene_is_wrapped (const IrScene *scene);
 gint32 ir_scene_find_node (const IrScene *scene, IrNodeId node);
 gint32 ir_scene_find_value (const IrScene *scene, IrValueId value);

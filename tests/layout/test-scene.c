@@ -576,6 +576,35 @@ test_diff (void)
   g_assert_cmpuint (find_box (scene, "Identity")->before, !=, 0);
 }
 
+/* What changed in a closed group is counted with the rest: the legend must not say less than happened. */
+static void
+test_diff_counts (void)
+{
+  g_autoptr (IrModel) a = read_model (
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "demo (float[4] x) => (float[4] y)\n"
+      "{ [\"/in/one\"] p = Relu (x) [\"/in/two\"] q = Identity (p) [out] y = Neg (q) }\n");
+  g_autoptr (IrModel) b = read_model (
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "demo (float[4] x) => (float[4] y)\n"
+      "{ [\"/in/new\"] n = Sqrt (x) [\"/in/one\"] p = Relu (n) [out] y = Neg (p) }\n");
+  g_autoptr (IrDiff) diff = ir_diff_new (a, b, FALSE);
+  g_autoptr (GHashTable) folded = g_hash_table_new (g_str_hash, g_str_equal);
+  IrSceneOptions options = { .folded = folded };
+  g_autoptr (IrScene) open = ir_scene_new_for_diff (diff, &options, NULL, NULL), closed = NULL;
+
+  g_hash_table_add (folded, (gpointer) find_box (open, "in")->fold);
+  closed = ir_scene_new_for_diff (diff, &options, NULL, NULL);
+  g_assert_cmpint (find_box (closed, "in")->kind, ==, IR_SCENE_FOLD);
+  for (const IrScene *const *scene = (const IrScene *const[]){ open, closed, NULL }; *scene != NULL;
+       scene++)
+    {
+      g_assert_cmpuint (ir_scene_n_nodes (*scene, IR_SCENE_NEW), ==, 1);
+      g_assert_cmpuint (ir_scene_n_nodes (*scene, IR_SCENE_REMOVED), ==, 1);
+      g_assert_cmpuint (ir_scene_n_nodes (*scene, IR_SCENE_CHANGED), ==, 2);
+    }
+}
+
 static IrScene *
 diff_scene (void)
 {
@@ -840,6 +869,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/the same model gives the same text", test_same_model_same_text);
   g_test_add_func ("/scene/places are kept from scene to scene", test_places_are_kept);
   g_test_add_func ("/scene/a diff is the union of both, with states", test_diff);
+  g_test_add_func ("/scene/a diff counts what lies in closed groups", test_diff_counts);
   g_test_add_func ("/scene/a side of a diff has what it has, where it was", test_sides);
   g_test_add_func ("/scene/a diff says what changed, and what became what", test_fates);
   g_test_add_func ("/scene/two pictures are joined by an arrow", test_joined);

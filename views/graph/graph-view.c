@@ -435,27 +435,20 @@ static void
 update_legend (IrGraphView *self)
 {
   const IrFrame *frame = ir_session_get_frame (session (self));
-  guint counts[IR_N_SCENE_STATES] = { 0 };
-  guint n = 0;
-  const IrSceneBox *boxes = frame != NULL && frame->scene != NULL
-                                ? ir_scene_boxes (frame->scene, &n)
-                                : NULL;
   gboolean any = FALSE;
 
-  for (guint i = 0; i < n; i++)
-    if (boxes[i].kind == IR_SCENE_NODE)
-      counts[boxes[i].state]++;
   for (int i = IR_SCENE_NEW; i < IR_N_SCENE_STATES; i++)
     {
-      g_autofree char *count = ir_count_text (counts[i]),
+      const guint n = frame != NULL && frame->scene != NULL ? ir_scene_n_nodes (frame->scene, i)
+                                                            : 0;
+      g_autofree char *count = ir_count_text (n),
                       *text = g_strdup_printf ("%s %s", count, ir_scene_state_name (i));
       const gboolean of_pattern = i > IR_SCENE_CHANGED;
 
       gtk_label_set_text (self->legend_labels[i], text);
       gtk_widget_set_visible (gtk_widget_get_parent (GTK_WIDGET (self->legend_labels[i])),
-                              counts[i] > 0 &&
-                                  of_pattern == (frame != NULL && frame->marks != NULL));
-      any = any || counts[i] > 0;
+                              n > 0 && of_pattern == (frame != NULL && frame->marks != NULL));
+      any = any || n > 0;
     }
   gtk_widget_set_visible (self->legend, any);
 }

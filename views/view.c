@@ -267,6 +267,20 @@ ir_view_set_inset (IrView *view, int px)
 }
 
 /**
+ * ir_view_set_cover:
+ * @left: px at the left side of @view that a pane lies on; 0: none does
+ * @right: the same at the right side
+ *
+ * Has the view show elsewhere what is to be seen.
+ */
+void
+ir_view_set_cover (IrView *view, int left, int right)
+{
+  if (IR_VIEW_GET_CLASS (view)->cover != NULL)
+    IR_VIEW_GET_CLASS (view)->cover (view, left, right);
+}
+
+/**
  * ir_view_enable_action:
  * @name: (transfer none): of an action of the widget's class, "view.rename"; a literal
  *

@@ -57,6 +57,17 @@ ir_sides_get_shown (IrSides *self, IrSidesPlace place)
   return self->narrow ? gtk_revealer_get_reveal_child (side->drawer) : side->wide_shown;
 }
 
+int
+ir_sides_get_cover (IrSides *self, IrSidesPlace place)
+{
+  int width = 0;
+
+  if (self->narrow && ir_sides_get_shown (self, place))
+    gtk_widget_measure (GTK_WIDGET (self->sides[place].sheet), GTK_ORIENTATION_HORIZONTAL, -1, NULL,
+                        &width, NULL, NULL);
+  return width;
+}
+
 /* A window that is going to be small must not begin with more than fits: it would stay as large. */
 void
 ir_sides_expect (IrSides *self, int width)

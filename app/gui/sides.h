@@ -20,6 +20,7 @@ typedef enum
 GtkWidget *ir_sides_new (GtkPaned *start_paned, GtkPaned *end_paned);
 void ir_sides_set_shown (IrSides *self, IrSidesPlace place, gboolean shown);
 gboolean ir_sides_get_shown (IrSides *self, IrSidesPlace place);
+int ir_sides_get_cover (IrSides *self, IrSidesPlace place); /* px of the graph that it lies on */
 gboolean ir_sides_get_narrow (IrSides *self);
 gboolean ir_sides_get_tight (IrSides *self);     /* no room for words in the header bar */
 void ir_sides_expect (IrSides *self, int width); /* before there is a size */

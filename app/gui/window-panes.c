@@ -322,6 +322,41 @@ ir_window_remember_panes (IrWindow *self)
 
 #define FLOAT_WIDTH  720 /* px, at most */
 #define FLOAT_MARGIN 10
+#define LOW_GRAPH    460 /* px; a lower graph needs its room more than the buttons do */
+
+static gboolean
+wants_low (IrWindow *self)
+{
+  return ir_sides_get_tight (self->sides) ||
+         gtk_widget_get_height (GTK_WIDGET (self->centre_overlay)) < LOW_GRAPH;
+}
+
+/* Whether what floats is as low as it can be. Returns whether that is new. */
+static gboolean
+set_low (IrWindow *self)
+{
+  const gboolean low = wants_low (self);
+
+  if (low == self->low)
+    return FALSE;
+  self->low = low;
+  ir_transport_set_compact (self->transport, low);
+  ir_window_update_float (self);
+  return TRUE;
+}
+
+/* Panes that lie on the graph, or on the text beside it first. */
+static void
+leave_sides (IrWindow *self)
+{
+  IrView *centre = ir_window_visible_view (self, IR_VIEW_CENTRE);
+  const gboolean beside = gtk_widget_get_visible (GTK_WIDGET (self->beside_box));
+  const int text = beside ? gtk_widget_get_width (GTK_WIDGET (self->beside_box)) : 0;
+
+  if (centre != NULL)
+    ir_view_set_cover (centre, ir_sides_get_cover (self->sides, IR_SIDES_START),
+                       MAX (ir_sides_get_cover (self->sides, IR_SIDES_END) - text, 0));
+}
 
 static gboolean
 leave_room (gpointer data)
@@ -331,6 +366,8 @@ leave_room (gpointer data)
   int height = 0;
 
   self->room_source = 0;
+  if (set_low (self))
+    return G_SOURCE_REMOVE; /* what floats gets another size: this is called again */
   if (any)
     gtk_widget_measure (GTK_WIDGET (self->float_box), GTK_ORIENTATION_VERTICAL, -1, &height, NULL,
                         NULL, NULL);
@@ -343,6 +380,7 @@ leave_room (gpointer data)
             self->views->pdata[i],
             any && (place == IR_VIEW_CENTRE || self->float_over_text) ? height + FLOAT_MARGIN : 0);
     }
+  leave_sides (self);
   return G_SOURCE_REMOVE;
 }
 
@@ -388,6 +426,8 @@ place_float (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer d
       self->float_over_text = over_text;
       queue_room (self);
     }
+  if (wants_low (self) != self->low)
+    queue_room (self);
   return TRUE;
 }
 
@@ -402,7 +442,7 @@ ir_window_update_float (IrWindow *self)
   /* where there is little room the graph needs it more: the properties say it, too */
   gtk_widget_set_visible (GTK_WIDGET (self->run_status),
                           gtk_label_get_text (self->run_status)[0] != '\0' &&
-                              !(steps && ir_sides_get_tight (self->sides)));
+                              !(steps && self->low));
   gtk_widget_set_visible (GTK_WIDGET (self->float_box),
                           steps || gtk_widget_get_visible (GTK_WIDGET (self->run_status)));
   queue_room (self);
@@ -520,6 +560,7 @@ on_shown (IrWindow *self)
 {
   set_state (self, "show-start", ir_sides_get_shown (self->sides, IR_SIDES_START));
   set_state (self, "show-end", ir_sides_get_shown (self->sides, IR_SIDES_END));
+  queue_room (self);
 }
 
 static void
@@ -529,8 +570,8 @@ on_mode (IrWindow *self)
 
   gtk_widget_set_visible (self->inputs_button, !ir_sides_get_tight (self->sides));
   gtk_widget_set_visible (self->options_button, !ir_sides_get_tight (self->sides));
-  ir_transport_set_compact (self->transport, ir_sides_get_tight (self->sides));
-  ir_window_update_float (self);
+  if (!set_low (self))
+    ir_window_update_float (self);
   if (!narrow && self->panes_placed)
     ir_window_place_panes (self);
 }

@@ -49,6 +49,7 @@ struct _IrWindow
   GtkBox *float_box;
   guint room_source;                       /* 0: the views leave room for it */
   gboolean float_over_text;                /* the graph beside the text is too narrow for it */
+  gboolean low;                            /* what floats over the graph is as low as it can be */
   gboolean raised[IR_N_VIEW_PLACES];       /* panes that came by themselves */
   gboolean shown_before[IR_N_VIEW_PLACES]; /* the graph was alone */
   gboolean alone;

@@ -9,6 +9,7 @@
 #include "views/graph/canvas.h"
 #include "views/session/file.h"
 #include "views/session/runs.h"
+#include "views/session/selection.h"
 #include "views/view.h"
 
 #define MOST_LEAST 520 /* px that a view may need */
@@ -188,6 +189,47 @@ test_alone (void)
   close_window (window);
 }
 
+/* px of the canvas that nothing lies over or below. */
+static int
+free_height (IrWindow *window)
+{
+  GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL);
+
+  return (int) (gtk_widget_get_height (canvas) - ir_canvas_get_inset (IR_CANVAS (canvas)));
+}
+
+/* Selects a node and has it so far from the middle of the canvas. */
+static void
+select_at (IrWindow *window, double right, double down)
+{
+  IrSession *session = ir_window_get_session (window);
+  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
+  guint n;
+  const IrSceneBox *box = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
+
+  while (box->kind != IR_SCENE_NODE)
+    box++;
+  ir_session_select_node (session, box->node);
+  settle (300);
+  ir_canvas_centre (canvas, box->x + box->width / 2 - right / ir_canvas_get_zoom (canvas),
+                    box->y + box->height / 2 - down / ir_canvas_get_zoom (canvas));
+  settle (50);
+}
+
+/* Where the selected box ends, in px of the canvas. */
+static graphene_point_t
+selected_end (IrWindow *window)
+{
+  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
+  const IrCamera now = ir_canvas_get_camera (canvas);
+  guint n;
+  const IrSceneBox *box = ir_scene_boxes (ir_canvas_get_scene (canvas), &n) +
+                          ir_canvas_selected_box (canvas);
+
+  return GRAPHENE_POINT_INIT ((float) ((box->x + box->width) * now.zoom - now.x),
+                              (float) ((box->y + box->height) * now.zoom - now.y));
+}
+
 static void
 test_narrow (void)
 {
@@ -205,11 +247,17 @@ test_narrow (void)
 
   g_assert_false (is_on (window, "show-end"));
   expect_seen (window, "IrPropertiesView", FALSE);
+  select_at (window, 240, 0);
+  g_assert_cmpfloat (selected_end (window).x, >, 800 - 300);
   g_action_group_change_action_state (G_ACTION_GROUP (window), "show-end",
                                       g_variant_new_boolean (TRUE));
   settle (400);
   expect_seen (window, "IrPropertiesView", TRUE);
   expect_part (window, before - 1e-9, before + 1e-9); /* it lies over the graph */
+  /* but not on what is selected */
+  for (guint ms = 0; ms < PATIENCE_MS && selected_end (window).x > 800 - 300; ms += 50)
+    settle (50);
+  g_assert_cmpfloat (selected_end (window).x, <=, 800 - 300);
   /* one at a time */
   g_action_group_activate_action (G_ACTION_GROUP (window), "show",
                                   g_variant_new_string ("differences"));
@@ -227,16 +275,15 @@ test_narrow (void)
     settle (50);
   expect_seen (window, "IrPropertiesView", TRUE);
   g_assert_true (is_on (window, "show-end"));
-  close_window (window);
-}
-
-/* px of the canvas that nothing lies over or below. */
-static int
-free_height (IrWindow *window)
-{
+  /* a graph that a run made low has little over it */
+  ir_session_run_graph (session);
+  wait_for ("the run", is_open_and_idle, session);
+  expect_seen (window, "IrTensorView", TRUE);
   GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL);
-
-  return (int) (gtk_widget_get_height (canvas) - ir_canvas_get_inset (IR_CANVAS (canvas)));
+  for (guint ms = 0; ms < PATIENCE_MS && ir_canvas_get_inset (IR_CANVAS (canvas)) > 70; ms += 50)
+    settle (50);
+  g_assert_cmpfloat (ir_canvas_get_inset (IR_CANVAS (canvas)), <=, 70);
+  close_window (window);
 }
 
 /* After a run there is still a graph to be seen, and its map lies on nothing else. */
@@ -249,12 +296,17 @@ test_small_run (void)
 
   g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
   wait_for ("the pipeline", is_open_and_idle, session);
+  settle (300);
+  select_at (window, 0, 150);
   ir_session_run_graph (session);
   wait_for ("the run", is_open_and_idle, session);
   expect_seen (window, "IrTensorView", TRUE);
   for (guint ms = 0; ms < PATIENCE_MS && free_height (window) < 180; ms += 50)
     settle (50);
   g_assert_cmpint (free_height (window), >=, 180);
+  for (guint ms = 0; ms < PATIENCE_MS && selected_end (window).y > free_height (window); ms += 50)
+    settle (50);
+  g_assert_cmpfloat (selected_end (window).y, <=, free_height (window)); /* it went up with it */
   map = find (GTK_WIDGET (window), has_type, "IrMinimap");
   g_assert_true (gtk_widget_get_visible (map));
   /* where there is not even that, the map goes */

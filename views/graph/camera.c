@@ -9,7 +9,6 @@
 #define MIN_ZOOM      0.001
 #define MAX_ZOOM      4.0
 #define CAMERA_MS     220
-#define TWEEN_MS      250
 #define FLASH_MS      1200
 #define CORNER_WIDTH  270 /* px */
 #define CORNER_HEIGHT 52
@@ -143,6 +142,15 @@ free_height (IrCanvas *self)
   return MAX (height - self->inset, height / 2);
 }
 
+/* px that no pane lies on */
+static double
+free_width (IrCanvas *self)
+{
+  const double width = gtk_widget_get_width (GTK_WIDGET (self));
+
+  return MAX (width - self->cover_left - self->cover_right, width / 4);
+}
+
 /* px above what floats below, with some air. */
 static double
 clear_height (IrCanvas *self)
@@ -179,16 +187,17 @@ static void
 fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
 {
   const IrCamera now = ir_canvas_get_camera (self);
-  double left = (now.width - rect->width * zoom) / 2;
+  const double end = now.width - MAX (self->map_width, self->cover_right);
+  double left = self->cover_left + (free_width (self) - rect->width * zoom) / 2;
   const double bare = free_height (self) - rect->height * zoom;
   const double room = MAX (bare - corner_height (self, rect->width * zoom), MIN (bare, 0));
   double top = room / 2;
 
-  if (top < self->map_height && left + rect->width * zoom > now.width - self->map_width)
+  if (top < self->map_height && left + rect->width * zoom > end)
     {
-      const double beside = now.width - self->map_width - rect->width * zoom;
+      const double beside = end - rect->width * zoom;
 
-      if (beside >= SIDE_GAP)
+      if (beside >= self->cover_left + SIDE_GAP)
         left = beside;
       else
         top = CLAMP (self->map_height, top, MAX (bare, top));
@@ -384,7 +393,8 @@ canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
 
   if (x + rect->width * now.zoom > now.width - self->map_width && y < self->map_height)
     return FALSE; /* the map does */
-  return x >= margin && y >= margin && x + rect->width * now.zoom <= now.width - margin &&
+  return x >= self->cover_left + margin && y >= margin &&
+         x + rect->width * now.zoom <= now.width - self->cover_right - margin &&
          y + rect->height * now.zoom <= free_height (self) - margin;
 }
 
@@ -435,6 +445,21 @@ ir_canvas_flash (IrCanvas *self)
   adw_animation_play (self->flashing);
 }
 
+void
+ir_canvas_set_cover (IrCanvas *self, double left, double right)
+{
+  const IrSceneBox *box = canvas_scene (self) != NULL ? canvas_box (self, self->selected_box)
+                                                      : NULL;
+  const IrLayoutRect rect = box != NULL ? (IrLayoutRect){ box->x, box->y, box->width, box->height }
+                                        : (IrLayoutRect){ 0 };
+  const gboolean was_seen = box != NULL && canvas_rect_in_sight (self, &rect, 0);
+
+  self->cover_left = left;
+  self->cover_right = right;
+  if (was_seen)
+    ir_canvas_show_box (self, self->selected_box);
+}
+
 /* Flies to all selected nodes, unless they are in sight; as far out as that takes. */
 void
 ir_canvas_show_selection (IrCanvas *self)
@@ -463,9 +488,10 @@ ir_canvas_show_selection (IrCanvas *self)
   rect = (IrLayoutRect){ x0, y0, x1 - x0, y1 - y0 };
   if (x1 < x0 || canvas_rect_in_sight (self, &rect, 8))
     return;
-  fly_to_rect (self, &rect,
-               MIN (MAX (now.zoom, READABLE_ZOOM), 0.9 * MIN (now.width / MAX (rect.width, 1),
-                                                              now.height / MAX (rect.height, 1))));
+  fly_to_rect (
+      self, &rect,
+      MIN (MAX (now.zoom, READABLE_ZOOM),
+           0.9 * MIN (free_width (self) / MAX (rect.width, 1), now.height / MAX (rect.height, 1))));
 }
 
 static gboolean
@@ -508,7 +534,6 @@ telling_box (IrCanvas *self)
   return NULL;
 }
 
-/* Flies to what the frame's diff changed, unless that is in sight */
 /* Where the camera is on an axis when what lies from @low on, @size px long, fills @room as well as it
  * can, the nearest to @at. */
 static double
@@ -537,6 +562,32 @@ follow_graph (IrCanvas *self)
           filled (now.y, low_y, bounds.height * now.zoom, height));
 }
 
+/* px by which the picture moves up, so that what is looked at is not hidden by a pane that comes from below:
+ * the selected box, else what tells most of a change. @old, @height: of the canvas, before and now */
+double
+canvas_hidden_below (IrCanvas *self, double old, double height)
+{
+  const IrCamera now = resting_camera (self);
+  const double margin = 8;
+  const IrSceneBox *box;
+  double left, top, bottom, taken = self->inset + margin;
+
+  if (height >= old || canvas_scene (self) == NULL)
+    return 0;
+  box = self->selected_box >= 0 ? canvas_box (self, self->selected_box) : telling_box (self);
+  if (box == NULL)
+    return 0;
+  top = box->y * now.zoom - now.y;
+  bottom = top + box->height * now.zoom;
+  left = box->x * now.zoom - now.x;
+  if (left < CORNER_WIDTH || left + box->width * now.zoom > now.width - CORNER_WIDTH)
+    taken += CORNER_HEIGHT;
+  if (top < 0 || bottom > old - self->inset || bottom <= height - taken)
+    return 0;
+  return CLAMP (bottom - (height - taken), 0, MAX (top - margin, 0));
+}
+
+/* Flies to what the frame's diff changed, unless that is in sight */
 void
 ir_canvas_show_changes (IrCanvas *self)
 {
@@ -553,7 +604,7 @@ ir_canvas_show_changes (IrCanvas *self)
     }
   if (canvas_rect_in_sight (self, &rect, 60))
     return;
-  zoom = MIN (now.zoom, MIN (0.8 * now.width / MAX (rect.width, 1),
+  zoom = MIN (now.zoom, MIN (0.8 * free_width (self) / MAX (rect.width, 1),
                              clear_height (self) / MAX (rect.height, 1)));
   if (self->frame->marks != NULL)
     least = WHOLE_ZOOM;
@@ -573,13 +624,12 @@ ir_canvas_show_changes (IrCanvas *self)
 void
 ir_canvas_zoom_to_changes (IrCanvas *self)
 {
-  const IrCamera now = resting_camera (self);
   IrLayoutRect rect;
 
   if (canvas_scene (self) == NULL || !changes_rect (self, &rect))
     return;
   fly_to_rect (self, &rect,
-               MIN (1, MIN (0.85 * now.width / MAX (rect.width, 1),
+               MIN (1, MIN (0.85 * free_width (self) / MAX (rect.width, 1),
                             clear_height (self) / MAX (rect.height, 1))));
 }
 
@@ -709,58 +759,4 @@ ir_canvas_go_to (IrCanvas *self, double zoom, double x, double y)
   ir_canvas_go_with_next_frame (self, zoom, x, y);
   self->next_due = TRUE;
   canvas_go_to_next (self);
-}
-
-/* -- boxes on their way -- */
-
-void
-canvas_end_tween (IrCanvas *self)
-{
-  if (self->tweening != NULL)
-    adw_animation_pause (self->tweening);
-  ir_node_painter_set_tween (self->painter, NULL, 1);
-  g_clear_pointer (&self->tween, ir_tween_free);
-  g_clear_pointer (&self->content, gsk_render_node_unref);
-}
-
-static void
-on_tween (double t, gpointer user_data)
-{
-  IrCanvas *self = IR_CANVAS (user_data);
-
-  if (t >= 1)
-    canvas_end_tween (self);
-  else
-    ir_node_painter_set_tween (self->painter, self->tween, t);
-  g_clear_pointer (&self->content, gsk_render_node_unref);
-  gtk_widget_queue_draw (GTK_WIDGET (self));
-}
-
-/* @was: the camera over @old, whose boxes go to their places now; at once without motion. */
-void
-canvas_tween_from (IrCanvas *self, const IrFrame *old, const IrCamera *was)
-{
-  const IrCamera now = ir_canvas_get_camera (self);
-  gboolean motion = FALSE;
-
-  canvas_end_tween (self);
-  g_object_get (gtk_widget_get_settings (GTK_WIDGET (self)), "gtk-enable-animations", &motion,
-                NULL);
-  if (!motion || was->zoom != now.zoom || !gtk_widget_get_mapped (GTK_WIDGET (self)) ||
-      old->root != self->frame->root)
-    return;
-  self->tween = ir_tween_new (old->scene, canvas_scene (self), (now.x - was->x) / now.zoom,
-                              (now.y - was->y) / now.zoom);
-  if (self->tween == NULL)
-    return;
-  if (self->tweening == NULL)
-    {
-      self->tweening = adw_timed_animation_new (
-          GTK_WIDGET (self), 0, 1, TWEEN_MS,
-          adw_callback_animation_target_new (on_tween, self, NULL));
-      adw_timed_animation_set_easing (ADW_TIMED_ANIMATION (self->tweening), ADW_EASE_OUT_CUBIC);
-    }
-  ir_node_painter_set_tween (self->painter, self->tween, 0);
-  adw_animation_reset (self->tweening);
-  adw_animation_play (self->tweening);
 }

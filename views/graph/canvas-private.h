@@ -29,8 +29,9 @@ struct _IrCanvas
   GtkAdjustment *hadjustment, *vadjustment;
   GtkScrollablePolicy hpolicy, vpolicy;
   double zoom;
-  int allocated_width;
+  int allocated_width, allocated_height;
   double inset;                   /* px at the bottom that something floats over */
+  double cover_left, cover_right; /* px at the sides that panes lie on */
   double map_width, map_height;   /* px in the upper right corner, where nothing is in sight */
   double note_width, note_height; /* px in the lower left corner, the same */
   gboolean configuring, allocating, zoom_to_tell;
@@ -105,6 +106,7 @@ void canvas_configure (IrCanvas *self, double x, double y);
 void canvas_set_camera (IrCanvas *self, double zoom, double x, double y);
 void canvas_zoom_at (IrCanvas *self, double zoom, double x, double y);
 void canvas_place_first (IrCanvas *self);
+double canvas_hidden_below (IrCanvas *self, double old, double height);
 void canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
 void canvas_go_to_next (IrCanvas *self);
 gboolean canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin);

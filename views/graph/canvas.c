@@ -87,9 +87,11 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
   if (!self->moved && canvas_scene (self) != NULL)
     canvas_place_first (self);
   else /* what is in the middle stays there when panes come and go */
-    canvas_configure (
-        self, now.x + (self->allocated_width > 0 ? (self->allocated_width - width) / 2 : 0), now.y);
+    canvas_configure (self,
+                      now.x + (self->allocated_width > 0 ? (self->allocated_width - width) / 2 : 0),
+                      now.y + canvas_hidden_below (self, self->allocated_height, height));
   self->allocated_width = width;
+  self->allocated_height = height;
   canvas_allocate_proxies (self);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))

@@ -34,6 +34,8 @@ void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);
 double ir_canvas_get_inset (IrCanvas *self);
 void ir_canvas_set_inset (IrCanvas *self, double px); /* something floats over so much below */
+/* panes lie on so much at either side; what is selected stays in sight */
+void ir_canvas_set_cover (IrCanvas *self, double left, double right);
 void ir_canvas_set_map (IrCanvas *self,
                         double width,
                         double height); /* in the upper right corner */

@@ -576,6 +576,12 @@ ir_graph_view_inset (IrView *view, int px)
   ir_canvas_set_inset (self->canvas, px);
 }
 
+static void
+ir_graph_view_cover (IrView *view, int left, int right)
+{
+  ir_canvas_set_cover (IR_GRAPH_VIEW (view)->canvas, left, right);
+}
+
 /* -- building -- */
 
 static GtkWidget *
@@ -837,6 +843,7 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
   IR_VIEW_CLASS (klass)->session_changed = ir_graph_view_session_changed;
   IR_VIEW_CLASS (klass)->focus_content = ir_graph_view_focus_content;
   IR_VIEW_CLASS (klass)->inset = ir_graph_view_inset;
+  IR_VIEW_CLASS (klass)->cover = ir_graph_view_cover;
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), actions[i].name, NULL,
                                      actions[i].activate);

@@ -32,6 +32,7 @@
 #define ACTIVITY_DELAY_MS 250
 #define MAX_RECENT        8
 #define TOAST_COMES_US    1000000
+#define TOAST_CHARS       64
 
 G_DEFINE_FINAL_TYPE (IrWindow, ir_window, ADW_TYPE_APPLICATION_WINDOW)
 
@@ -305,23 +306,36 @@ on_toast_dismissed (IrWindow *self, AdwToast *toast)
     g_clear_weak_pointer (&self->toast);
 }
 
+/* All of the text, in a small window on two lines; a title of the toast's own has one, and is cut. */
+static GtkWidget *
+toast_label (const char *text)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), TOAST_CHARS);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  return label;
+}
+
 /* What was done before is of no interest any more. libadwaita 1.2 does not get over a toast that is
  * dismissed while it comes: then it gets the new text. */
 static void
 on_message (IrWindow *self, const char *text, IrSession *session)
 {
   const gint64 now_us = g_get_monotonic_time ();
-  g_autofree char *escaped = g_markup_escape_text (text, -1);
   AdwToast *toast;
 
   if (self->toast != NULL && now_us - self->toast_us < TOAST_COMES_US)
     {
-      adw_toast_set_title (self->toast, escaped);
+      adw_toast_set_custom_title (self->toast, toast_label (text));
       return;
     }
   if (self->toast != NULL)
     adw_toast_dismiss (self->toast);
-  toast = adw_toast_new (escaped);
+  toast = adw_toast_new ("");
+  adw_toast_set_custom_title (toast, toast_label (text));
   g_set_weak_pointer (&self->toast, toast);
   self->toast_us = now_us;
   g_signal_connect_object (toast, "dismissed", G_CALLBACK (on_toast_dismissed), self,

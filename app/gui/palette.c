@@ -36,6 +36,7 @@ static const IrCommand commands[] = {
   { "Check Execution", "win.check-execution" },
   { "Check Every Step by Running It", "win.prove" },
   { "Check the Steps That Are Not Checked", "win.prove-all" },
+  { "Show the Next Step That Is Broken", "win.next-broken" },
   { "Measure the Kernels of the Selected Node", "win.measure-kernels" },
   { "Compare Values of the Two Graphs", "win.compare-values" },
   { "Cancel What Is Going On", "win.cancel" },

@@ -114,6 +114,12 @@ activate_check_execution (GSimpleAction *action, GVariant *parameter, gpointer u
 }
 
 static void
+activate_next_broken (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_next_broken (IR_WINDOW (user_data)->session);
+}
+
+static void
 activate_prove_all (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   ir_session_prove_all (IR_WINDOW (user_data)->session);
@@ -354,6 +360,7 @@ static const IrWindowAction actions[] = {
   { { "drive", activate_drive, "s" }, NEEDS_GRAPH },
   { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },
   { { "check-execution", activate_check_execution }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "next-broken", activate_next_broken }, NEEDS_GRAPH | NEEDS_STEPS },
   { { "prove-all", activate_prove_all }, NEEDS_GRAPH | NEEDS_STEPS | NEEDS_IDLE },
   { { "inputs", activate_inputs }, NEEDS_GRAPH },
   { { "run-options", activate_run_options }, NEEDS_NOTHING },

@@ -74,7 +74,7 @@ def runs_the_pipeline(window):
 
 
 def caption_of(step):
-    return f'{step["pass"]} · {step["rule"]}'
+    return step['pass'] if step['pass'] == step['rule'] else f'{step["pass"]} · {step["rule"]}'
 
 
 def steps_and_reads_the_diff(window, n):
@@ -515,6 +515,11 @@ def finds_a_planted_rule():
         where(window, n, n)
         check('the steps are said to be broken',
               window.wait('the message', lambda: window.text_with(' broken')) is not None)
+        window.click('button|push button', 'Show the next step that is broken')
+        window.wait('the broken step', lambda: window.text_with('broken: largest difference'))
+        labels = window.labels()
+        where(window, labels[labels.index('✗ broken') - 3], n)
+        check('a button leads to the first of them', True)
         key('ctrl+b')
         window.expect_focus('text', 'Condition')
         type_text('max_abs(*) > 1e-3')

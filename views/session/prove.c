@@ -239,6 +239,53 @@ ir_session_n_unproved (IrSession *self, gboolean *large)
   return n;
 }
 
+static gboolean
+is_broken (const IrModel *model, guint step)
+{
+  return ir_history_step (model, step)->proof.verdict == IR_VERDICT_BROKEN;
+}
+
+/**
+ * ir_session_n_broken:
+ *
+ * Returns: how many steps were proved to change a value by more than rounding
+ */
+guint
+ir_session_n_broken (IrSession *self)
+{
+  IrTimeline *timeline = ir_session_get_timeline (self);
+  g_autoptr (GMutexLocker) locker = timeline != NULL ? ir_timeline_lock (timeline) : NULL;
+  const IrModel *model = timeline != NULL ? ir_timeline_model (timeline) : NULL;
+  guint n = 0;
+
+  for (guint step = 1; model != NULL && step <= ir_history_n_steps (model); step++)
+    n += is_broken (model, step);
+  return n;
+}
+
+/**
+ * ir_session_next_broken:
+ *
+ * Goes to the next step that is broken; behind the last one to the first
+ */
+void
+ir_session_next_broken (IrSession *self)
+{
+  const IrModel *model = ir_session_get_history (self);
+  const guint n = ir_session_get_n_steps (self), cursor = ir_session_get_cursor (self);
+
+  for (guint i = 0; model != NULL && i < n; i++)
+    {
+      const guint step = (cursor + i) % n + 1;
+
+      if (!is_broken (model, step))
+        continue;
+      ir_session_set_compare (self, IR_COMPARE_STEP);
+      ir_session_goto (self, step);
+      return;
+    }
+}
+
 /**
  * ir_session_prove_all:
  *

@@ -45,6 +45,8 @@ void ir_session_set_prove (IrSession *self, gboolean prove); /* verdicts on step
 void ir_session_prove_step (IrSession *self, guint step);
 /* Those that have no verdict, and how they get one. */
 guint ir_session_n_unproved (IrSession *self, gboolean *large);
+guint ir_session_n_broken (IrSession *self);
+void ir_session_next_broken (IrSession *self);
 void ir_session_prove_all (IrSession *self);
 
 /* Runs in the job's thread, between the begin and end of a pass run "edit" on a fork of the model

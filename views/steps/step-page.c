@@ -51,11 +51,12 @@ add_text (GtkWidget *box, const char *text, const char *css)
   return label;
 }
 
+/* (nullable) An edit has none, though an act may be called as a rule of some pass is. */
 static const IrRule *
-find_rule (const char *name)
+rule_of (const char *pass_name, const char *name)
 {
-  guint n;
-  const IrPass *const *passes = ir_passes (&n);
+  guint n = 0;
+  const IrPass *const *passes = ir_pass_find (pass_name) != NULL ? ir_passes (&n) : NULL;
 
   for (guint i = 0; i < n; i++)
     for (const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
@@ -258,7 +259,7 @@ on_expanded (GtkExpander *expander, GParamSpec *pspec, Page *page)
       index > ir_history_n_steps (history))
     return;
   step = ir_history_step (history, index);
-  rule = find_rule (step->rule);
+  rule = rule_of (ir_history_pass_of (history, index), step->rule);
   if (rule != NULL && rule->pattern != NULL)
     {
       g_autofree char *text = g_strdup_printf ("%s\n→ %s", rule->pattern, rule->replacement);
@@ -292,7 +293,7 @@ static void
 show_step (Page *page, IrModel *history, guint index)
 {
   const IrStep *step = ir_history_step (history, index);
-  const IrRule *rule = find_rule (step->rule);
+  const IrRule *rule = rule_of (ir_history_pass_of (history, index), step->rule);
   IrFrame *frame = ir_session_get_frame (page->session);
   const IrRewrite *rewrite = frame != NULL && frame->to == index ? frame->rewrite : NULL;
   g_autofree char *number = ir_count_text (index), *proof = proof_sentence (step),

@@ -5,6 +5,7 @@
 
 #include "views/session/debug.h"
 #include "views/session/frame.h"
+#include "views/session/records.h"
 #include "views/sparkline.h"
 
 #include <math.h>
@@ -51,6 +52,15 @@ append_cell (GtkWidget *grid, const char *text, int column, int row, const char 
   gtk_grid_attach (GTK_GRID (grid), label, column, row, 1, 1);
 }
 
+/* The change first: it is what was asked. */
+static void
+append_cells (GtkWidget *grid, int row, const char *change, const char *with, const char *without)
+{
+  append_cell (grid, change, 1, row, "heading");
+  append_cell (grid, with, 2, row, "dim-label");
+  append_cell (grid, without, 3, row, "dim-label");
+}
+
 static void
 fill_time (GtkWidget *grid, const IrWhatIf *what_if)
 {
@@ -61,9 +71,7 @@ fill_time (GtkWidget *grid, const IrWhatIf *what_if)
   if (!what_if->ran || !(with > 0))
     return;
   append_cell (grid, "Run, median of 9", 0, IR_N_SCORES + 1, "numeric");
-  append_cell (grid, a, 1, IR_N_SCORES + 1, "numeric");
-  append_cell (grid, b, 2, IR_N_SCORES + 1, "numeric");
-  append_cell (grid, change, 3, IR_N_SCORES + 1, "numeric");
+  append_cells (grid, IR_N_SCORES + 1, change, a, b);
 }
 
 static void
@@ -74,9 +82,9 @@ fill_rows (GtkWidget *grid, const IrWhatIf *what_if)
   while ((child = gtk_widget_get_first_child (grid)) != NULL)
     gtk_grid_remove (GTK_GRID (grid), child);
   append_cell (grid, "", 0, 0, "dim-label");
-  append_cell (grid, "Original", 1, 0, "dim-label");
-  append_cell (grid, "Without", 2, 0, "dim-label");
-  append_cell (grid, "Change", 3, 0, "dim-label");
+  append_cell (grid, "Change", 1, 0, "dim-label");
+  append_cell (grid, "Original", 2, 0, "dim-label");
+  append_cell (grid, "Without", 3, 0, "dim-label");
   for (guint i = 0; i < IR_N_SCORES; i++)
     {
       const double with = what_if->scores[IR_WITH][i], without = what_if->scores[IR_WITHOUT][i];
@@ -84,9 +92,7 @@ fill_rows (GtkWidget *grid, const IrWhatIf *what_if)
                       *change = ir_score_change_text (i, with, without);
 
       append_cell (grid, ir_score_title (i), 0, (int) i + 1, "numeric");
-      append_cell (grid, a, 1, (int) i + 1, "numeric");
-      append_cell (grid, b, 2, (int) i + 1, "numeric");
-      append_cell (grid, change[0] != '\0' ? change : "same", 3, (int) i + 1, "numeric");
+      append_cells (grid, (int) i + 1, change[0] != '\0' ? change : "same", a, b);
     }
   fill_time (grid, what_if);
 }
@@ -94,14 +100,17 @@ fill_rows (GtkWidget *grid, const IrWhatIf *what_if)
 static char *
 numbers_text (const IrWhatIf *what_if)
 {
+  g_autofree char *between = NULL, *with = NULL, *without = NULL;
+
   if (!what_if->ran)
     return g_strdup_printf ("Outputs not compared: %s", what_if->problem);
-  return g_strdup_printf (
-      "Outputs differ by %.3g at most%s%s; from the graph as it was opened by %.3g (original) and "
-      "%.3g (without)",
-      what_if->between.max_abs, what_if->worst != NULL ? ", in " : "",
-      what_if->worst != NULL ? what_if->worst : "", what_if->from_start[IR_WITH].max_abs,
-      what_if->from_start[IR_WITHOUT].max_abs);
+  between = ir_difference_text (&what_if->between);
+  with = ir_difference_text (&what_if->from_start[IR_WITH]);
+  without = ir_difference_text (&what_if->from_start[IR_WITHOUT]);
+  return g_strdup_printf ("Outputs of both: %s%s%s\nFrom the graph as it was opened\n· original: %s"
+                          "\n· without: %s",
+                          between, what_if->worst != NULL ? ", in " : "",
+                          what_if->worst != NULL ? what_if->worst : "", with, without);
 }
 
 static void
@@ -171,7 +180,7 @@ make_buttons (GtkWidget *widget, Bar *bar)
                                "Ends the what-if: nothing is skipped any more (Ctrl+Backspace)");
   g_signal_connect (back, "clicked", G_CALLBACK (on_back), widget);
   gtk_widget_set_hexpand (back, TRUE);
-  bar->compare = gtk_toggle_button_new_with_label ("Diff");
+  bar->compare = gtk_toggle_button_new_with_label ("Difference");
   gtk_widget_set_tooltip_text (bar->compare,
                                "The graph shows where the two results differ, at the last step");
   gtk_accessible_update_property (GTK_ACCESSIBLE (bar->compare), GTK_ACCESSIBLE_PROPERTY_LABEL,

@@ -221,15 +221,15 @@ on_key (IrSearchPanel *self, guint keyval, guint keycode, GdkModifierType state)
 
 /* -- rows -- */
 
+#define NAME_CHARS 26 /* of a node's name, that a long shape leaves */
+
 static GtkWidget *
-row_label (const char *class_name, gboolean expand)
+row_label (const char *class_name, PangoEllipsizeMode ellipsize)
 {
   GtkWidget *label = gtk_label_new (NULL);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label),
-                           expand ? PANGO_ELLIPSIZE_MIDDLE : PANGO_ELLIPSIZE_NONE);
-  gtk_widget_set_hexpand (label, expand);
+  gtk_label_set_ellipsize (GTK_LABEL (label), ellipsize);
   gtk_widget_add_css_class (label, "caption");
   if (class_name != NULL)
     gtk_widget_add_css_class (label, class_name);
@@ -241,9 +241,13 @@ on_setup (GtkSignalListItemFactory *factory, GtkListItem *item)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
 
-  gtk_box_append (GTK_BOX (box), row_label ("heading", FALSE));
-  gtk_box_append (GTK_BOX (box), row_label (NULL, TRUE));
-  gtk_box_append (GTK_BOX (box), row_label ("dim-label", FALSE));
+  GtkWidget *name = row_label (NULL, PANGO_ELLIPSIZE_MIDDLE);
+
+  gtk_label_set_width_chars (GTK_LABEL (name), NAME_CHARS);
+  gtk_widget_set_hexpand (name, TRUE);
+  gtk_box_append (GTK_BOX (box), row_label ("heading", PANGO_ELLIPSIZE_NONE));
+  gtk_box_append (GTK_BOX (box), name);
+  gtk_box_append (GTK_BOX (box), row_label ("dim-label", PANGO_ELLIPSIZE_END));
   gtk_list_item_set_child (item, box);
 }
 
@@ -254,12 +258,12 @@ on_bind (GtkSignalListItemFactory *factory, GtkListItem *item)
   GtkWidget *title = gtk_widget_get_first_child (gtk_list_item_get_child (item));
   GtkWidget *name = gtk_widget_get_next_sibling (title);
   GtkWidget *shape = gtk_widget_get_next_sibling (name);
+  g_autofree char *tip = g_strdup_printf ("%s %s\n%s", found->title, found->name, found->shape);
 
   gtk_label_set_text (GTK_LABEL (title), found->title);
   gtk_label_set_text (GTK_LABEL (name), found->name);
   gtk_label_set_text (GTK_LABEL (shape), found->shape);
-  gtk_widget_set_tooltip_text (gtk_list_item_get_child (item),
-                               found->scope[0] != '\0' ? found->scope : NULL);
+  gtk_widget_set_tooltip_text (gtk_list_item_get_child (item), tip);
   ir_name_row (gtk_list_item_get_child (item));
 }
 

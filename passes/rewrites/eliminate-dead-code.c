@@ -105,7 +105,8 @@ remove_initializers (IrPassContext *context, IrGraph *graph)
   drop_inputs (context->edit, graph);
   for (guint i = 0; i < unused->len; i++)
     ir_edit_remove_value (context->edit, unused->pdata[i]);
-  ir_edit_step_reason (context->edit, "%u initializers that nothing uses", unused->len);
+  ir_edit_step_reason (context->edit, "%u %s that nothing uses", unused->len,
+                       unused->len == 1 ? "initializer" : "initializers");
   ir_pass_end (context);
 }
 

@@ -9,6 +9,8 @@
 #include "views/session/frame.h"
 #include "views/session/timeline.h"
 
+#include <string.h>
+
 GtkWidget *
 ir_caption_build (IrCaption *self, GtkWidget *close)
 {
@@ -50,7 +52,8 @@ caption_title (const IrModel *history, const IrFrame *frame)
   last = ir_history_step (history, frame->to);
   pass = ir_history_pass_of (history, frame->to);
   if (frame->from == frame->to || frame->from + 1 == frame->to)
-    return g_strdup_printf ("%s · %s", pass, last->rule);
+    return strcmp (pass, last->rule) == 0 ? g_strdup (pass)
+                                          : g_strdup_printf ("%s · %s", pass, last->rule);
   if (ir_history_step (history, frame->from + 1)->pass_run == last->pass_run)
     return g_strdup_printf ("%s · %u steps", pass, frame->to - frame->from);
   return g_strdup_printf ("Steps %u to %u", frame->from + 1, frame->to);

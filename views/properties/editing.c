@@ -226,7 +226,7 @@ ir_editing_add_value (IrPropertyPage *page, const IrValue *value)
   if (!ir_value_is_graph_output (value) && value->graph->kind == IR_GRAPH_MAIN)
     add_button (group, "Make Output", "win.view('make-output')");
   if (value->producer == NULL || ir_value_is_graph_output (value))
-    add_button (group, value->producer != NULL ? "No Output" : "Remove", "win.view('delete')");
+    add_button (group, value->producer != NULL ? "Remove from Outputs" : "Remove", "win.view('delete')");
 }
 
 /* -- free sizes -- */

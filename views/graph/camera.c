@@ -582,7 +582,7 @@ canvas_hidden_below (IrCanvas *self, double old, double height)
   left = box->x * now.zoom - now.x;
   if (left < CORNER_WIDTH || left + box->width * now.zoom > now.width - CORNER_WIDTH)
     taken += CORNER_HEIGHT;
-  if (top < 0 || bottom > old - self->inset || bottom <= height - taken)
+  if (top < 0 || (top + bottom) / 2 > old - self->inset || bottom <= height - taken)
     return 0;
   return CLAMP (bottom - (height - taken), 0, MAX (top - margin, 0));
 }

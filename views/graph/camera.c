@@ -684,6 +684,25 @@ keep_toggled_place (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
     }
 }
 
+/* What is selected stays where it was on the screen. */
+void
+canvas_keep_selected (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
+{
+  const IrCamera now = ir_canvas_get_camera (self);
+  const IrNodeId node = ir_session_get_selected_node (self->session);
+  const gint32 was = ir_frame_find_box (old, node), is = ir_frame_find_box (frame, node);
+  const IrSceneBox *before, *after;
+  guint n;
+
+  if (node == 0 || was < 0 || is < 0)
+    return;
+  before = ir_scene_boxes (old->scene, &n) + was;
+  after = ir_scene_boxes (frame->scene, &n) + is;
+  if (is_shown (self, before))
+    canvas_set_camera (self, now.zoom, now.x + (after->x - before->x) * now.zoom,
+                       now.y + (after->y - before->y) * now.zoom);
+}
+
 /* Where one was in a graph that was left, one is when it is entered again. */
 static void
 change_graph (IrCanvas *self, const char *old, const char *root)

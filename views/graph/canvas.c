@@ -198,6 +198,9 @@ ir_canvas_frame_changed (IrCanvas *self)
   if (frame != NULL && frame->scene != NULL && before != NULL && before->scene != NULL &&
       old->context == frame->model->context && frame->shape != before->shape)
     canvas_follow_frame (self, before, frame);
+  else if (frame != NULL && frame->scene != NULL && before != NULL && before->scene != NULL &&
+           old->context == frame->model->context && frame->marks != before->marks)
+    canvas_keep_selected (self, before, frame);
   self->hover_box = -1;
   self->selected_box = -1;
   self->clicked_line = -1;

@@ -519,12 +519,18 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
                             (frame->marks != NULL && frame->marks != self->shown_marks) ||
                             (frame->foreign && frame->before != self->shown_before)))
         {
+          /* after a Why Not one goes on where one asked it */
+          const gboolean back = self->shown_marks != NULL && frame->marks == NULL &&
+                                frame->to == self->shown_to &&
+                                ir_canvas_selected_box (self->canvas) >= 0;
+
           self->shown_from = frame->from;
           self->shown_to = frame->to;
           g_clear_pointer (&self->shown_marks, ir_scene_marks_unref);
           self->shown_marks = frame->marks != NULL ? ir_scene_marks_ref (frame->marks) : NULL;
           self->shown_before = frame->foreign ? frame->before : NULL;
-          show_place (self);
+          if (!back)
+            show_place (self);
         }
       ir_search_panel_frame_changed (self->search);
       update_node_actions (self);

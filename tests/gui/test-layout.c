@@ -7,9 +7,12 @@
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/graph/canvas.h"
+#include "views/session/debug.h"
 #include "views/session/file.h"
+#include "views/session/frame.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
+#include "views/session/timeline.h"
 #include "views/view.h"
 
 #define MOST_LEAST 520 /* px that a view may need */
@@ -198,16 +201,19 @@ free_height (IrWindow *window)
   return (int) (gtk_widget_get_height (canvas) - ir_canvas_get_inset (IR_CANVAS (canvas)));
 }
 
-/* Selects a node and has it so far from the middle of the canvas. */
+/* Selects the first node, of an operator, and has it so far from the middle of the canvas. */
 static void
-select_at (IrWindow *window, double right, double down)
+select_at (IrWindow *window, const char *op, double right, double down)
 {
   IrSession *session = ir_window_get_session (window);
   IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
   guint n;
   const IrSceneBox *box = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
 
-  while (box->kind != IR_SCENE_NODE)
+  while (box->kind != IR_SCENE_NODE ||
+         (op != NULL &&
+          strcmp (ir_model_live_node (ir_session_get_frame (session)->model, box->node)->op_type,
+                  op) != 0))
     box++;
   ir_session_select_node (session, box->node);
   settle (300);
@@ -247,7 +253,7 @@ test_narrow (void)
 
   g_assert_false (is_on (window, "show-end"));
   expect_seen (window, "IrPropertiesView", FALSE);
-  select_at (window, 240, 0);
+  select_at (window, NULL, 240, 0);
   g_assert_cmpfloat (selected_end (window).x, >, 800 - 300);
   g_action_group_change_action_state (G_ACTION_GROUP (window), "show-end",
                                       g_variant_new_boolean (TRUE));
@@ -286,6 +292,70 @@ test_narrow (void)
   close_window (window);
 }
 
+static gboolean
+has_whys (gpointer session)
+{
+  return ir_session_get_whys (session) != NULL && ir_session_get_whys (session)->len > 0;
+}
+
+static gboolean
+shows_pattern (gpointer session)
+{
+  return ir_session_get_frame (session)->marks != NULL;
+}
+
+static gboolean
+shows_none (gpointer session)
+{
+  return ir_session_get_frame (session)->marks == NULL;
+}
+
+/* The last step removes what nobody reads, and the BatchNormalization stays, as its input is an output. */
+static const char refused[] =
+    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+    "net (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] c)\n"
+    "<float[2,2,1,1] w = {1,2,3,4}, float[2] s = {1,2}, float[2] b = {3,4}, float[2] m = {5,6}, float[2] v = {7,8}>\n"
+    "{ d = Abs (x) e = Neg (d) f = Exp (e) c = Conv (x, w) n = BatchNormalization (c, s, b, m, v) y = Tanh (n) }\n";
+
+#define MARK 10 /* px that a box grows by at its end, for the mark of what fits */
+
+/* What a rule needs is drawn around the node that was asked about, and goes again: the node stays. */
+static void
+test_asked (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "refused.onnxtxt", NULL);
+  const IrWhy *why = NULL;
+  graphene_point_t before, then;
+
+  g_assert_true (g_file_set_contents (path, refused, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  ir_session_run_pipeline (session, NULL);
+  wait_for ("the steps", is_open_and_idle, session);
+  settle (300);
+
+  select_at (window, "BatchNormalization", 100, -60);
+  before = selected_end (window);
+  ir_session_ask_why (session, ir_session_get_selected_node (session));
+  wait_for ("the answers", has_whys, session);
+  for (guint i = 0; why == NULL || why->holds; i++)
+    why = ir_session_get_whys (session)->pdata[i];
+  ir_session_show_why (session, why);
+  wait_for ("the pattern", shows_pattern, session);
+  settle (400);
+  then = selected_end (window);
+  g_assert_true (graphene_point_near (&before, &then, MARK));
+  ir_session_show_why (session, NULL);
+  wait_for ("the step", shows_none, session);
+  settle (400);
+  then = selected_end (window);
+  g_assert_true (graphene_point_near (&before, &then, MARK));
+  close_window (window);
+}
+
 /* After a run there is still a graph to be seen, and its map lies on nothing else. */
 static void
 test_small_run (void)
@@ -297,7 +367,7 @@ test_small_run (void)
   g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
   wait_for ("the pipeline", is_open_and_idle, session);
   settle (300);
-  select_at (window, 0, 150);
+  select_at (window, NULL, 0, 150);
   ir_session_run_graph (session);
   wait_for ("the run", is_open_and_idle, session);
   expect_seen (window, "IrTensorView", TRUE);
@@ -476,6 +546,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/panes lie over the graph in a small window", test_narrow);
   g_test_add_func ("/layout/the text is beside the graph", test_beside);
   g_test_add_func ("/layout/a run leaves the graph room in a small window", test_small_run);
+  g_test_add_func ("/layout/a node stays where it is asked about", test_asked);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
   g_test_add_func ("/layout/each icon says what it does, and no view needs much room", test_names);
   return run_window_tests ();

@@ -699,7 +699,9 @@ canvas_keep_selected (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
   before = ir_scene_boxes (old->scene, &n) + was;
   after = ir_scene_boxes (frame->scene, &n) + is;
   if (is_shown (self, before))
-    canvas_set_camera (self, now.zoom, now.x + (after->x - before->x) * now.zoom,
+    canvas_set_camera (self, now.zoom,
+                       now.x +
+                           (after->x + after->width / 2 - before->x - before->width / 2) * now.zoom,
                        now.y + (after->y - before->y) * now.zoom);
 }
 

@@ -6,6 +6,7 @@
 #include "app/cli/run-control.h"
 #include "app/cli/train-log.h"
 #include "passes/training/order.h"
+#include "passes/training/parameters.h"
 #include "passes/training/training.h"
 
 #include <errno.h>
@@ -72,7 +73,9 @@ static const CliOption train_options[] = {
   { "debug", 0, G_OPTION_ARG_NONE, AT (debug),
     "Step through the nodes of each step by commands from standard input, as irscope run has it",
     NULL },
-  { "log", 0, G_OPTION_ARG_FILENAME, AT (log), "Write a line for each step there", "CSV" },
+  { "log", 0, G_OPTION_ARG_FILENAME, AT (log),
+    "Write a line for each step there; --json then says how far steps moved each parameter",
+    "CSV" },
   { "output", 'o', G_OPTION_ARG_FILENAME, AT (output),
     "The trained network, written after each epoch; --resume goes on from it", "F" },
   CLI_DEVICE_OPTION (AT (model.device)),
@@ -97,8 +100,9 @@ typedef struct
   IrModel *model;
   IrTrainingRun *run;
   CliTrainLog *log;
-  GArray *times;     /* of double: ms of each step */
-  guint64 allocated; /* bytes, most of a step from the third on */
+  GPtrArray *parameters; /* (nullable) of IrParameterCourse */
+  GArray *times;         /* of double: ms of each step */
+  guint64 allocated;     /* bytes, most of a step from the third on */
   guint n_steps_here;
   IrTrainerResult last, check;
   gboolean checked;
@@ -112,6 +116,7 @@ job_clear (Job *job)
   g_clear_pointer (&job->run, ir_training_run_free);
   g_clear_pointer (&job->control, cli_run_control_free);
   g_clear_pointer (&job->times, g_array_unref);
+  g_clear_pointer (&job->parameters, g_ptr_array_unref);
   g_free (job->diverged);
   cli_train_log_close (job->log, NULL);
 }
@@ -249,7 +254,10 @@ make_all (Job *job, GError **error)
       g_propagate_error (error, local);
       return FALSE;
     }
-  return ir_training_run_begin (job->run, &run, options->log != NULL, options->resume, error);
+  if (!ir_training_run_begin (job->run, &run, options->log != NULL, options->resume, error))
+    return FALSE;
+  job->parameters = ir_parameter_courses_new (job->run->trainer);
+  return TRUE;
 }
 
 /* -- steps -- */
@@ -303,6 +311,7 @@ make_step (Job *job, GError **error)
       return FALSE;
     }
   g_array_append_val (job->times, job->last.ms);
+  ir_parameter_courses_take (job->parameters, job->run->trainer);
   if (++job->n_steps_here > 2)
     job->allocated = MAX (job->allocated, job->last.allocated_bytes);
   gboolean ends = ir_trainer_ends_epoch (job->run->trainer);
@@ -357,6 +366,26 @@ median (const Job *job)
 }
 
 static void
+add_parameters (const Job *job, cJSON *json)
+{
+  cJSON *array = cJSON_AddArrayToObject (json, "parameters");
+
+  for (guint i = 0; i < job->parameters->len; i++)
+    {
+      const IrParameterCourse *course = job->parameters->pdata[i];
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddItemToArray (array, object);
+      cJSON_AddStringToObject (object, "name", course->name);
+      cli_json_add_double (object, "norm", course->weights);
+      cli_json_add_double (object, "update_norm", course->update);
+      cli_json_add_uint (object, "stride", course->stride);
+      cJSON_AddItemToObject (object, "history",
+                             cJSON_CreateDoubleArray ((const double *) course->history->data,
+                                                      (int) course->history->len));
+    }
+}
+
+static void
 print_json (const Job *job)
 {
   cJSON *json = cJSON_CreateObject (), *notes;
@@ -383,6 +412,7 @@ print_json (const Job *job)
   cli_json_add_double (json, "ms_per_step", median (job));
   cli_json_add_uint (json, "peak_bytes", ir_trainer_peak_bytes (job->run->trainer));
   cli_json_add_uint (json, "allocated_bytes", job->allocated);
+  add_parameters (job, json);
   cli_run_control_report (job->control, json, &(CliStatus){ CLI_OK });
   if (job->diverged != NULL)
     cJSON_AddStringToObject (json, "diverged", job->diverged);

@@ -66,6 +66,10 @@ def _digits():
     answer = train('--epochs', '5', '--validate', '20%', '--log', path('log.csv'))
     assert answer['accuracy'] > 0.97 and answer['steps'] == 5 * 44 and answer['epochs'] == 5, answer
     assert answer['allocated_bytes'] == 0 and answer['diverged'] is None, answer
+    moved = {p['name']: p for p in answer['parameters']}
+    assert 'fc.weight' in moved and not any('running' in name or 'mean' in name for name in moved), moved.keys()
+    assert all(p['norm'] > 0 and 0 < p['update_norm'] < p['norm'] and len(p['history']) == 28 and p['stride'] == 8
+               for p in moved.values()), moved
     lines = open(path('log.csv')).read().splitlines()
     assert lines[0].startswith('step,epoch,loss,accuracy,rate,ms') and len(lines) == 221, lines[:2]
     assert lines[44].split(',')[1] == '1' and lines[44].split(',')[7] != '' and lines[43].split(',')[7] == '', lines[44]

@@ -27,7 +27,8 @@ typedef struct
   guint n_single; /* steps to make although it is to stand */
   double rate;    /* NAN: as it was */
   IrCourseState state;
-  GArray *points; /* of IrTrainingPoint */
+  GArray *points;        /* of IrTrainingPoint */
+  GPtrArray *parameters; /* (nullable) of IrParameterCourse */
   guint64 n_steps;
   GString *text;
   gboolean failed, is_written, is_scheduled;
@@ -56,6 +57,7 @@ link_unref (gpointer data)
     return;
   g_weak_ref_clear (&link->session);
   g_array_unref (link->points);
+  g_clear_pointer (&link->parameters, g_ptr_array_unref);
   g_string_free (link->text, TRUE);
   g_mutex_clear (&link->lock);
   g_cond_clear (&link->told);
@@ -117,6 +119,7 @@ void
 ir_course_clear (IrCourse *course)
 {
   g_clear_pointer (&course->points, g_array_unref);
+  g_clear_pointer (&course->parameters, g_ptr_array_unref);
   g_clear_pointer (&course->text, g_free);
   g_clear_pointer (&course->path, g_free);
 }
@@ -211,7 +214,11 @@ may_go_on (Link *link, IrTrainingRun *run, GCancellable *cancellable)
 }
 
 static void
-take_point (Link *link, IrJob *job, const IrTrainerResult *step, const IrTrainerResult *check)
+take_point (Link *link,
+            const IrTrainingRun *run,
+            IrJob *job,
+            const IrTrainerResult *step,
+            const IrTrainerResult *check)
 {
   const IrTrainingPoint point = ir_training_point (step, check);
   g_autofree char *text = g_strdup_printf ("Training: epoch %" G_GUINT64_FORMAT ", loss %.4g",
@@ -219,6 +226,9 @@ take_point (Link *link, IrJob *job, const IrTrainerResult *step, const IrTrainer
 
   g_mutex_lock (&link->lock);
   g_array_append_val (link->points, point);
+  if (link->parameters == NULL)
+    link->parameters = ir_parameter_courses_new (run->trainer);
+  ir_parameter_courses_take (link->parameters, run->trainer);
   tell (link, FALSE);
   g_mutex_unlock (&link->lock);
   ir_job_report (job, (double) step->step / (double) MAX (link->n_steps, 1), text);
@@ -251,7 +261,7 @@ make_step (Link *link, IrTrainingRun *run, IrJob *job, GCancellable *cancellable
         return FALSE;
       checked = TRUE;
     }
-  take_point (link, job, &step, checked ? &check : NULL);
+  take_point (link, run, job, &step, checked ? &check : NULL);
   return !ir_trainer_ends_epoch (run->trainer) || write_checkpoint (link, run, error);
 }
 
@@ -480,6 +490,8 @@ ir_session_get_course (IrSession *self)
   g_mutex_lock (&link->lock);
   course.state = link->state;
   course.points = g_array_copy (link->points);
+  course.parameters = link->parameters != NULL ? ir_parameter_courses_copy (link->parameters)
+                                               : NULL;
   course.step = link->points->len > 0
                     ? g_array_index (link->points, IrTrainingPoint, link->points->len - 1).step
                     : 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "passes/training/curves.h"
+#include "passes/training/parameters.h"
 #include "views/session/session.h"
 
 /* As it is asked for; texts as the options of irscope train. */
@@ -35,6 +36,7 @@ typedef struct
 {
   IrCourseState state;
   GArray *points;        /* (transfer full) of IrTrainingPoint */
+  GPtrArray *parameters; /* (transfer full) (nullable) of IrParameterCourse */
   guint64 step, n_steps; /* done, and in all; 0: not known yet */
   char *text;            /* (nullable) notes, or why it ended */
   gboolean failed;       /* it is that */

@@ -6,8 +6,10 @@
 #include "views/name.h"
 #include "views/session/act.h"
 #include "views/session/frame.h"
+#include "views/session/selection.h"
 #include "views/session/training.h"
 #include "views/training/form.h"
+#include "views/training/parameter-table.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 struct _IrTrainingView
 {
   IrView parent;
-  GtkWidget *stack, *form, *go, *pause, *step, *stop, *write, *said, *note;
+  GtkWidget *stack, *form, *go, *pause, *step, *stop, *write, *said, *note, *pages, *table;
   IrChartArea *chart;
 };
 
@@ -110,6 +112,7 @@ show_course (IrTrainingView *self)
 
   show_buttons (self, &course);
   show_note (self, course.text, course.failed);
+  ir_parameter_table_set (IR_PARAMETER_TABLE (self->table), course.parameters);
   gtk_label_set_text (GTK_LABEL (self->said), said);
   gtk_widget_set_visible (self->said, *said != '\0');
   gtk_widget_set_tooltip_text (self->said, said);
@@ -202,6 +205,17 @@ on_rate (IrTrainingView *self, double rate)
   ir_session_train_rate (session_of (self), rate);
 }
 
+/* Selects where it is read. */
+static void
+on_parameter (IrTrainingView *self, const char *name)
+{
+  const IrFrame *frame = ir_session_get_frame (session_of (self));
+  const IrValue *value = frame != NULL ? ir_graph_find_value (frame->model->main, name) : NULL;
+
+  if (value != NULL)
+    ir_session_select_value (session_of (self), value->id);
+}
+
 /* -- building -- */
 
 static GtkWidget *
@@ -248,6 +262,12 @@ make_bar (IrTrainingView *self)
   self->write = add_button (self, bar, "Write Weights",
                             "Give the graph the trained weights, as one step",
                             G_CALLBACK (on_write));
+  self->pages = gtk_stack_new ();
+  GtkWidget *switcher = gtk_stack_switcher_new ();
+  gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (switcher), GTK_STACK (self->pages));
+  gtk_widget_set_hexpand (switcher, TRUE);
+  gtk_widget_set_halign (switcher, GTK_ALIGN_END);
+  gtk_box_append (GTK_BOX (bar), switcher);
   gtk_widget_add_css_class (bar, "view-toolbar");
   return bar;
 }
@@ -277,7 +297,12 @@ make_course (IrTrainingView *self)
   gtk_box_append (GTK_BOX (box), ir_view_scrolled_row (make_bar (self)));
   gtk_box_append (GTK_BOX (box), self->said);
   gtk_box_append (GTK_BOX (box), self->note);
-  gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->chart));
+  gtk_box_append (GTK_BOX (box), self->pages);
+  gtk_stack_add_titled (GTK_STACK (self->pages), GTK_WIDGET (self->chart), "curves", "Curves");
+  self->table = ir_parameter_table_new ();
+  g_signal_connect_object (self->table, "activate", G_CALLBACK (on_parameter), self,
+                           G_CONNECT_SWAPPED);
+  gtk_stack_add_titled (GTK_STACK (self->pages), self->table, "parameters", "Parameters");
   gtk_widget_set_hexpand (box, TRUE);
   return box;
 }
@@ -326,6 +351,7 @@ const IrViewInfo ir_view_training = {
   .help =
       "Files have a sample per row. Train begins with the weights of the graph on screen; Step makes one batch and stands, "
       "Pause stands behind the step under way, Continue goes on, and a rate that is typed meanwhile counts from the next step. "
+      "Parameters says of each how long it is and how far steps move it. "
       "It stops at the first numbers that are not finite, and selects their node. What was trained is written after each epoch; "
       "Write Weights gives the graph its weights, as one step that can be undone.",
   .place = IR_VIEW_BOTTOM,

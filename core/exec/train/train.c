@@ -167,7 +167,9 @@ find_states (IrTrainer *trainer, const char *const *norms)
                                out->id,
                                twin != NULL && ir_value_is_mutable (twin) ? twin->id : 0,
                                norms != NULL && g_strv_contains (norms, values[i]->name),
-                               ir_tensor_ref (values[i]->initializer) };
+                               ir_tensor_ref (values[i]->initializer),
+                               NAN,
+                               NAN };
       trainer->state_bytes += ir_tensor_n_bytes (state.tensor);
       g_array_append_val (trainer->states, state);
     }
@@ -481,10 +483,16 @@ measure_norms (const IrTrainer *trainer, const IrRun *run, IrTrainerResult *resu
 
   for (guint i = 0; i < trainer->states->len; i++)
     {
-      const IrTrainerState *state = state_at (trainer, i);
+      IrTrainerState *state = state_at (trainer, i);
       const IrTensor *fresh = ir_run_value (run, state->out);
-      if (state->measured && ir_dtype_is_float (ir_tensor_dtype (fresh)))
-        add_squares (state->tensor, fresh, &length, &change);
+      double squares = 0, moved = 0;
+      if (!state->measured || !ir_dtype_is_float (ir_tensor_dtype (fresh)))
+        continue;
+      add_squares (state->tensor, fresh, &squares, &moved);
+      state->weights = sqrt (squares);
+      state->update = sqrt (moved);
+      length += squares;
+      change += moved;
     }
   result->weights = sqrt (length);
   result->update = sqrt (change);

@@ -40,6 +40,7 @@ typedef struct
   IrValueId in, out, check; /* in the step: before and after; in the check, 0: it has none */
   gboolean measured;        /* a part of the norms */
   IrTensor *tensor;         /* (owned) as it is now */
+  double weights, update; /* where it is measured: norms of it and of its change in the last step */
 } IrTrainerState;
 
 /* Where a run stands, all that it needs to go on beside its states. */

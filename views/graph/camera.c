@@ -6,7 +6,7 @@
 
 #include <adwaita.h>
 
-#define MIN_ZOOM      0.001
+#define MIN_ZOOM      0.0001
 #define MAX_ZOOM      4.0
 #define CAMERA_MS     220
 #define FLASH_MS      1200

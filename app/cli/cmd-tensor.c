@@ -57,7 +57,8 @@ static const CliOption tensor_options[] = {
     "scatter (over what --against names), or auto (default: a line of vectors, else heat)",
     "KIND" },
   { "axes", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, picture.axes),
-    "With --picture: an entry per axis: r (rows), c (columns), t (tiles) or an index, such as 0,t,r,c",
+    "With --picture: an entry per axis: r (rows), c (columns), t (tiles) or an index, such as 0,t,r,c; of rows and columns "
+    "a part, such as 0,3,r10:20,c",
     "AXES" },
   { "colours", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, picture.colours),
     "With --picture: diverging (around zero), one-sided, or auto (by the signs)", "KIND" },

@@ -39,6 +39,18 @@ size_of (const IrTensor *tensor, int axis)
   return axis >= 0 ? ir_tensor_dims (tensor)[axis] : 1;
 }
 
+/* How many elements along an axis are shown; not of tiles, which are all. */
+static gint64
+n_shown (const IrTensorLayout *layout, const IrTensor *tensor, int axis)
+{
+  const gint64 n = axis < 0                      ? 1
+                   : axis == layout->row_axis    ? layout->n_rows
+                   : axis == layout->column_axis ? layout->n_columns
+                                                 : 0;
+
+  return n > 0 ? n : size_of (tensor, axis);
+}
+
 /* The last two axes longer than 1. */
 static void
 find_plane (IrTensorLayout *layout, const IrTensor *tensor)
@@ -113,11 +125,41 @@ ir_tensor_layout_init (IrTensorLayout *layout,
          refuse (error, "needs a third axis longer than 1, whose planes stand beside each other");
 }
 
+/* A part of an axis, "10:20", "10:" or ":20"; "": all of it. */
+static gboolean
+set_part (IrTensorLayout *layout,
+          const IrTensor *tensor,
+          int axis,
+          const char *text,
+          gint64 *n,
+          GError **error)
+{
+  const gint64 size = size_of (tensor, axis);
+  const char *colon = strchr (text, ':');
+  g_autofree char *first = g_strndup (text, colon != NULL ? (gsize) (colon - text) : 0);
+  gint64 from = 0, to = size;
+
+  layout->at[axis] = *n = 0;
+  if (text[0] == '\0')
+    return TRUE;
+  if (colon == NULL ||
+      (first[0] != '\0' && !g_ascii_string_to_signed (first, 10, 0, size - 1, &from, NULL)) ||
+      (colon[1] != '\0' && !g_ascii_string_to_signed (colon + 1, 10, from + 1, size, &to, NULL)))
+    return refuse (
+        error,
+        "“%s”: a part of an axis needs its first index and the one behind its last, as 0:%" G_GINT64_FORMAT,
+        text, size);
+  layout->at[axis] = from;
+  *n = to - from;
+  return TRUE;
+}
+
 /**
  * ir_tensor_layout_set_axes:
  * @layout: a layout
  * @tensor: what is to be shown
- * @text: an entry per axis: "r", "c", "t" or an index, as in "0,t,r,c"
+ * @text: an entry per axis: "r", "c", "t" or an index, as in "0,t,r,c"; of rows and columns a part, as in
+ *   "r10:20"
  * @error: return location for an error
  *
  * Returns: %FALSE if that are not as many entries as @tensor has axes, or an index is out of range
@@ -135,18 +177,27 @@ ir_tensor_layout_set_axes (IrTensorLayout *layout,
     return refuse (error, "“%s”: needs an entry for each of %u axes: r, c, t or an index", text,
                    rank);
   layout->row_axis = layout->column_axis = layout->tile_axis = layout->channel_axis = -1;
+  layout->n_rows = layout->n_columns = 0;
   for (guint i = 0; i < rank; i++)
     {
       const char *part = g_strstrip (parts[i]);
-      int *axis = strcmp (part, "r") == 0   ? &layout->row_axis
-                  : strcmp (part, "c") == 0 ? &layout->column_axis
+      int *axis = part[0] == 'r'            ? &layout->row_axis
+                  : part[0] == 'c'          ? &layout->column_axis
                   : strcmp (part, "t") == 0 ? &layout->tile_axis
                                             : NULL;
 
       if (axis != NULL && *axis >= 0)
-        return refuse (error, "“%s”: two axes are %s", text, part);
+        return refuse (error, "“%s”: two axes are %c", text, part[0]);
       if (axis != NULL)
         *axis = (int) i;
+      if (axis != NULL && axis != &layout->tile_axis)
+        {
+          if (!set_part (layout, tensor, (int) i, part + 1,
+                         part[0] == 'r' ? &layout->n_rows : &layout->n_columns, error))
+            return FALSE;
+        }
+      else if (axis != NULL)
+        layout->at[i] = 0;
       else if (!g_ascii_string_to_signed (part, 10, 0, size_of (tensor, (int) i) - 1,
                                           &layout->at[i], NULL))
         return refuse (error, "“%s”: needs r, c, t or an index from 0 to %" G_GINT64_FORMAT, part,
@@ -208,7 +259,7 @@ ir_tensor_layout_n_planes (const IrTensorLayout *layout, const IrTensor *tensor)
  * @layout: a layout
  * @tensor: what is to be shown
  *
- * Returns: (transfer full): the index, with ":" for the axes that are shown: "[0, 2, :, :]"
+ * Returns: (transfer full): the index, with ":" for the axes that are shown: "[0, 2, :, 10:20]"
  */
 char *
 ir_tensor_layout_text (const IrTensorLayout *layout, const IrTensor *tensor)
@@ -218,7 +269,12 @@ ir_tensor_layout_text (const IrTensorLayout *layout, const IrTensor *tensor)
   for (int i = 0; i < (int) ir_tensor_rank (tensor); i++)
     {
       g_string_append (text, i > 0 ? ", " : "");
-      if (is_shown (layout, i))
+      const gint64 n = n_shown (layout, tensor, i);
+
+      if (is_shown (layout, i) && n < size_of (tensor, i))
+        g_string_append_printf (text, "%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT, layout->at[i],
+                                layout->at[i] + n);
+      else if (is_shown (layout, i))
         g_string_append_c (text, ':');
       else
         g_string_append_printf (text, "%" G_GINT64_FORMAT, layout->at[i]);
@@ -248,8 +304,7 @@ reader_init (Reader *reader,
   for (int i = (int) ir_tensor_rank (tensor) - 1; i >= 0; i--)
     {
       reader->stride[i] = stride;
-      if (!is_shown (layout, i))
-        reader->origin += (guint64) CLAMP (layout->at[i], 0, size_of (tensor, i) - 1) * stride;
+      reader->origin += (guint64) CLAMP (layout->at[i], 0, size_of (tensor, i) - 1) * stride;
       stride *= (guint64) size_of (tensor, i);
     }
 }
@@ -313,7 +368,7 @@ ir_tensor_layout_curve (const IrTensorLayout *layout,
 
   reader_init (&reader, tensor, minus, layout);
   return ir_tensor_curve_new (tensor, minus, reader.origin, step (&reader, layout->column_axis),
-                              (guint64) size_of (tensor, layout->column_axis),
+                              (guint64) n_shown (layout, tensor, layout->column_axis),
                               layout->samples * layout->samples * 16, cancellable);
 }
 
@@ -419,8 +474,8 @@ place_tiles (IrTensorPicture *picture, const IrTensor *tensor, guint most)
   const IrTensorLayout *layout = &picture->layout;
   guint across, down, room;
 
-  picture->rows = (guint64) size_of (tensor, layout->row_axis);
-  picture->columns = (guint64) size_of (tensor, layout->column_axis);
+  picture->rows = (guint64) n_shown (layout, tensor, layout->row_axis);
+  picture->columns = (guint64) n_shown (layout, tensor, layout->column_axis);
   if (layout->row_axis < 0 && layout->tile_axis < 0 && layout->channel_axis < 0 &&
       picture->columns > WRAP)
     {
@@ -597,7 +652,12 @@ ir_tensor_picture_find (
       else if (i != layout->channel_axis && at != (guint64) layout->at[i])
         return FALSE;
     }
-  if (place[0] >= picture->n_tiles)
+  if (layout->row_axis >= 0)
+    place[1] -= (guint64) layout->at[layout->row_axis]; /* before the first: larger than any */
+  if (layout->column_axis >= 0)
+    place[2] -= (guint64) layout->at[layout->column_axis];
+  if (place[0] >= picture->n_tiles || place[1] >= MAX (picture->rows, 1) ||
+      place[2] >= (picture->wrapped > 0 ? picture->wrapped : MAX (picture->columns, 1)))
     return FALSE;
   if (picture->wrapped > 0)
     {

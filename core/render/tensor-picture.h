@@ -23,7 +23,8 @@ typedef struct
   int tile_axis;             /* -1: one plane; else all along this axis, beside each other */
   gboolean line;             /* elements along @column_axis are a line, and no pixels */
   int channel_axis;          /* -1: a number is a colour; else of 1, 3 or 4 elements: an image */
-  gint64 at[IR_MAX_RANK];    /* index along the other axes */
+  gint64 at[IR_MAX_RANK];    /* index along the other axes; of rows and columns the first */
+  gint64 n_rows, n_columns;  /* that are shown from there on; 0: all */
   IrTensorColours colours;
   guint most;    /* px of a side; larger planes are sampled; 0: 1024 */
   guint samples; /* elements that are looked at for a pixel, from left to right and down; 0: all */
@@ -56,6 +57,17 @@ char *ir_tensor_layout_text (const IrTensorLayout *layout,
 guint64 ir_tensor_layout_n_planes (const IrTensorLayout *layout, const IrTensor *tensor);
 /* The @plane-th of those that the layout could show, which the other axes count */
 void ir_tensor_layout_set_plane (IrTensorLayout *layout, const IrTensor *tensor, guint64 plane);
+guint64 ir_tensor_layout_plane_of (const IrTensorLayout *layout,
+                                   const IrTensor *tensor,
+                                   guint64 element);
+void ir_tensor_layout_zoom (IrTensorLayout *layout,
+                            const IrTensor *tensor,
+                            guint64 element,
+                            double factor);
+gboolean ir_tensor_layout_is_zoomed (const IrTensorLayout *layout);
+void ir_tensor_layout_copy_zoom (IrTensorLayout *layout,
+                                 const IrTensorLayout *from,
+                                 const IrTensor *tensor);
 /* Of layouts that are a line. @minus: (nullable); (transfer full): g_free() */
 IrTensorCurve *ir_tensor_layout_curve (const IrTensorLayout *layout,
                                        const IrTensor *tensor,

@@ -175,6 +175,9 @@ def _():
     assert [r.split('fill=')[1] for r in image] == ['"#005db9"/>', '"#1774d1"/>', '"#2e8be8"/>', '"#46a2ff"/>'], image
     assert picture('j', '--axes', '0,2,r,c')[1] != picture('j', '--axes', '0,0,r,c')[1]
     assert len(picture('j', '--axes', '0,c,r,1')[0]) > 5
+    fills = [r.split('fill=')[1] for r in rects[:6]]  # a part of the rows and columns, in the colours of all
+    for axes, shown in (('r1:2,c1:3', fills[4:6]), ('r,c2:', [fills[2], fills[5]]), ('r:1,c', fills[:3])):
+        assert [r.split('fill=')[1] for r in picture('y', '--axes', axes)[0]][:len(shown)] == shown, axes
     tensor(GRAPH, 'j', *IMAGE, '--as', 'tiles', '--picture', path('p.png'))
     assert open(path('p.png'), 'rb').read(8) == b'\x89PNG\r\n\x1a\n'
 
@@ -203,6 +206,7 @@ def _():
                         (('y', *X, '--picture', path('q.svg'), '--axes', 'r'), '2 axes'),
                         (('y', *X, '--picture', path('q.svg'), '--axes', 'r,9'), 'from 0 to 2'),
                         (('y', *X, '--picture', path('q.svg'), '--axes', 'r,r'), 'two axes'),
+                        *((('y', *X, '--picture', path('q.svg'), '--axes', part + ',c'), 'as 0:2') for part in ('r2:3', 'r1:1', 'rx', 'r0:9', 'r1', 'r-1:')),
                         (('y', *X, '--picture', path('q.svg'), '--colours', 'pink'), 'diverging'),
                         (('y', *X, '--picture', path('q.svg'), '--as', 'scatter'), '--against'),
                         (('y', *X, '--picture', path('q.svg'), '--as', 'line', '--axes', 'r,c'), 'one axis'),

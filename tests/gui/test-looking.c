@@ -145,12 +145,23 @@ test_tensor (void)
   g_assert_cmpfloat (ir_tensor_get_double (tensor, selected_row (&self)), >, 0.5);
   type (find, "many");
   g_assert_true (gtk_widget_has_css_class (find, "error"));
+  /* a plane of 8 x 8: a quarter of it around the last element of the seventh channel, then all of it again */
+  type (find_entry (GTK_WIDGET (self.window), "Index"), "0, 6, 7, 7");
+  wait_for_text (&self, "[0, 6, :, :]");
+  press (&self, "+");
+  wait_for_text (&self, "[0, 6, 4:8, 4:8]");
+  type (find_entry (GTK_WIDGET (self.window), "Index"), "0, 2, 0, 5");
+  wait_for_text (&self, "[0, 2, 0:4, 4:8]");
+  press (&self, "−");
+  wait_for_text (&self, "[0, 2, :, :]");
   GtkWidget *axes = find_entry (GTK_WIDGET (self.window), "Axes");
   type (axes, "0,t,r");
   g_assert_true (gtk_widget_has_css_class (axes, "error"));
   type (axes, "0,t,r,c");
   g_assert_false (gtk_widget_has_css_class (axes, "error"));
   wait_for_text (&self, "[0, :, :, :]");
+  type (axes, "0,3,r2:5,c");
+  wait_for_text (&self, "[0, 3, 2:5, :]");
   close_window (&self);
 }
 

@@ -160,6 +160,25 @@ ir_against_init (IrAgainst *self)
                           G_CALLBACK (on_hold), self));
 }
 
+char *
+ir_against_text (IrAgainst *self, gboolean of_pair)
+{
+  const char *name = ir_against_get_name (self);
+
+  switch (ir_against_get_kind (self))
+    {
+    case IR_AGAINST_HELD:
+    case IR_AGAINST_FILE:
+      return g_strdup_printf ("Before: %s", name != NULL ? name : "nothing yet");
+    case IR_AGAINST_REFERENCE:
+      return g_strdup ("Before: reference kernels");
+    case IR_AGAINST_ORIGINAL:
+    case IR_N_AGAINSTS:
+    default:
+      return g_strdup (of_pair ? "Before: the other graph" : "Before: the original graph");
+    }
+}
+
 GtkWidget *
 ir_against_new (void)
 {

@@ -21,5 +21,6 @@ G_DECLARE_FINAL_TYPE (IrAgainst, ir_against, IR, AGAINST, GtkBox)
 GtkWidget *ir_against_new (void); /* (transfer floating) */
 void ir_against_hold (IrAgainst *self, IrTensor *tensor, const char *name);
 IrAgainstKind ir_against_get_kind (IrAgainst *self);
-IrTensor *ir_against_get_tensor (IrAgainst *self); /* (nullable) of what was held or read */
-const char *ir_against_get_name (IrAgainst *self); /* (nullable) what it is called */
+IrTensor *ir_against_get_tensor (IrAgainst *self);         /* (nullable) of what was held or read */
+char *ir_against_text (IrAgainst *self, gboolean of_pair); /* a heading; @of_pair: of two graphs */
+const char *ir_against_get_name (IrAgainst *self);         /* (nullable) what it is called */

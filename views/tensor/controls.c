@@ -77,3 +77,31 @@ tensor_scrolled_sideways (GtkWidget *child)
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), child);
   return scroller;
 }
+
+/* The pictures get three fifths, where both sides fit into, once it is known of how much. */
+static void
+on_max_position (GtkPaned *paned, GParamSpec *pspec, gpointer data)
+{
+  int most = 0;
+
+  g_object_get (paned, "max-position", &most, NULL);
+  if (most <= 0 || most == G_MAXINT || g_object_get_data (G_OBJECT (paned), "placed") != NULL)
+    return;
+  g_object_set_data (G_OBJECT (paned), "placed", paned);
+  gtk_paned_set_position (paned, gtk_widget_get_width (GTK_WIDGET (paned)) * 3 / 5);
+}
+
+/* @pictures and @table, with what can be moved between them. */
+GtkWidget *
+tensor_beside (GtkWidget *pictures, GtkWidget *table)
+{
+  GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);
+
+  gtk_paned_set_start_child (GTK_PANED (paned), pictures);
+  gtk_paned_set_end_child (GTK_PANED (paned), table);
+  gtk_paned_set_shrink_start_child (GTK_PANED (paned), FALSE);
+  gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);
+  gtk_widget_set_vexpand (paned, TRUE);
+  g_signal_connect (paned, "notify::max-position", G_CALLBACK (on_max_position), NULL);
+  return paned;
+}

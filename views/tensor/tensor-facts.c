@@ -193,6 +193,47 @@ ir_tensor_facts_free (IrTensorFacts *facts)
   g_free (facts);
 }
 
+/* -- links to elements -- */
+
+static const struct
+{
+  const char *title, *tip;
+} links[IR_N_TENSOR_LINKS] = {
+  [IR_TENSOR_LINK_LEAST] = { "Least", "Go to the least element" },
+  [IR_TENSOR_LINK_LARGEST] = { "Largest", "Go to the largest element" },
+  [IR_TENSOR_LINK_NAN] = { "First NaN", "Go to the first element that is NaN or infinite" },
+  [IR_TENSOR_LINK_FIRST] = { "First Difference", "Go to the first element that differs" },
+  [IR_TENSOR_LINK_WORST] = { "Largest Difference", "Go to where both sides lie farthest apart" },
+};
+
+const char *
+ir_tensor_link_title (IrTensorLink link)
+{
+  return links[link].title;
+}
+
+const char *
+ir_tensor_link_tip (IrTensorLink link)
+{
+  return links[link].tip;
+}
+
+guint64
+ir_tensor_facts_place (const IrTensorFacts *facts, IrTensorLink link)
+{
+  const IrSide side = facts->tensors[IR_SIDE_AFTER] != NULL ? IR_SIDE_AFTER : IR_SIDE_BEFORE;
+  const IrTensorPlaces *places = &facts->places[side];
+  const guint64 n = ir_tensor_n_elements (facts->tensors[side]);
+  const gboolean differs = facts->n_different > 0;
+  const guint64 found[] = { [IR_TENSOR_LINK_LEAST] = places->min,
+                            [IR_TENSOR_LINK_LARGEST] = places->max,
+                            [IR_TENSOR_LINK_NAN] = places->nan < n ? places->nan : places->inf,
+                            [IR_TENSOR_LINK_FIRST] = differs ? facts->metrics.first : n,
+                            [IR_TENSOR_LINK_WORST] = differs ? facts->worst : n };
+
+  return facts->stats[side].n > 0 ? found[link] : n;
+}
+
 /* -- sentences -- */
 
 static char *
@@ -329,10 +370,11 @@ ir_tensor_facts_metrics_text (const IrTensorFacts *facts)
 
   if (facts->n_different == 0)
     return g_strdup ("");
-  return g_strdup_printf ("max abs %.4g   max rel %.4g   ULP %" G_GUINT64_FORMAT "\n"
-                          "RMS %.4g   mean abs %.4g\ncosine %.7g   SNR %.4g dB   PSNR %.4g dB\n"
-                          "least tolerance that would pass: %.4g",
-                          metrics->max_abs, metrics->max_rel, metrics->max_ulp, metrics->rms,
-                          metrics->mean_abs, metrics->cosine, metrics->snr_db, metrics->psnr_db,
-                          metrics->tolerance);
+  /* a name and its number stay on one line */
+  return g_strdup_printf (
+      "max\u00a0abs\u00a0%.4g   max\u00a0rel\u00a0%.4g   ULP\u00a0%" G_GUINT64_FORMAT
+      "\nRMS\u00a0%.4g   mean\u00a0abs\u00a0%.4g\ncosine\u00a0%.7g   SNR\u00a0%.4g\u00a0dB   "
+      "PSNR\u00a0%.4g\u00a0dB\nleast tolerance that would pass:\u00a0%.4g",
+      metrics->max_abs, metrics->max_rel, metrics->max_ulp, metrics->rms, metrics->mean_abs,
+      metrics->cosine, metrics->snr_db, metrics->psnr_db, metrics->tolerance);
 }

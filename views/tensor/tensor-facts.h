@@ -38,4 +38,17 @@ void ir_tensor_facts_set_recomputed (IrTensorFacts *facts);
 char *ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side);
 char *ir_tensor_facts_warning (const IrTensorFacts *facts, IrSide side); /* (nullable) */
 char *ir_tensor_facts_relation_text (const IrTensorFacts *facts);
+/* What buttons lead to; the place is that of an element, or the number of elements: there is none */
+typedef enum
+{
+  IR_TENSOR_LINK_LEAST,
+  IR_TENSOR_LINK_LARGEST,
+  IR_TENSOR_LINK_NAN,
+  IR_TENSOR_LINK_FIRST,
+  IR_TENSOR_LINK_WORST,
+  IR_N_TENSOR_LINKS
+} IrTensorLink;
+guint64 ir_tensor_facts_place (const IrTensorFacts *facts, IrTensorLink link);
+const char *ir_tensor_link_title (IrTensorLink link);
+const char *ir_tensor_link_tip (IrTensorLink link);
 char *ir_tensor_facts_metrics_text (const IrTensorFacts *facts);

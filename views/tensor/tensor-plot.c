@@ -15,9 +15,13 @@
 #include <string.h>
 
 #define HISTOGRAM_WIDTH 180
-#define HISTOGRAM_LEAST 90 /* pixels: the heat map needs the room */
+#define HISTOGRAM_LEAST 80  /* pixels: the heat map needs the room */
+#define HISTOGRAM_BELOW 64  /* high, below the heat map */
+#define HISTOGRAM_MOST  200 /* high, beside it */
+#define LEAST_WIDTH     150 /* so that both sides and the difference fit beside each other */
 #define HEIGHT          160
-#define CAPTION_HEIGHT  20 /* below both pictures */
+#define ZOOM            1.25 /* of a turn of the wheel */
+#define CAPTION_HEIGHT  20   /* below both pictures */
 #define GAP             20
 #define LEGEND_WIDTH    64
 #define LEGEND_LEAST    24
@@ -43,6 +47,7 @@ struct _IrTensorPlot
   IrScene *chart;           /* (nullable) of curve or pairs, as large as it was drawn last */
   IrLayoutRect area;        /* px: where in the chart its line or its pairs are */
   int chart_width, chart_height;
+  double pointer_x, pointer_y; /* px */
   IrTextMeasure *measure;
   cairo_surface_t *heat_map; /* (nullable) the same for cairo */
   guint64 marked;            /* element that is pointed out; G_MAXUINT64: none */
@@ -54,6 +59,7 @@ G_DEFINE_FINAL_TYPE (IrTensorPlot, ir_tensor_plot, GTK_TYPE_WIDGET)
 enum
 {
   PICKED,
+  ZOOMED,
   N_SIGNALS
 };
 static guint signals[N_SIGNALS];
@@ -217,20 +223,6 @@ start_picture (IrTensorPlot *self)
 
 /* -- where what lies -- */
 
-/* Narrower where the heat map and its legend would not have their room. */
-static double
-histogram_width (IrTensorPlot *self)
-{
-  return CLAMP (gtk_widget_get_width (GTK_WIDGET (self)) - GAP - HEIGHT, HISTOGRAM_LEAST,
-                HISTOGRAM_WIDTH);
-}
-
-static double
-heat_map_x (IrTensorPlot *self)
-{
-  return histogram_width (self) + GAP;
-}
-
 static gboolean
 has_swatches (const IrTensorPlot *self)
 {
@@ -241,6 +233,57 @@ static int
 caption_height (const IrTensorPlot *self)
 {
   return CAPTION_HEIGHT + (has_swatches (self) ? SWATCHES_HEIGHT : 0);
+}
+
+typedef struct
+{
+  IrLayoutRect picture, histogram; /* px; below each is room for what it says */
+} Places;
+
+static IrLayoutRect
+rect (double x, double y, double width, double height)
+{
+  return (IrLayoutRect){ x, y, MAX (width, 0), MAX (height, 0) };
+}
+
+/* Where the heat map lies: whole pixels of one size per element where there is room. */
+static double
+heat_map_scale (IrTensorPlot *self, double width, double height)
+{
+  double columns = cairo_image_surface_get_width (self->heat_map),
+         rows = cairo_image_surface_get_height (self->heat_map);
+  double scale = MIN (width / columns, height / rows);
+
+  return scale >= 1 ? floor (scale) : scale;
+}
+
+/* What is drawn larger is better: an element of the picture, or the chart. */
+static double
+size_in (const IrTensorPlot *self, const IrLayoutRect *place)
+{
+  return self->heat_map != NULL ? MIN (place->width / MAX (self->picture->width, 1),
+                                       place->height / MAX (self->picture->height, 1))
+                                : MIN (place->width / 2, place->height);
+}
+
+/* The histogram stands beside the picture or below it, where that leaves the picture more. */
+static void
+find_places (IrTensorPlot *self, Places *places)
+{
+  const double width = gtk_widget_get_width (GTK_WIDGET (self)),
+               height = gtk_widget_get_height (GTK_WIDGET (self)) - caption_height (self),
+               beside = CLAMP (width - GAP - HEIGHT, HISTOGRAM_LEAST, HISTOGRAM_WIDTH),
+               most = height - HISTOGRAM_BELOW - CAPTION_HEIGHT - GAP / 2.0,
+               above = self->heat_map != NULL && most > 0
+                           ? self->picture->height * heat_map_scale (self, width, most)
+                           : most;
+  const Places wide = { rect (beside + GAP, 0, width - beside - GAP, height),
+                        rect (0, 0, beside, MIN (height, HISTOGRAM_MOST)) },
+               tall = { rect (0, 0, width, above),
+                        rect (0, above + caption_height (self) + GAP / 2.0,
+                              MIN (width, 1.5 * HISTOGRAM_WIDTH), HISTOGRAM_BELOW) };
+
+  *places = size_in (self, &tall.picture) > size_in (self, &wide.picture) ? tall : wide;
 }
 
 /* -- drawing -- */
@@ -284,12 +327,12 @@ middle_of (const IrHistogram *histogram, guint bin)
 }
 
 static void
-draw_bars (IrTensorPlot *self, cairo_t *cr, double height)
+draw_bars (IrTensorPlot *self, cairo_t *cr, double across, double height)
 {
   const IrPalette *palette = palette_now ();
   const IrHistogram *histogram = &self->histogram;
   const gboolean signs = histogram->kind != IR_HISTOGRAM_LOG;
-  double width = histogram_width (self) / MAX (histogram->n_bins, 1);
+  double width = across / MAX (histogram->n_bins, 1);
   guint64 most = 1;
 
   for (guint i = 0; i < histogram->n_bins; i++)
@@ -315,15 +358,15 @@ end_text (const IrHistogram *histogram, double end, int digits)
 }
 
 static void
-draw_histogram (IrTensorPlot *self, cairo_t *cr, double height)
+draw_histogram (IrTensorPlot *self, cairo_t *cr, double width, double height)
 {
   const IrHistogram *histogram = &self->histogram;
-  const double width = histogram_width (self), range = histogram->high - histogram->low;
+  const double range = histogram->high - histogram->low;
   const int digits = width < HISTOGRAM_WIDTH ? 3 : 4;
   g_autofree char *low = end_text (histogram, histogram->low, digits),
                   *high = end_text (histogram, histogram->high, digits);
 
-  draw_bars (self, cr, height);
+  draw_bars (self, cr, width, height);
   set_source (cr, palette_now ()->line);
   cairo_rectangle (cr, 0, height - 1, width, 1);
   if (histogram->kind != IR_HISTOGRAM_LOG && histogram->low < 0 && histogram->high > 0)
@@ -338,17 +381,6 @@ draw_histogram (IrTensorPlot *self, cairo_t *cr, double height)
       draw_text (self, cr, low, 0, height + 3, 0);
       draw_text (self, cr, high, width, height + 3, 1);
     }
-}
-
-/* Where the heat map lies: whole pixels of one size per element where there is room. */
-static double
-heat_map_scale (IrTensorPlot *self, double width, double height)
-{
-  double columns = cairo_image_surface_get_width (self->heat_map),
-         rows = cairo_image_surface_get_height (self->heat_map);
-  double scale = MIN (width / columns, height / rows);
-
-  return scale >= 1 ? floor (scale) : scale;
 }
 
 /* -- charts: lines, and both sides against each other -- */
@@ -436,13 +468,11 @@ element_in_chart (IrTensorPlot *self, double x, double y, guint64 *index)
 }
 
 static void
-draw_chart (IrTensorPlot *self, cairo_t *cr, double left, int width, int height)
+draw_chart (IrTensorPlot *self, cairo_t *cr, int width, int height)
 {
   double x, y;
 
   update_chart (self, width, height);
-  cairo_save (cr);
-  cairo_translate (cr, left, 0);
   ir_render_cairo (self->chart, palette_now (), NULL, 1, cr);
   if (find_in_chart (self, self->marked, &x, &y))
     {
@@ -454,12 +484,11 @@ draw_chart (IrTensorPlot *self, cairo_t *cr, double left, int width, int height)
         cairo_rectangle (cr, x - MARK / 2.0, y - MARK / 2.0, MARK, MARK);
       cairo_stroke (cr);
     }
-  cairo_restore (cr);
 }
 
 /* A frame around the element that is pointed out. */
 static void
-draw_mark (IrTensorPlot *self, cairo_t *cr, double x, double scale)
+draw_mark (IrTensorPlot *self, cairo_t *cr, double scale)
 {
   const double side = MAX (scale, MARK);
   guint px, py;
@@ -469,20 +498,18 @@ draw_mark (IrTensorPlot *self, cairo_t *cr, double x, double scale)
     return;
   set_source (cr, palette_now ()->selection);
   cairo_set_line_width (cr, 2);
-  cairo_rectangle (cr, x + (px + 0.5) * scale - side / 2, (py + 0.5) * scale - side / 2, side,
-                   side);
+  cairo_rectangle (cr, (px + 0.5) * scale - side / 2, (py + 0.5) * scale - side / 2, side, side);
   cairo_stroke (cr);
 }
 
 static void
-draw_heat_map (IrTensorPlot *self, cairo_t *cr, double x, double width, double height)
+draw_heat_map (IrTensorPlot *self, cairo_t *cr, double width, double height)
 {
   double scale = heat_map_scale (self, width, height);
   double columns = cairo_image_surface_get_width (self->heat_map) * scale,
          rows = cairo_image_surface_get_height (self->heat_map) * scale;
 
   cairo_save (cr);
-  cairo_translate (cr, x, 0);
   cairo_rectangle (cr, 0, 0, columns, rows);
   cairo_clip (cr);
   cairo_scale (cr, scale, scale);
@@ -493,9 +520,9 @@ draw_heat_map (IrTensorPlot *self, cairo_t *cr, double x, double width, double h
   cairo_restore (cr);
   set_source (cr, palette_now ()->border);
   cairo_set_line_width (cr, 1);
-  cairo_rectangle (cr, x + 0.5, 0.5, MAX (columns - 1, 1), MAX (rows - 1, 1));
+  cairo_rectangle (cr, 0.5, 0.5, MAX (columns - 1, 1), MAX (rows - 1, 1));
   cairo_stroke (cr);
-  draw_mark (self, cr, x, scale);
+  draw_mark (self, cr, scale);
 }
 
 static double
@@ -509,21 +536,20 @@ draw_swatch (IrTensorPlot *self, cairo_t *cr, guint32 colour, const char *text, 
 
 /* From the colour of the least element to that of the largest; images need none. */
 static void
-draw_legend (IrTensorPlot *self, cairo_t *cr, double x, double y)
+draw_legend (IrTensorPlot *self, cairo_t *cr, double right, double y)
 {
   const IrTensorPicture *picture = self->picture;
   const IrPalette *palette = palette_now ();
-  const double right = gtk_widget_get_width (GTK_WIDGET (self)),
-               range = picture->high - picture->low;
-  double end = x;
+  const double range = picture->high - picture->low;
+  double end = 0;
   g_autofree char *low = g_strdup_printf ("%.3g", picture->low),
                   *high = g_strdup_printf ("%.3g", picture->high);
 
   if (picture->layout.channel_axis >= 0)
     return;
-  end += draw_text (self, cr, low, x, y, 0) + 6;
+  end += draw_text (self, cr, low, 0, y, 0) + 6;
   /* What is above nothing is about as wide as what is below. */
-  const int width = (int) CLAMP (right - end - (end - x), LEGEND_LEAST, LEGEND_WIDTH);
+  const int width = (int) CLAMP (right - end - end, LEGEND_LEAST, LEGEND_WIDTH);
   for (int i = 0; i < width; i++)
     {
       set_source (cr, ir_tensor_colour (picture->low + range * (i + 0.5) / width, picture->low,
@@ -535,9 +561,10 @@ draw_legend (IrTensorPlot *self, cairo_t *cr, double x, double y)
 }
 
 static void
-draw_swatches (IrTensorPlot *self, cairo_t *cr, double x, double y)
+draw_swatches (IrTensorPlot *self, cairo_t *cr, double y)
 {
   const IrPalette *palette = palette_now ();
+  double x = 0;
 
   if (self->stats.n_nan > 0)
     x = draw_swatch (self, cr, palette->problem[IR_SEVERITY_ERROR], "NaN", x, y);
@@ -549,23 +576,26 @@ static void
 ir_tensor_plot_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   IrTensorPlot *self = IR_TENSOR_PLOT (widget);
-  int width = gtk_widget_get_width (widget),
-      height = gtk_widget_get_height (widget) - caption_height (self);
-  const double x = heat_map_x (self);
-  cairo_t *cr;
+  const int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
+  Places places;
 
-  if (!has_numbers (self->tensor) || width <= 0 || height <= 0)
+  if (!has_numbers (self->tensor) || width <= 0 || height <= caption_height (self))
     return;
-  cr = gtk_snapshot_append_cairo (
-      snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height + caption_height (self)));
-  draw_histogram (self, cr, height);
-  if (has_chart (self) && width > x + GAP)
-    draw_chart (self, cr, x, (int) (width - x), height + caption_height (self));
-  else if (self->heat_map != NULL && width > x + GAP)
+  find_places (self, &places);
+  const IrLayoutRect *at = &places.picture;
+  cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
+  cairo_save (cr);
+  cairo_translate (cr, places.histogram.x, places.histogram.y);
+  draw_histogram (self, cr, places.histogram.width, places.histogram.height);
+  cairo_restore (cr);
+  cairo_translate (cr, at->x, at->y);
+  if (has_chart (self) && at->width > GAP)
+    draw_chart (self, cr, (int) at->width, (int) at->height + caption_height (self));
+  else if (self->heat_map != NULL && at->width > GAP)
     {
-      draw_heat_map (self, cr, x, width - x, height);
-      draw_legend (self, cr, x, height + 3);
-      draw_swatches (self, cr, x, height + 3 + SWATCHES_HEIGHT);
+      draw_heat_map (self, cr, at->width, at->height);
+      draw_legend (self, cr, at->width, at->height + 3);
+      draw_swatches (self, cr, at->height + 3 + SWATCHES_HEIGHT);
     }
   cairo_destroy (cr);
 }
@@ -582,7 +612,7 @@ ir_tensor_plot_measure (GtkWidget *widget,
   const gboolean horizontal = orientation == GTK_ORIENTATION_HORIZONTAL;
   const int height = HEIGHT + caption_height (IR_TENSOR_PLOT (widget));
 
-  *minimum = horizontal ? HISTOGRAM_LEAST + GAP + HEIGHT : height;
+  *minimum = horizontal ? LEAST_WIDTH : height;
   *natural = horizontal ? HISTOGRAM_WIDTH + GAP + HEIGHT : height;
 }
 
@@ -592,17 +622,18 @@ ir_tensor_plot_measure (GtkWidget *widget,
 static gboolean
 element_at (IrTensorPlot *self, double x, double y, guint64 *index)
 {
-  double height = gtk_widget_get_height (GTK_WIDGET (self)) - caption_height (self),
-         width = gtk_widget_get_width (GTK_WIDGET (self)) - heat_map_x (self), scale;
+  Places places;
 
-  x -= heat_map_x (self);
+  find_places (self, &places);
+  x -= places.picture.x;
+  y -= places.picture.y;
   if (self->working || self->tensor == NULL || x < 0 || y < 0)
     return FALSE;
   if (has_chart (self))
     return element_in_chart (self, x, y, index);
   if (self->heat_map == NULL)
     return FALSE;
-  scale = heat_map_scale (self, width, height);
+  const double scale = heat_map_scale (self, places.picture.width, places.picture.height);
   return ir_tensor_picture_at (self->picture, self->tensor, (guint) (x / scale),
                                (guint) (y / scale), index);
 }
@@ -635,6 +666,28 @@ on_pressed (GtkGestureClick *gesture, int n_press, double x, double y, IrTensorP
     g_signal_emit (self, signals[PICKED], 0, index);
 }
 
+/* With Ctrl, as in the graph; else what is around scrolls. */
+static gboolean
+on_scrolled (GtkEventControllerScroll *scroll, double dx, double dy, IrTensorPlot *self)
+{
+  const GdkModifierType state = gtk_event_controller_get_current_event_state (
+      GTK_EVENT_CONTROLLER (scroll));
+  guint64 index;
+
+  if ((state & GDK_CONTROL_MASK) == 0)
+    return FALSE;
+  if (dy != 0 && element_at (self, self->pointer_x, self->pointer_y, &index))
+    g_signal_emit (self, signals[ZOOMED], 0, index, dy < 0 ? 1 / ZOOM : ZOOM);
+  return TRUE;
+}
+
+static void
+on_moved (GtkEventControllerMotion *motion, double x, double y, IrTensorPlot *self)
+{
+  self->pointer_x = x;
+  self->pointer_y = y;
+}
+
 /* -- object -- */
 
 static void
@@ -658,6 +711,8 @@ ir_tensor_plot_class_init (IrTensorPlotClass *klass)
   GTK_WIDGET_CLASS (klass)->query_tooltip = ir_tensor_plot_query_tooltip;
   signals[PICKED] = g_signal_new ("picked", IR_TYPE_TENSOR_PLOT, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
                                   NULL, G_TYPE_NONE, 1, G_TYPE_UINT64);
+  signals[ZOOMED] = g_signal_new ("zoomed", IR_TYPE_TENSOR_PLOT, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                  NULL, G_TYPE_NONE, 2, G_TYPE_UINT64, G_TYPE_DOUBLE);
   gtk_widget_class_set_accessible_role (GTK_WIDGET_CLASS (klass), GTK_ACCESSIBLE_ROLE_IMG);
 }
 
@@ -665,9 +720,16 @@ static void
 ir_tensor_plot_init (IrTensorPlot *self)
 {
   GtkGesture *click = gtk_gesture_click_new ();
+  GtkEventController *scroll = gtk_event_controller_scroll_new (
+                         GTK_EVENT_CONTROLLER_SCROLL_VERTICAL),
+                     *motion = gtk_event_controller_motion_new ();
 
   g_signal_connect (click, "pressed", G_CALLBACK (on_pressed), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
+  g_signal_connect (scroll, "scroll", G_CALLBACK (on_scrolled), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), scroll);
+  g_signal_connect (motion, "motion", G_CALLBACK (on_moved), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), motion);
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
   self->marked = G_MAXUINT64;
   self->measure = ir_text_measure_new ();

@@ -11,7 +11,8 @@
 #define IR_TYPE_TENSOR_PLOT (ir_tensor_plot_get_type ())
 G_DECLARE_FINAL_TYPE (IrTensorPlot, ir_tensor_plot, IR, TENSOR_PLOT, GtkWidget)
 
-/* Signal: picked (guint64 index), an element was clicked. */
+/* Signals: picked (guint64 index), an element was clicked; zoomed (guint64 index, double factor), so many times
+ * the rows and columns around it are wanted. */
 GtkWidget *ir_tensor_plot_new (const char *label); /* (transfer floating) */
 /* @minus: (nullable): shows @tensor - @minus; both NULL: nothing. @sampled: a part of the elements is enough */
 void ir_tensor_plot_load (IrTensorPlot *self,

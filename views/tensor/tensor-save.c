@@ -58,38 +58,63 @@ on_response (GtkNativeDialog *dialog, int response, Save *save)
   g_object_unref (dialog);
 }
 
+typedef struct
+{
+  const char *title;
+  IrTensorPlot *plot;
+} Saved;
+
 /* Which side it is: of one there is nothing to choose. */
 static void
-add_choice (GtkFileChooser *dialog, const IrTensorSaved *plots, guint n)
+add_choice (GtkFileChooser *dialog, const Saved *saved, guint n)
 {
-  static const char *const ids[] = { "0", "1", "2", NULL };
-  g_autoptr (GPtrArray) titles = g_ptr_array_new (), options = g_ptr_array_new ();
+  static const char *const ids[] = { "0", "1", "2" };
+  const char *options[G_N_ELEMENTS (ids) + 1] = { NULL },
+                                           *titles[G_N_ELEMENTS (ids) + 1] = { NULL };
 
-  for (guint i = 0; i < MIN (n, G_N_ELEMENTS (ids) - 1); i++)
+  for (guint i = 0; i < n; i++)
     {
-      g_ptr_array_add (options, (gpointer) ids[i]);
-      g_ptr_array_add (titles, (gpointer) plots[i].title);
+      options[i] = ids[i];
+      titles[i] = saved[i].title;
     }
-  g_ptr_array_add (options, NULL);
-  g_ptr_array_add (titles, NULL);
-  gtk_file_chooser_add_choice (dialog, WHAT, "Save", (const char **) options->pdata,
-                               (const char **) titles->pdata);
+  gtk_file_chooser_add_choice (dialog, WHAT, "Save", options, titles);
   gtk_file_chooser_set_choice (dialog, WHAT, ids[0]);
 }
 
-void
-ir_tensor_ask_and_save (const IrTensorSaved *plots, guint n, GtkWidget *says)
+/* Returns how many there are */
+static guint
+find_saved (const IrTensorFacts *facts, IrTensorPlot *const plots[3], Saved saved[3])
 {
+  const IrTensor *after = facts->tensors[IR_SIDE_AFTER], *before = facts->tensors[IR_SIDE_BEFORE];
+  guint n = 0;
+
+  if (after != NULL)
+    saved[n++] = (Saved){ "After", plots[0] };
+  if (before != NULL && before != after)
+    saved[n++] = (Saved){ "Before", plots[1] };
+  if (after != NULL && facts->n_different > 0)
+    saved[n++] = (Saved){ "Difference, with both in .csv", plots[2] };
+  return n;
+}
+
+void
+ir_tensor_ask_and_save (const IrTensorFacts *facts, IrTensorPlot *const plots[3], GtkWidget *says)
+{
+  Saved saved[3];
+  const guint n = find_saved (facts, plots, saved);
+
+  if (n == 0)
+    return;
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      "Save the Values", GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (plots[0].plot))),
+      "Save the Values", GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (plots[0]))),
       GTK_FILE_CHOOSER_ACTION_SAVE, "_Save", "_Cancel");
   Save *save = g_new0 (Save, 1);
 
   *save = (Save){ g_ptr_array_new_with_free_func (g_object_unref), g_object_ref (says) };
   for (guint i = 0; i < n; i++)
-    g_ptr_array_add (save->plots, g_object_ref (plots[i].plot));
+    g_ptr_array_add (save->plots, g_object_ref (saved[i].plot));
   if (n > 1)
-    add_choice (GTK_FILE_CHOOSER (dialog), plots, n);
+    add_choice (GTK_FILE_CHOOSER (dialog), saved, n);
   gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), "values.npy");
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
   g_signal_connect_data (dialog, "response", G_CALLBACK (on_response), save, save_free, 0);

@@ -9,6 +9,7 @@
 #include "views/colours.h"
 #include "views/count.h"
 #include "views/jobs.h"
+#include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
@@ -22,26 +23,15 @@
 #include "views/tensor/tensor-save.h"
 #include "views/view.h"
 
-#define LEAST_TEXT 160 /* px */
+#define LEAST_TEXT 150 /* px */
 #define AXES_TIP                                                                                   \
-  "What each axis is: r (rows), c (columns), t (beside each other) or an index, such as 0,t,r,c"
+  "What each axis is: r (rows), c (columns), t (beside each other) or an index, such as 0,t,r,c; of rows and columns a part, such as r10:20"
 
 typedef struct
 {
   GtkWidget *box, *heading, *facts, *warning, *plot, *message;
   char *reason; /* (nullable) why there are no contents, or how they were had */
 } Side;
-
-/* Buttons that lead to an element. */
-enum
-{
-  LINK_LEAST,
-  LINK_LARGEST,
-  LINK_NAN,
-  LINK_FIRST,
-  LINK_WORST,
-  N_LINKS
-};
 
 struct _IrTensorView
 {
@@ -52,13 +42,15 @@ struct _IrTensorView
   IrRun *series;     /* (nullable) has the rounds of @series_of, that @series_run was in */
   IrRun *series_run; /* (nullable) */
   IrValueId series_of;
-  GtkWidget *as, *histogram, *compared, *axes, *find, *links[N_LINKS];
+  GtkWidget *as, *histogram, *compared, *axes, *zoom_in, *zoom_out, *find,
+      *links[IR_N_TENSOR_LINKS];
   GtkColumnViewColumn *columns[IR_N_ELEMENT_COLUMNS];
   Side sides[IR_N_SIDES];
   IrElementList *elements;
   IrValueId shown;
   IrTensorFacts *facts; /* (nullable) of what is on screen */
   IrJob *job;           /* (nullable) makes the facts of what was asked for last, or before */
+  IrTensorLayout zoom;  /* which part of rows and columns is shown */
   gboolean stale;       /* its result will be out of date */
   gboolean showing;     /* controls are set, and not used */
   gboolean refining;    /* what is on screen is of a sample, and all of it comes now */
@@ -188,6 +180,8 @@ wanted_layout (IrTensorView *self, const IrTensor *tensor, IrTensorLayout *layou
     return ir_tensor_layout_set_axes (layout, tensor, axes, error);
   ir_tensor_layout_set_plane (
       layout, tensor, (guint64) gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->plane)));
+  if (ir_tensor_layout_is_zoomed (&self->zoom))
+    ir_tensor_layout_copy_zoom (layout, &self->zoom, tensor);
   return TRUE;
 }
 
@@ -211,9 +205,12 @@ apply_layout (IrTensorView *self)
       ir_tensor_plot_set_layout (IR_TENSOR_PLOT (plots[i]), &layout);
   const gboolean good = wanted_layout (self, tensor, &layout, &error);
   const gboolean chosen = gtk_editable_get_text (GTK_EDITABLE (self->axes))[0] != '\0';
-  gtk_widget_set_visible (self->plane, !chosen);
-  gtk_widget_set_visible (self->plane_box,
-                          good && (chosen || ir_tensor_layout_n_planes (&layout, tensor) > 1));
+  const gboolean zoomed = good && ir_tensor_layout_is_zoomed (&layout);
+  const gboolean planes = good && !chosen && ir_tensor_layout_n_planes (&layout, tensor) > 1;
+  gtk_widget_set_visible (self->plane, planes);
+  gtk_widget_set_visible (self->plane_box, good && (chosen || planes || zoomed));
+  gtk_widget_set_sensitive (self->zoom_out, zoomed && !chosen);
+  gtk_widget_set_sensitive (self->zoom_in, good && !chosen);
   g_autofree char *text = good ? ir_tensor_layout_text (&layout, tensor) : g_strdup ("");
   gtk_label_set_text (GTK_LABEL (self->plane_text), text);
   gtk_widget_set_tooltip_text (self->axes, good ? AXES_TIP : error->message);
@@ -236,7 +233,10 @@ show_planes (IrTensorView *self)
     gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->plane), 0,
                                (double) MIN (n - 1, (guint64) G_MAXINT));
   if (!self->refining)
-    gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->plane), 0);
+    {
+      gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->plane), 0);
+      self->zoom = (IrTensorLayout){ 0 };
+    }
   apply_layout (self);
 }
 
@@ -258,23 +258,6 @@ on_compared (IrTensorView *self)
 
 /* -- links to elements -- */
 
-static guint64
-link_place (IrTensorView *self, guint link)
-{
-  const IrTensorFacts *facts = self->facts;
-  const IrSide side = facts->tensors[IR_SIDE_AFTER] != NULL ? IR_SIDE_AFTER : IR_SIDE_BEFORE;
-  const IrTensorPlaces *places = &facts->places[side];
-  const guint64 n = ir_tensor_n_elements (facts->tensors[side]);
-  const gboolean differs = facts->n_different > 0;
-  const guint64 found[] = { [LINK_LEAST] = places->min,
-                            [LINK_LARGEST] = places->max,
-                            [LINK_NAN] = places->nan < n ? places->nan : places->inf,
-                            [LINK_FIRST] = differs ? facts->metrics.first : n,
-                            [LINK_WORST] = differs ? facts->worst : n };
-
-  return facts->stats[side].n > 0 ? found[link] : n;
-}
-
 static void
 show_links (IrTensorView *self)
 {
@@ -283,9 +266,9 @@ show_links (IrTensorView *self)
                            ir_tensor_dtype (tensor) != IR_DTYPE_STRING &&
                            ir_tensor_n_elements (tensor) > 1;
 
-  for (guint i = 0; i < N_LINKS; i++)
-    gtk_widget_set_visible (self->links[i],
-                            numbers && link_place (self, i) < ir_tensor_n_elements (tensor));
+  for (guint i = 0; i < IR_N_TENSOR_LINKS; i++)
+    gtk_widget_set_visible (self->links[i], numbers && ir_tensor_facts_place (self->facts, i) <
+                                                           ir_tensor_n_elements (tensor));
   gtk_widget_set_sensitive (self->find, numbers);
 }
 
@@ -318,25 +301,6 @@ show_table (IrTensorView *self)
     ir_element_list_load (self->elements, before, after);
 }
 
-static char *
-before_text (IrTensorView *self, gboolean of_pair)
-{
-  const char *name = ir_against_get_name (IR_AGAINST (self->against));
-
-  switch (ir_against_get_kind (IR_AGAINST (self->against)))
-    {
-    case IR_AGAINST_HELD:
-    case IR_AGAINST_FILE:
-      return g_strdup_printf ("Before: %s", name != NULL ? name : "nothing yet");
-    case IR_AGAINST_REFERENCE:
-      return g_strdup ("Before: reference kernels");
-    case IR_AGAINST_ORIGINAL:
-    case IR_N_AGAINSTS:
-    default:
-      return g_strdup (of_pair ? "Before: the other graph" : "Before: the original graph");
-    }
-}
-
 static void
 show_facts (IrTensorView *self)
 {
@@ -351,8 +315,9 @@ show_facts (IrTensorView *self)
 
   /* the same contents, such as of a constant, or reason need not be shown twice */
   gtk_widget_set_visible (self->sides[IR_SIDE_BEFORE].box, !one);
-  g_autofree char *before = before_text (self, of_pair);
+  g_autofree char *before = ir_against_text (IR_AGAINST (self->against), of_pair);
   gtk_label_set_text (GTK_LABEL (self->sides[IR_SIDE_BEFORE].heading), before);
+  gtk_widget_set_tooltip_text (self->sides[IR_SIDE_BEFORE].heading, before);
   gtk_label_set_text (GTK_LABEL (self->sides[IR_SIDE_AFTER].heading),
                       one       ? "Contents"
                       : of_pair ? "After: this graph"
@@ -612,10 +577,75 @@ ir_tensor_view_session_changed (IrView *view, IrSessionChanges changes)
     reload (self);
 }
 
+/* -- zoom -- */
+
+/* Less or more rows and columns of all pictures, around @index. */
+static void
+zoom_at (IrTensorView *self, guint64 index, double factor)
+{
+  const IrTensor *tensor = main_tensor (self);
+  IrTensorLayout layout;
+
+  if (tensor == NULL || index >= ir_tensor_n_elements (tensor) ||
+      gtk_editable_get_text (GTK_EDITABLE (self->axes))[0] != '\0' ||
+      !wanted_layout (self, tensor, &layout, NULL))
+    return;
+  ir_tensor_layout_zoom (&layout, tensor, index, factor);
+  self->zoom = layout;
+  apply_layout (self);
+}
+
+static void
+on_zoomed (GtkWidget *plot, guint64 index, double factor, IrTensorView *self)
+{
+  zoom_at (self, index, factor);
+}
+
+/* By a button: around the element that is selected. */
+static void
+zoom_by (IrTensorView *self, double factor)
+{
+  const IrTensor *tensor = main_tensor (self);
+  const guint64 n = tensor != NULL ? ir_tensor_n_elements (tensor) : 0,
+                selected = ir_element_table_selected (self->table);
+
+  zoom_at (self, selected < n ? selected : n / 2, factor);
+}
+
+static void
+on_zoom_in (IrTensorView *self)
+{
+  zoom_by (self, 0.5);
+}
+
+static void
+on_zoom_out (IrTensorView *self)
+{
+  zoom_by (self, 2);
+}
+
+/* The plane and the part that it lies in come into sight. */
+static void
+bring_into_sight (IrTensorView *self, guint64 index)
+{
+  const IrTensor *tensor = main_tensor (self);
+  IrTensorLayout layout;
+
+  if (tensor == NULL || index >= ir_tensor_n_elements (tensor) ||
+      gtk_editable_get_text (GTK_EDITABLE (self->axes))[0] != '\0' ||
+      !wanted_layout (self, tensor, &layout, NULL))
+    return;
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->plane),
+                             (double) ir_tensor_layout_plane_of (&layout, tensor, index));
+  if (ir_tensor_layout_is_zoomed (&layout))
+    zoom_at (self, index, 1);
+}
+
 /* In the table, and in the pictures. */
 static void
 go_to_element (IrTensorView *self, guint64 index)
 {
+  bring_into_sight (self, index);
   ir_element_table_scroll (self->table, index);
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     ir_tensor_plot_mark (IR_TENSOR_PLOT (self->sides[side].plot), index);
@@ -632,8 +662,8 @@ static void
 on_link (GtkButton *button, IrTensorView *self)
 {
   if (self->facts != NULL)
-    go_to_element (
-        self, link_place (self, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "link"))));
+    go_to_element (self, ir_tensor_facts_place (self->facts, GPOINTER_TO_UINT (g_object_get_data (
+                                                                 G_OBJECT (button), "link"))));
 }
 
 /* The next one behind the selected row, then from the beginning. */
@@ -672,23 +702,14 @@ on_copy (IrTensorView *self)
 static void
 on_save (IrTensorView *self)
 {
-  const IrTensorSaved sides[] = {
-    { "After", IR_TENSOR_PLOT (self->sides[IR_SIDE_AFTER].plot) },
-    { "Before", IR_TENSOR_PLOT (self->sides[IR_SIDE_BEFORE].plot) },
-    { "Difference, with both in .csv", IR_TENSOR_PLOT (self->difference) },
+  IrTensorPlot *const plots[] = {
+    IR_TENSOR_PLOT (self->sides[IR_SIDE_AFTER].plot),
+    IR_TENSOR_PLOT (self->sides[IR_SIDE_BEFORE].plot),
+    IR_TENSOR_PLOT (self->difference),
   };
-  IrTensor *const *tensors = self->facts != NULL ? self->facts->tensors : (IrTensor *[2]){ NULL };
-  IrTensorSaved saved[G_N_ELEMENTS (sides)];
-  guint n = 0;
 
-  if (tensors[IR_SIDE_AFTER] != NULL)
-    saved[n++] = sides[0];
-  if (tensors[IR_SIDE_BEFORE] != NULL && tensors[IR_SIDE_BEFORE] != tensors[IR_SIDE_AFTER])
-    saved[n++] = sides[1];
-  if (tensors[IR_SIDE_AFTER] != NULL && self->facts->n_different > 0)
-    saved[n++] = sides[2];
-  if (n > 0)
-    ir_tensor_ask_and_save (saved, n, self->more);
+  if (self->facts != NULL)
+    ir_tensor_ask_and_save (self->facts, plots, self->more);
 }
 
 static void
@@ -770,6 +791,7 @@ make_side (IrTensorView *self, Side *side, const char *title, const char *plot_l
   gtk_widget_set_size_request (side->message, LEAST_TEXT, -1); /* not a word on each line */
   side->plot = ir_tensor_plot_new (plot_label);
   g_signal_connect (side->plot, "picked", G_CALLBACK (on_picked), self);
+  g_signal_connect (side->plot, "zoomed", G_CALLBACK (on_zoomed), self);
   gtk_widget_set_hexpand (side->box, TRUE);
   gtk_widget_set_hexpand (side->plot, TRUE);
   gtk_widget_set_vexpand (side->plot, TRUE);
@@ -788,6 +810,7 @@ make_difference (IrTensorView *self)
   self->difference_box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   self->difference = ir_tensor_plot_new ("Histogram and heat map of the difference");
   g_signal_connect (self->difference, "picked", G_CALLBACK (on_picked), self);
+  g_signal_connect (self->difference, "zoomed", G_CALLBACK (on_zoomed), self);
   gtk_box_append (
       GTK_BOX (self->difference_box),
       tensor_line_label ("Difference: after minus before", "heading", PANGO_ELLIPSIZE_END));
@@ -823,13 +846,6 @@ make_tools (IrTensorView *self)
   static const char *const kinds[] = { "Linear", "Logarithmic", "Symmetric", NULL },
                            *const differences[] = { "Difference", "Scatter Plot", NULL };
   const char *titles[G_N_ELEMENTS (modes) + 1] = { NULL };
-  static const char *const links[N_LINKS][2] = {
-    [LINK_LEAST] = { "Least", "Go to the least element" },
-    [LINK_LARGEST] = { "Largest", "Go to the largest element" },
-    [LINK_NAN] = { "First NaN", "Go to the first element that is NaN or infinite" },
-    [LINK_FIRST] = { "First Difference", "Go to the first element that differs" },
-    [LINK_WORST] = { "Largest Difference", "Go to where both sides lie farthest apart" },
-  };
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 4);
 
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
@@ -846,6 +862,16 @@ make_tools (IrTensorView *self)
   gtk_box_append (GTK_BOX (box), self->as);
   gtk_box_append (GTK_BOX (box), make_plane_box (self));
   gtk_box_append (GTK_BOX (box), self->axes);
+  self->zoom_out = tensor_flat_button ("−",
+                                       "Show more rows and columns (Ctrl and scroll on a picture)",
+                                       G_CALLBACK (on_zoom_out), self);
+  self->zoom_in = tensor_flat_button (
+      "+", "Show fewer rows and columns, larger (Ctrl and scroll on a picture)",
+      G_CALLBACK (on_zoom_in), self);
+  ir_name (self->zoom_out, "Zoom out of the pictures");
+  ir_name (self->zoom_in, "Zoom into the pictures");
+  gtk_box_append (GTK_BOX (box), self->zoom_out);
+  gtk_box_append (GTK_BOX (box), self->zoom_in);
   gtk_box_append (GTK_BOX (box), self->histogram);
   self->against = ir_against_new ();
   g_signal_connect_swapped (self->against, "changed", G_CALLBACK (reload), self);
@@ -854,10 +880,10 @@ make_tools (IrTensorView *self)
   self->compared = tensor_named_choice ("How both sides are compared", differences,
                                         G_CALLBACK (on_compared), self);
   gtk_box_append (GTK_BOX (box), self->compared);
-  for (guint i = 0; i < N_LINKS; i++)
+  for (guint i = 0; i < IR_N_TENSOR_LINKS; i++)
     {
-      self->links[i] = gtk_button_new_with_label (links[i][0]);
-      gtk_widget_set_tooltip_text (self->links[i], links[i][1]);
+      self->links[i] = gtk_button_new_with_label (ir_tensor_link_title (i));
+      gtk_widget_set_tooltip_text (self->links[i], ir_tensor_link_tip (i));
       gtk_widget_add_css_class (self->links[i], "flat");
       g_object_set_data (G_OBJECT (self->links[i]), "link", GUINT_TO_POINTER (i));
       g_signal_connect (self->links[i], "clicked", G_CALLBACK (on_link), self);
@@ -911,27 +937,14 @@ make_header (IrTensorView *self)
   return box;
 }
 
-/* The pictures get three fifths, where both sides fit into, once it is known of how much. */
-static void
-on_max_position (GtkPaned *paned, GParamSpec *pspec, gpointer data)
-{
-  int most = 0;
-
-  g_object_get (paned, "max-position", &most, NULL);
-  if (most <= 0 || most == G_MAXINT || g_object_get_data (G_OBJECT (paned), "placed") != NULL)
-    return;
-  g_object_set_data (G_OBJECT (paned), "placed", paned);
-  gtk_paned_set_position (paned, gtk_widget_get_width (GTK_WIDGET (paned)) * 3 / 5);
-}
-
 static void
 ir_tensor_view_init (IrTensorView *self)
 {
   GtkWidget *content = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
   GtkWidget *sides = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 18),
             *scroller = gtk_scrolled_window_new ();
-  GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);
 
+  gtk_box_set_homogeneous (GTK_BOX (sides), TRUE);
   gtk_box_append (GTK_BOX (sides),
                   make_side (self, &self->sides[IR_SIDE_BEFORE], "Before: the original graph",
                              "Histogram and heat map before"));
@@ -942,16 +955,10 @@ ir_tensor_view_init (IrTensorView *self)
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), sides);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC,
                                   GTK_POLICY_AUTOMATIC);
-  gtk_paned_set_start_child (GTK_PANED (paned), scroller);
-  gtk_paned_set_end_child (GTK_PANED (paned), make_table (self));
-  gtk_paned_set_shrink_start_child (GTK_PANED (paned), FALSE);
-  gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);
-  gtk_widget_set_vexpand (paned, TRUE);
-  g_signal_connect (paned, "notify::max-position", G_CALLBACK (on_max_position), NULL);
   gtk_box_append (GTK_BOX (content), make_header (self));
   gtk_box_append (GTK_BOX (content), tensor_scrolled_sideways (make_tools (self)));
   gtk_box_append (GTK_BOX (content), make_rounds (self));
-  gtk_box_append (GTK_BOX (content), paned);
+  gtk_box_append (GTK_BOX (content), tensor_beside (scroller, make_table (self)));
   gtk_widget_add_css_class (content, "tensor");
   self->stack = gtk_stack_new ();
   gtk_stack_set_vhomogeneous (GTK_STACK (self->stack), FALSE);

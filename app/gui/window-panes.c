@@ -322,7 +322,7 @@ ir_window_remember_panes (IrWindow *self)
 
 #define FLOAT_WIDTH  720 /* px, at most */
 #define FLOAT_MARGIN 10
-#define LOW_GRAPH    460 /* px; a lower graph needs its room more than the buttons do */
+#define LOW_GRAPH    520 /* px; a lower graph needs its room more than the buttons do */
 
 static gboolean
 wants_low (IrWindow *self)

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/contents.h"
 #include "app/cli/model.h"
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
@@ -65,121 +66,10 @@ static const CliOption tensor_options[] = {
   { 0 },
 };
 
-/* The value asked for, and how its contents were had. */
-typedef struct
-{
-  IrModel *original; /* (nullable) the graph before the pipeline, where @value is of that */
-  IrModel *expanded; /* (nullable) the graph with bodies for calls, where @value is in one */
-  const IrValue *value;
-  IrIterationName iteration; /* of @value, where one was asked for */
-  IrTensor *tensor;
-  IrRun *run; /* (nullable) a constant needs none */
-  IrFound found;
-} Answer;
-
-static void
-answer_clear (Answer *answer)
-{
-  g_clear_pointer (&answer->tensor, ir_tensor_unref);
-  g_clear_pointer (&answer->run, ir_run_unref);
-  g_clear_pointer (&answer->original, ir_model_unref);
-  g_clear_pointer (&answer->expanded, ir_model_unref);
-  ir_found_clear (&answer->found);
-  ir_iteration_name_clear (&answer->iteration);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Answer, answer_clear)
-
 static const IrModel *
-model_of (const Answer *answer)
+model_of (const CliContents *answer)
 {
   return answer->run != NULL ? answer->run->model : answer->value->graph->model;
-}
-
-/* Only what the value is computed from is kept by the run. */
-static gboolean
-compute (Cli *cli, const CliModelOptions *options, IrModel *model, Answer *answer, GError **error)
-{
-  CliModelOptions own = *options;
-  guint step = ir_history_cursor (model);
-  IrValueId id = answer->value->id;
-  g_autoptr (GArray) chosen = NULL;
-  g_autoptr (IrOriginals) originals = NULL;
-
-  if (answer->original != NULL)
-    chosen = ir_originals_needs (model, step, id, error);
-  else
-    {
-      chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
-      g_array_append_val (chosen, id);
-    }
-  if (answer->iteration.frame != NULL)
-    own.captured = (IrIterations){ IR_ITERATIONS_ONE, answer->iteration.iteration, 0,
-                                   answer->iteration.frame };
-  if (chosen != NULL)
-    answer->run = cli_run (cli, &own, answer->expanded != NULL ? answer->expanded : model,
-                           IR_CAPTURE_CHOSEN, chosen, NULL, error);
-  if (answer->run == NULL)
-    return FALSE;
-  if (answer->original == NULL && !cli_value_was_run (answer->run, answer->value, error))
-    return FALSE;
-  if (answer->iteration.frame != NULL)
-    answer->tensor = ir_run_find_iteration (answer->run, &answer->iteration, cli->cancellable,
-                                            &answer->found, error);
-  else if (answer->original == NULL)
-    answer->tensor = ir_run_find (answer->run, id, cli->cancellable, &answer->found, error);
-  else if ((originals = ir_originals_new (model, step, answer->run, error)) != NULL)
-    answer->tensor = ir_originals_find (originals, id, cli->cancellable, &answer->found, error);
-  return answer->tensor != NULL;
-}
-
-/* A value that the pipeline took away is one of the original graph. */
-static gboolean
-find_answer (Cli *cli,
-             const CliModelOptions *options,
-             IrModel *model,
-             const char *name,
-             Answer *answer,
-             GError **error)
-{
-  g_autoptr (GError) local = NULL;
-  const IrBackend *backend = cli_backend (options, error);
-
-  if (backend == NULL)
-    return FALSE;
-  answer->value = cli_find_iteration (model, backend, &answer->expanded, name, &answer->iteration,
-                                      &local);
-  if (answer->value == NULL && ir_history_cursor (model) > 0)
-    {
-      answer->original = ir_history_snapshot (model, 0);
-      answer->value = cli_find_value (answer->original, name, NULL);
-    }
-  if (answer->value == NULL)
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-      return FALSE;
-    }
-  if (answer->value->graph->kind == IR_GRAPH_FUNCTION)
-    {
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
-                   "%s lies in the body of a function, which has one for each call; give the node "
-                   "that calls it as well: CALL/%s",
-                   name, name);
-      return FALSE;
-    }
-  if (answer->iteration.frame != NULL && strchr (answer->iteration.frame, '*') != NULL)
-    answer->iteration.iteration = -1;
-  if (answer->iteration.frame != NULL && answer->iteration.iteration < 0)
-    {
-      g_set_error (error, CLI_ERROR, 0,
-                   "%s: an iteration is missing; LOOP@N/NAME for each loop, or --series for all",
-                   name);
-      return FALSE;
-    }
-  if (ir_value_constant (answer->value) == NULL)
-    return compute (cli, options, model, answer, error);
-  answer->tensor = ir_tensor_ref ((IrTensor *) ir_value_constant (answer->value));
-  answer->found.how = IR_FOUND_CONSTANT;
-  return TRUE;
 }
 
 /* -- what it is held against -- */
@@ -190,7 +80,7 @@ contents_at (Cli *cli, const char *file, const char *device, const char *name, G
 {
   Options options = *(Options *) cli->options;
   g_auto (CliModel) opened = { 0 };
-  g_auto (Answer) answer = { 0 };
+  g_auto (CliContents) answer = { 0 };
   CliStatus status;
 
   if (device != NULL)
@@ -200,7 +90,7 @@ contents_at (Cli *cli, const char *file, const char *device, const char *name, G
       g_set_error (error, CLI_ERROR, 0, "%s cannot be had", file);
       return NULL;
     }
-  return find_answer (cli, &options.model, opened.model, name, &answer, error)
+  return cli_find_contents (cli, &options.model, opened.model, name, &answer, error)
              ? ir_tensor_ref (answer.tensor)
              : NULL;
 }
@@ -235,7 +125,7 @@ other_contents (
     Cli *cli, const char *file, const CliModel *opened, const char *against, GError **error)
 {
   Options *options = cli->options;
-  g_auto (Answer) answer = { 0 };
+  g_auto (CliContents) answer = { 0 };
 
   if (strcmp (against, "ref") == 0)
     return contents_at (cli, file, "ref", cli->args[1], error);
@@ -243,7 +133,7 @@ other_contents (
     return contents_at_step (cli, opened->path, against, error);
   if (g_file_test (against, G_FILE_TEST_IS_REGULAR))
     return ir_tensor_load (against, error);
-  return find_answer (cli, &options->model, opened->model, against, &answer, error)
+  return cli_find_contents (cli, &options->model, opened->model, against, &answer, error)
              ? ir_tensor_ref (answer.tensor)
              : NULL;
 }
@@ -314,7 +204,7 @@ add_histogram (cJSON *json, const IrHistogram *histogram, const char *kind)
 
 static void
 print_json (Cli *cli,
-            const Answer *answer,
+            const CliContents *answer,
             const IrTensorStats *stats,
             const IrHistogram *histogram,
             const char *file,
@@ -360,7 +250,7 @@ print_bins (const guint64 *bins, guint n_bins, double low, double high, gboolean
 
 static void
 print_text (Cli *cli,
-            const Answer *answer,
+            const CliContents *answer,
             const IrTensorStats *stats,
             const IrHistogram *histogram)
 {
@@ -409,7 +299,7 @@ write_out (const Options *options, const IrTensor *tensor, const IrTensor *other
 }
 
 static CliStatus
-show (Cli *cli, const char *file, const CliModel *opened, const Answer *answer)
+show (Cli *cli, const char *file, const CliModel *opened, const CliContents *answer)
 {
   Options *options = cli->options;
   g_autoptr (GError) error = NULL;
@@ -464,7 +354,7 @@ run (Cli *cli)
   g_autofree char *with_step = NULL;
   const char *file = cli_file_at (cli, options->at, &with_step);
   g_auto (CliModel) opened = { 0 };
-  g_auto (Answer) answer = { 0 };
+  g_auto (CliContents) answer = { 0 };
   g_autoptr (GError) error = NULL;
   CliStatus status;
 
@@ -484,7 +374,7 @@ run (Cli *cli)
   if (options->series)
     return cli_tensor_series (cli, &options->model, opened.model, cli->args[1],
                               options->values > 0 ? (guint) options->values : 100);
-  if (!find_answer (cli, &options->model, opened.model, cli->args[1], &answer, &error))
+  if (!cli_find_contents (cli, &options->model, opened.model, cli->args[1], &answer, &error))
     return cli_fail (answer.value == NULL ? CLI_BAD : cli_status_of (error), error);
   return show (cli, file, &opened, &answer);
 }

@@ -413,26 +413,3 @@ cli_value_was_run (const IrRun *run, const IrValue *value, GError **error)
                value->name, g_array_index (run->missing, IrMissing, 0).why);
   return FALSE;
 }
-
-IrTensor *
-cli_contents (
-    Cli *cli, const CliModelOptions *options, IrModel *model, const IrValue *value, GError **error)
-{
-  const IrTensor *constant = ir_value_constant (value);
-  g_autoptr (GArray) chosen = NULL;
-  g_autoptr (IrRun) run = NULL;
-  IrTensor *tensor;
-
-  if (constant != NULL)
-    return ir_tensor_ref ((IrTensor *) constant);
-  chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
-  g_array_append_val (chosen, value->id);
-  run = cli_run (cli, options, model, IR_CAPTURE_CHOSEN, chosen, NULL, error);
-  if (run == NULL)
-    return NULL;
-  tensor = ir_run_value (run, value->id);
-  if (tensor == NULL && cli_value_was_run (run, value, error))
-    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
-                 "%s was not computed in this run: it lies in a subgraph or function", value->name);
-  return tensor != NULL ? ir_tensor_ref (tensor) : NULL;
-}

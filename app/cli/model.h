@@ -9,14 +9,18 @@
 #define CLI_ERROR (g_quark_from_static_string ("irscope-usage"))
 
 /* Options that several commands have, each where it keeps them. */
-#define CLI_DEVICE_OPTION(offset) \
-  { "device", 0, G_OPTION_ARG_STRING, offset, \
-    "Back end: cpu (default), ref, gpu; of several GPUs gpu:N", "NAME" }
-#define CLI_BUDGET_OPTION(offset) \
-  { "budget", 0, G_OPTION_ARG_STRING, offset, \
-    "Most memory of the values between nodes, bytes or a part of what they take without (20M, 50%): " \
-    "values are dropped and computed again, with the same results; exit status 1: it cannot be held", \
-    "SIZE" }
+#define CLI_DEVICE_OPTION(offset)                                                                  \
+  {                                                                                                \
+    "device", 0, G_OPTION_ARG_STRING, offset,                                                      \
+        "Back end: cpu (default), ref, gpu; of several GPUs gpu:N", "NAME"                         \
+  }
+#define CLI_BUDGET_OPTION(offset)                                                                         \
+  {                                                                                                       \
+    "budget", 0, G_OPTION_ARG_STRING, offset,                                                             \
+        "Most memory of the values between nodes, bytes or a part of what they take without (20M, 50%): " \
+        "values are dropped and computed again, with the same results; exit status 1: it cannot be held", \
+        "SIZE"                                                                                            \
+  }
 
 /* The shared options; a command's options struct begins with it. */
 typedef struct
@@ -126,9 +130,6 @@ IrRun *cli_run (Cli *cli,
                 GArray *chosen,
                 IrRun **partial,
                 GError **error);
-/* What a value holds: a constant, or computed with the inputs given or random. (transfer full) */
-IrTensor *cli_contents (
-    Cli *cli, const CliModelOptions *options, IrModel *model, const IrValue *value, GError **error);
 IrNode *cli_find_node (const IrModel *model, const char *name, GError **error); /* name or #id */
 /* Likewise, or in an iteration, LOOP@N/NAME: then @iteration (out) says which; else it is empty. */
 IrNode *cli_find_node_in (const IrModel *model,

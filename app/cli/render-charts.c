@@ -1,6 +1,7 @@
 /* Pictures of render that are no graph: charts of runs, plans and contents. */
 #include "config.h"
 
+#include "app/cli/contents.h"
 #include "app/cli/execution.h"
 #include "app/cli/recompute.h"
 #include "app/cli/render-charts.h"
@@ -23,16 +24,15 @@ tensor_scene (Cli *cli,
               const IrChartOptions *chart,
               GError **error)
 {
-  const IrValue *value = cli_find_value (model, source->tensor != NULL ? source->tensor : "",
-                                         error);
-  g_autoptr (IrTensor)
-      tensor = value != NULL ? cli_contents (cli, source->model, model, value, error) : NULL;
+  const char *name = source->tensor != NULL ? source->tensor : "";
+  g_auto (CliContents) contents = { 0 };
   IrTensorStats stats;
 
-  if (tensor == NULL)
+  if (!cli_find_contents (cli, source->model, model, name, &contents, error))
     return NULL;
-  ir_tensor_stats (tensor, N_BINS, &stats);
-  return ir_chart_histogram (&stats, value->name, chart);
+  ir_tensor_stats (contents.tensor, N_BINS, &stats);
+  return ir_chart_histogram (&stats, contents.iteration.frame != NULL ? name : contents.value->name,
+                             chart);
 }
 
 static IrScene *

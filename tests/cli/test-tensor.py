@@ -182,6 +182,21 @@ def _():
     assert open(path('p.png'), 'rb').read(8) == b'\x89PNG\r\n\x1a\n'
 
 
+@test('render draws what tensor says: of an iteration too, and of what a pipeline took away')
+def _():
+    def histogram(model, name, *args, status=0):
+        done = subprocess.run([PROGRAM, 'render', model, '--view', 'tensor', '--tensor', name, '-o', path('h.svg'), *args], capture_output=True, text=True)
+        assert done.returncode == status, (name, done)
+        return open(path('h.svg'), encoding='utf-8').read() if status == 0 else done.stderr
+    newton = os.path.join(ROOT, 'data/examples/while-newton.onnxtxt')
+    for i in (3, 40):
+        name = f'loop@{i}/better'
+        assert f'>{name}: min {answer(newton, name)["min"]:.6g}, ' in histogram(newton, name), name
+    gone = '/bn1/BatchNormalization_output_0'
+    assert f'>{gone}: min {answer(DIGITS, gone, "-p", "default")["min"]:.6g}, ' in histogram(DIGITS, gone, '-p', 'default')
+    assert 'iteration is missing' in histogram(newton, 'loop/better', status=2)
+
+
 @test('vectors are lines; two values are two lines, or one over the other')
 def _():
     def chart(*args, status=0):

@@ -377,6 +377,7 @@ fill_more (IrTrainingForm *self)
   GtkWidget *list = make_list (self), *expander = adw_expander_row_new ();
 
   self->deterministic = check_row (list, "Same bits on any number of threads", "Costs some speed");
+  ir_name (expander, "More options");
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (expander), "More");
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (expander),
                                  "Schedule, decay, clipping, freezing, memory");

@@ -3,6 +3,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
+#include "app/cli/recompute.h"
 #include "app/cli/run-control.h"
 #include "app/cli/train-log.h"
 #include "passes/training/order.h"
@@ -390,6 +391,8 @@ print_json (const Job *job)
 {
   cJSON *json = cJSON_CreateObject (), *notes;
   IrTrainerPlace place = ir_trainer_place (job->run->trainer);
+  guint64 planned;
+  const IrHeld held = ir_trainer_held (job->run->trainer, &planned);
   double loss, accuracy;
 
   ir_trainer_epoch_means (job->run->trainer, &loss, &accuracy);
@@ -412,6 +415,7 @@ print_json (const Job *job)
   cli_json_add_double (json, "ms_per_step", median (job));
   cli_json_add_uint (json, "peak_bytes", ir_trainer_peak_bytes (job->run->trainer));
   cli_json_add_uint (json, "allocated_bytes", job->allocated);
+  cli_held_add_plan (json, &held, planned);
   add_parameters (job, json);
   cli_run_control_report (job->control, json, &(CliStatus){ CLI_OK });
   if (job->diverged != NULL)

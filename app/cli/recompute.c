@@ -22,17 +22,23 @@ cli_parse_budget (const char *text, guint64 whole, guint64 *bytes, GError **erro
 /* -- of a run -- */
 
 void
+cli_held_add_plan (cJSON *json, const IrHeld *held, guint64 planned)
+{
+  if (held->budget_bytes == 0)
+    return;
+  cJSON *object = cJSON_AddObjectToObject (json, "held");
+  cli_json_add_uint (object, "budget_bytes", held->budget_bytes);
+  cli_json_add_uint (object, "planned_bytes", planned);
+  cli_json_add_uint (object, "plain_bytes", held->plain_bytes);
+  cli_json_add_uint (object, "flops", held->flops);
+  cli_json_add_uint (object, "extra_flops", held->extra_flops);
+  cJSON_AddNumberToObject (object, "again", held->n_again);
+}
+
+void
 cli_held_add (cJSON *json, const IrRun *run)
 {
-  if (run->held.budget_bytes == 0)
-    return;
-  cJSON *held = cJSON_AddObjectToObject (json, "held");
-  cli_json_add_uint (held, "budget_bytes", run->held.budget_bytes);
-  cli_json_add_uint (held, "planned_bytes", run->memplan != NULL ? run->memplan->peak_bytes : 0);
-  cli_json_add_uint (held, "plain_bytes", run->held.plain_bytes);
-  cli_json_add_uint (held, "flops", run->held.flops);
-  cli_json_add_uint (held, "extra_flops", run->held.extra_flops);
-  cJSON_AddNumberToObject (held, "again", run->held.n_again);
+  cli_held_add_plan (json, &run->held, run->memplan != NULL ? run->memplan->peak_bytes : 0);
 }
 
 void

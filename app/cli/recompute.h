@@ -9,6 +9,8 @@
 gboolean cli_parse_budget (const char *text, guint64 whole, guint64 *bytes, GError **error);
 /* What a run did to hold its budget; nothing, where it had none. */
 void cli_held_add (cJSON *json, const IrRun *run);
+/* @planned: bytes of the arena of the plan */
+void cli_held_add_plan (cJSON *json, const IrHeld *held, guint64 planned);
 void cli_held_print (const IrRun *run);
 cJSON *cli_recompute_json (const IrModel *model,
                            const IrRecomputeGraph *graph,

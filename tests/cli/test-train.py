@@ -76,6 +76,19 @@ def _digits():
     assert float(lines[1].split(',')[2]) > 1.5 and float(lines[220].split(',')[2]) < 0.2, (lines[1], lines[220])
 
 
+@test('a budget is held in each step: the same bits, and what it took; a smaller one than can be is refused')
+def _budget():
+    plain = train('--deterministic', '--log', path('plain.csv'), out='plain.onnx')
+    held = train('--deterministic', '--budget', '96%', '--log', path('held.csv'), out='held.onnx')
+    assert 'held' not in plain and held['held']['again'] > 0 and held['allocated_bytes'] == 0, held
+    assert held['held']['planned_bytes'] <= held['held']['budget_bytes'] < held['held']['plain_bytes'], held
+    assert held['peak_bytes'] < plain['peak_bytes'] and held['loss'] == plain['loss'], (plain, held)
+    assert [p['history'] for p in held['parameters']] == [p['history'] for p in plain['parameters']]
+    code, _, err = irscope('train', DIGITS, *SAMPLES, '--loss', 'cross-entropy', '--optimizer', 'sgd', '--rate', '1',
+                           '--budget', '1%', '-o', path('small.onnx'))
+    assert code == 1 and 'the least that was found' in err and not os.path.exists(path('small.onnx')), (code, err)
+
+
 @test('the curves of a log are drawn, and what is no log is refused by its line')
 def _curves():
     head, first = open(path('log.csv')).read().splitlines()[:2]

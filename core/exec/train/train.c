@@ -36,7 +36,8 @@ struct _IrTrainer
   IrRunOptions run;
   GArray *states; /* of IrTrainerState */
   IrTrainerPlace place;
-  guint64 state_bytes, peak_bytes;
+  guint64 state_bytes, peak_bytes, planned_bytes;
+  IrHeld held;
   gboolean diverged, norms;
   IrNodeId bad_node; /* of the step, where it diverged; 0: not known */
 };
@@ -534,6 +535,8 @@ count_step (IrTrainer *trainer, const IrRun *run, const IrTrainerResult *result)
   trainer->place.loss += result->loss;
   trainer->place.right += result->accuracy;
   trainer->peak_bytes = MAX (trainer->peak_bytes, run->trace->peak_bytes + trainer->state_bytes);
+  trainer->held = run->held;
+  trainer->planned_bytes = run->memplan != NULL ? run->memplan->peak_bytes : 0;
 }
 
 /**
@@ -759,6 +762,20 @@ guint64
 ir_trainer_peak_bytes (const IrTrainer *trainer)
 {
   return trainer->peak_bytes;
+}
+
+/**
+ * ir_trainer_held:
+ * @trainer: a training run
+ * @planned: (out): bytes of the arena of its plan
+ *
+ * Returns: what holding the budget of its options took in the last step
+ */
+IrHeld
+ir_trainer_held (const IrTrainer *trainer, guint64 *planned)
+{
+  *planned = trainer->planned_bytes;
+  return trainer->held;
 }
 
 /**

@@ -73,6 +73,8 @@ IrNodeId ir_trainer_bad_node (const IrTrainer *trainer);
 void ir_trainer_set_rate (IrTrainer *trainer, double base);
 guint64 ir_trainer_steps_per_epoch (const IrTrainer *trainer);
 guint64 ir_trainer_peak_bytes (const IrTrainer *trainer);
+/* What holding the budget of the options took in the last step; *planned: (out) bytes of its arena */
+IrHeld ir_trainer_held (const IrTrainer *trainer, guint64 *planned);
 const GArray *ir_trainer_states (const IrTrainer *trainer); /* of IrTrainerState */
 IrTrainerPlace ir_trainer_place (const IrTrainer *trainer);
 void ir_trainer_epoch_means (const IrTrainer *trainer, double *loss, double *accuracy);

@@ -213,6 +213,24 @@ choose_within (IrKernels *kernels, const IrNode *node)
     }
 }
 
+/* Of functions that closures name: what calls them may be anywhere. */
+static void
+choose_called (IrKernels *kernels, const IrModel *model)
+{
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      const IrGraph *graph = model->graphs->pdata[i];
+      const IrNode *owner = graph->state == IR_STATE_LIVE && graph->owner != 0
+                                ? ir_model_live_node (model, graph->owner)
+                                : NULL;
+      if (owner != NULL && ir_op_is (owner, IR_OP_FUNCTIONS))
+        {
+          choose_within (kernels, owner);
+          return;
+        }
+    }
+}
+
 static IrKernels *
 kernels_new (const IrModel *model, const IrBackend *backend)
 {
@@ -270,6 +288,7 @@ ir_kernels_new_within (const IrNode *node, const IrBackend *backend, GError **er
   g_autoptr (IrKernels) kernels = kernels_new (node->graph->model, backend);
 
   choose_within (kernels, node);
+  choose_called (kernels, node->graph->model);
   return ir_kernels_check (kernels, node->graph->model, error) ? g_steal_pointer (&kernels) : NULL;
 }
 

@@ -1,4 +1,4 @@
-/* Sequences, optionals and maps at run time: tensors whose contents are other tensors, shared by
+/* Sequences, optionals, maps and closures at run time: tensors whose contents are other tensors, shared by
  * reference and never changed. A container keeps a copy of the type of its items without their
  * dims, so that an empty one has a type too and none depends on a context. */
 #include "config.h"
@@ -7,7 +7,14 @@
 
 #include <string.h>
 
-#define MAX_DEPTH 16 /* of containers in containers: a loop must not nest them without end */
+#define MAX_CLOSURES 1000 /* that hold each other: they are let go one inside of the other */
+#define MAX_DEPTH    16   /* of containers in containers: a loop must not nest them without end */
+
+struct _IrClosure
+{
+  guint depth; /* of closures that it holds, itself included */
+  char *function, *type;
+};
 
 /* -- types without dims -- */
 
@@ -43,7 +50,8 @@ declare_item (const IrTensor *item)
   type->kind = item->kind;
   type->dtype = item->kind == IR_TYPE_MAP ? item->items[0]->dtype : item->dtype;
   type->rank = IR_RANK_UNKNOWN;
-  type->element = item->declared != NULL ? copy_declared (item->declared) : NULL;
+  type->element = item->declared != NULL && item->closure == NULL ? copy_declared (item->declared)
+                                                                  : NULL;
   return type;
 }
 
@@ -80,6 +88,8 @@ intern_declared (IrContext *context, const IrType *type)
       return ir_type_optional (context, element);
     case IR_TYPE_MAP:
       return ir_type_map (context, type->dtype, element);
+    case IR_TYPE_CLOSURE:
+      return ir_type_closure (context, NULL, 0, 0);
     case IR_TYPE_TENSOR:
     case IR_TYPE_OPAQUE:
     case IR_N_TYPE_KINDS:
@@ -104,6 +114,8 @@ join_types (IrContext *context, const IrType *a, const IrType *b)
       return ir_type_optional (context, join_types (context, a->element, b->element));
     case IR_TYPE_MAP:
       return ir_type_map (context, a->dtype, join_types (context, a->element, b->element));
+    case IR_TYPE_CLOSURE:
+      return ir_type_closure (context, NULL, 0, 0);
     case IR_TYPE_TENSOR:
     case IR_TYPE_SPARSE_TENSOR:
     case IR_TYPE_OPAQUE:
@@ -315,6 +327,68 @@ ir_tensor_new_map (IrTensor *keys, IrTensor *values)
                         items, 2);
 }
 
+/* How many closures hold each other below @tensor, itself included */
+static guint
+closures_of (const IrTensor *tensor)
+{
+  guint depth = 0;
+
+  if (tensor->closure != NULL)
+    return tensor->closure->depth;
+  for (guint i = 0; i < (tensor->alike ? 0 : tensor->n_items); i++)
+    depth = MAX (depth, closures_of (tensor->items[i]));
+  return depth;
+}
+
+/**
+ * ir_tensor_new_closure:
+ * @function: which function, as ir_function_key() names it
+ * @type: what it takes besides @items, and gives, as ir_type_to_string() prints it
+ * @items: (array length=n_items) (transfer none): the first of its inputs, shared
+ * @n_items: how many
+ *
+ * Returns: (transfer full) (nullable): the closure; %NULL if closures hold each other more than 1,000 deep in it
+ */
+IrTensor *
+ir_tensor_new_closure (const char *function,
+                       const char *type,
+                       IrTensor *const *items,
+                       guint n_items)
+{
+  guint depth = 1;
+  IrType *declared;
+
+  for (guint i = 0; i < n_items; i++)
+    depth = MAX (depth, closures_of (items[i]) + 1);
+  if (depth > MAX_CLOSURES)
+    return NULL;
+  declared = g_new0 (IrType, 1); /* items are of any type */
+  declared->rank = IR_RANK_UNKNOWN;
+  IrTensor *tensor = new_container (IR_TYPE_CLOSURE, declared, items, n_items);
+  if (tensor == NULL)
+    return NULL;
+  gsize length = strlen (function) + 1;
+  tensor->closure = g_malloc (sizeof *tensor->closure + length + strlen (type) + 1);
+  tensor->closure->depth = depth;
+  tensor->closure->function = (char *) (tensor->closure + 1);
+  tensor->closure->type = tensor->closure->function + length;
+  strcpy (tensor->closure->function, function);
+  strcpy (tensor->closure->type, type);
+  return tensor;
+}
+
+/**
+ * ir_tensor_closure_function:
+ * @tensor: a tensor or container
+ *
+ * Returns: (transfer none) (nullable): the function of a closure, as ir_function_key() names it
+ */
+const char *
+ir_tensor_closure_function (const IrTensor *tensor)
+{
+  return tensor->closure != NULL ? tensor->closure->function : NULL;
+}
+
 /**
  * ir_tensor_entry:
  * @tensor: a dense tensor
@@ -354,6 +428,9 @@ ir_tensor_entry (const IrTensor *tensor, guint64 index)
 IrTensor *
 ir_tensor_with_items (const IrTensor *container, IrTensor *const *items)
 {
+  if (container->closure != NULL)
+    return ir_tensor_new_closure (container->closure->function, container->closure->type, items,
+                                  container->n_items);
   return new_container (container->kind, copy_declared (container->declared), items,
                         container->n_items);
 }
@@ -363,6 +440,7 @@ ir_container_clear (IrTensor *tensor)
 {
   g_clear_pointer (&tensor->store, store_unref);
   g_clear_pointer (&tensor->declared, free_declared);
+  g_clear_pointer (&tensor->closure, g_free);
 }
 
 /* -- reading -- */
@@ -371,8 +449,8 @@ ir_container_clear (IrTensor *tensor)
  * ir_tensor_kind:
  * @tensor: a tensor or container
  *
- * Returns: %IR_TYPE_TENSOR, %IR_TYPE_SPARSE_TENSOR, %IR_TYPE_SEQUENCE, %IR_TYPE_OPTIONAL or
- *   %IR_TYPE_MAP
+ * Returns: %IR_TYPE_TENSOR, %IR_TYPE_SPARSE_TENSOR, %IR_TYPE_SEQUENCE, %IR_TYPE_OPTIONAL,
+ *   %IR_TYPE_MAP or %IR_TYPE_CLOSURE
  */
 IrTypeKind
 ir_tensor_kind (const IrTensor *tensor)
@@ -384,7 +462,7 @@ ir_tensor_kind (const IrTensor *tensor)
  * ir_tensor_is_container:
  * @tensor: a tensor or container
  *
- * Returns: whether it is a sequence, an optional or a map: it has no elements of its own
+ * Returns: whether it is a sequence, an optional, a map or a closure: it has no elements of its own
  */
 gboolean
 ir_tensor_is_container (const IrTensor *tensor)
@@ -396,7 +474,8 @@ ir_tensor_is_container (const IrTensor *tensor)
  * ir_tensor_n_items:
  * @tensor: a tensor or container
  *
- * Returns: sequences: their length; optionals: 0 or 1; maps: 2, the keys and the values; else 0
+ * Returns: sequences: their length; optionals: 0 or 1; maps: 2, the keys and the values; closures: the
+ *   inputs that they have; else 0
  */
 guint
 ir_tensor_n_items (const IrTensor *tensor)
@@ -489,8 +568,13 @@ ir_tensor_item_type (const IrTensor *tensor, IrContext *context)
 const IrType *
 ir_container_type (const IrTensor *tensor, IrContext *context)
 {
-  const IrType *item = ir_tensor_item_type (tensor, context);
+  const IrType *type = tensor->closure != NULL
+                           ? ir_type_parse (context, tensor->closure->type, NULL)
+                           : NULL;
 
+  if (tensor->closure != NULL)
+    return type != NULL ? type : ir_type_closure (context, NULL, 0, 0);
+  const IrType *item = ir_tensor_item_type (tensor, context);
   if (tensor->kind == IR_TYPE_MAP)
     return ir_type_map (context, tensor->items[0]->dtype, item);
   return tensor->kind == IR_TYPE_OPTIONAL ? ir_type_optional (context, item)
@@ -500,7 +584,8 @@ ir_container_type (const IrTensor *tensor, IrContext *context)
 gboolean
 ir_container_equal (const IrTensor *a, const IrTensor *b)
 {
-  gboolean equal = a->n_items == b->n_items && same_declared (a->declared, b->declared);
+  gboolean equal = a->n_items == b->n_items && same_declared (a->declared, b->declared) &&
+                   g_strcmp0 (ir_tensor_closure_function (a), ir_tensor_closure_function (b)) == 0;
 
   for (guint i = 0; equal && i < a->n_items; i++)
     equal = ir_tensor_equal (a->items[i], b->items[i]);
@@ -511,6 +596,9 @@ guint64
 ir_container_hash (const IrTensor *tensor, guint64 seed)
 {
   guint64 hash = seed * 31 + (guint64) tensor->kind;
+
+  if (tensor->closure != NULL)
+    hash = hash * 31 + g_str_hash (tensor->closure->function);
 
   for (guint i = 0; i < tensor->n_items; i++)
     hash = hash * G_GUINT64_CONSTANT (0x9fb21c651e98df25) + ir_tensor_hash (tensor->items[i]);
@@ -568,6 +656,8 @@ ir_container_to_string (const IrTensor *tensor, guint max_elements)
   if (tensor->kind == IR_TYPE_OPTIONAL)
     return tensor->n_items > 0 ? ir_tensor_to_string (tensor->items[0], max_elements)
                                : g_strdup ("none");
+  if (tensor->closure != NULL)
+    g_string_append (text, tensor->closure->function);
   g_string_append_c (text, '(');
   for (guint i = 0; i < n; i++)
     {

@@ -58,6 +58,103 @@ ir_node_function (const IrNode *node)
   return ir_model_find_function (node->graph->model, node->domain, node->op_type, node->overload);
 }
 
+static char *
+function_key (const char *domain, const char *name, const char *overload)
+{
+  return g_strconcat (domain, *domain != '\0' ? "." : "", name, *overload != '\0' ? ":" : "",
+                      overload, NULL);
+}
+
+/**
+ * ir_node_function_key:
+ * @node: a node
+ *
+ * Returns: (transfer full) (nullable): the name of the function that its attributes name, with domain and
+ *   overload; %NULL if it is none of those that name functions
+ */
+char *
+ir_node_function_key (const IrNode *node)
+{
+  if (node->op == NULL || (node->op->flags & IR_OP_NAMES_FUNCTION) == 0)
+    return NULL;
+  return function_key (ir_node_attr_string (node, "domain", ""),
+                       ir_node_attr_string (node, "function", ""),
+                       ir_node_attr_string (node, "overload", ""));
+}
+
+/**
+ * ir_function_key:
+ * @info: of a function
+ *
+ * Returns: (transfer full): its name, with domain and overload
+ */
+char *
+ir_function_key (const IrFunctionInfo *info)
+{
+  return function_key (info->domain, info->name, info->overload != NULL ? info->overload : "");
+}
+
+/**
+ * ir_node_named_function:
+ * @node: a node
+ *
+ * Where a run has put other graphs in place of functions (the operator Functions), it is one of those.
+ *
+ * Returns: (transfer none) (nullable): the function that its attributes name
+ */
+const IrGraph *
+ir_node_named_function (const IrNode *node)
+{
+  const IrModel *model = node->graph->model;
+
+  if (node->op == NULL || (node->op->flags & IR_OP_NAMES_FUNCTION) == 0)
+    return NULL;
+  const IrGraph *function = ir_model_find_function (model, ir_node_attr_string (node, "domain", ""),
+                                                    ir_node_attr_string (node, "function", ""),
+                                                    ir_node_attr_string (node, "overload", ""));
+  if (function != NULL)
+    return function;
+  g_autofree char *key = ir_node_function_key (node);
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      const IrGraph *graph = model->graphs->pdata[i];
+      const IrNode *owner = graph->state == IR_STATE_LIVE && graph->owner != 0
+                                ? ir_model_live_node (model, graph->owner)
+                                : NULL;
+      if (owner != NULL && owner->op != NULL && owner->op->id == IR_OP_FUNCTIONS && strcmp (graph->name, key) == 0)
+        return graph;
+    }
+  return NULL;
+}
+
+/**
+ * ir_function_declared_type:
+ * @value: an input or an output of a function, or of what a run has put in its place
+ *
+ * Returns: (transfer none) (nullable): the type that all callers can rely on
+ */
+const IrType *
+ir_function_declared_type (const IrValue *value)
+{
+  if (value->graph->kind == IR_GRAPH_FUNCTION && (value->flags & IR_VALUE_DECLARED) == 0)
+    return NULL;
+  return ir_value_declared_type (value);
+}
+
+/**
+ * ir_node_used_function:
+ * @node: a node
+ *
+ * Returns: (transfer none) (nullable): the function of the model that @node calls, or that its attributes name
+ */
+const IrGraph *
+ir_node_used_function (const IrNode *node)
+{
+  const IrGraph *called = ir_node_function (node);
+
+  return called != NULL ? called : ir_node_named_function (node);
+}
+
 static const char *
 name_within (const Expansion *expansion, const char *name)
 {
@@ -661,16 +758,38 @@ ir_inline_is_bounded (const IrModel *model)
   return !is_too_much (model);
 }
 
+/* Notes the functions that closures of @root name, and what those call and name in turn. */
+static void
+note_named (const IrModel *model, const IrGraph *root, GHashTable *named)
+{
+  const gboolean all = root != model->main; /* a function that stays keeps its calls */
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = model->nodes->pdata[i];
+      if (node->state != IR_STATE_LIVE || root_of (node->graph) != root)
+        continue;
+      const IrGraph *used = all ? ir_node_used_function (node) : ir_node_named_function (node);
+      if (used != NULL && used->kind == IR_GRAPH_FUNCTION &&
+          g_hash_table_add (named, (gpointer) used))
+        note_named (model, used, named);
+    }
+}
+
+/* All that no closure names */
 static void
 remove_functions (IrEdit *edit)
 {
   IrModel *model = ir_edit_model (edit);
+  g_autoptr (GHashTable) named = g_hash_table_new (NULL, NULL);
 
+  note_named (model, model->main, named);
   for (guint i = 1; i < model->graphs->len; i++)
     {
       IrGraph *graph = model->graphs->pdata[i];
 
-      if (graph->state == IR_STATE_LIVE && graph->kind == IR_GRAPH_FUNCTION)
+      if (graph->state == IR_STATE_LIVE && graph->kind == IR_GRAPH_FUNCTION &&
+          !g_hash_table_contains (named, graph))
         ir_edit_remove_graph (edit, graph);
     }
 }
@@ -681,8 +800,8 @@ remove_functions (IrEdit *edit)
  * @problems: (nullable): gets what could not be inlined, and functions that call themselves
  *
  * Replaces every call of a model-local function, in subgraphs too, and those that the bodies make,
- * until none is left; then the functions are removed. If some call has to stay, so do all
- * functions.
+ * until none is left; then the functions are removed that no closure names. If some call has to stay, so
+ * do all functions.
  *
  * Returns: number of calls that were replaced
  */

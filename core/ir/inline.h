@@ -4,6 +4,14 @@
 #include "core/ir/problem.h"
 
 const IrGraph *ir_node_function (const IrNode *node); /* (nullable): what the node calls */
+/* (nullable): the function that the attributes of the node name, of a closure */
+const IrGraph *ir_node_named_function (const IrNode *node);
+const IrType *ir_function_declared_type (
+    const IrValue *value); /* (nullable): of an input or output of it */
+const IrGraph *ir_node_used_function (const IrNode *node); /* (nullable): called or named */
+/* (transfer full): "local.f", of a node that names a function */
+char *ir_node_function_key (const IrNode *node);
+char *ir_function_key (const IrFunctionInfo *info); /* (transfer full): the same, of the function */
 gboolean ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems);
 /* Copies a subgraph of a node to where the node is, or into a graph there: (transfer container) the
  * new nodes. */

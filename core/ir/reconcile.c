@@ -21,6 +21,19 @@ static IrGraph *copy_graph (Reconciler *reconciler, const IrGraph *from, IrGraph
 
 /* -- from one context to another -- */
 
+static const IrType *import_type (const Reconciler *reconciler, const IrType *type);
+
+static const IrType *
+import_closure (const Reconciler *reconciler, const IrType *type)
+{
+  g_autofree const IrType **members = g_new0 (const IrType *, type->n_members + 1u);
+
+  for (guint i = 0; i < type->n_members; i++)
+    members[i] = import_type (reconciler, type->members[i]);
+  return ir_type_closure (reconciler->model->context, type->members != NULL ? members : NULL,
+                          type->n_params, type->n_members);
+}
+
 static const IrType *
 import_type (const Reconciler *reconciler, const IrType *type)
 {
@@ -51,6 +64,8 @@ import_type (const Reconciler *reconciler, const IrType *type)
       return ir_type_map (to, type->dtype, import_type (reconciler, type->element));
     case IR_TYPE_OPAQUE:
       return ir_type_opaque (to, type->denotation);
+    case IR_TYPE_CLOSURE:
+      return import_closure (reconciler, type);
     case IR_N_TYPE_KINDS:
       break;
     }

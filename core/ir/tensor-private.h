@@ -31,6 +31,7 @@ struct _IrTensor
   IrItems *store;             /* (nullable) containers */
   guint n_items;              /* of the store, those of this one */
   gboolean alike;             /* containers: all items are dense tensors of one shape and type */
+  struct _IrClosure *closure; /* (nullable) closures: which function */
   IrType *declared;           /* (nullable) containers: a copy of the element type, no dims */
   IrTensorOrigin *origin;     /* (nullable) */
   gsize hash;                 /* (atomic) 0 = not known yet */

@@ -43,6 +43,13 @@ IrTensor *ir_tensor_stored_item (const IrTensor *tensor, guint index); /* (nulla
 IrTensor *ir_tensor_new_optional (const IrType *element, IrTensor *item);
 IrTensor *ir_tensor_new_map (IrTensor *keys, IrTensor *values);    /* [N]; [N] or a sequence of N */
 IrTensor *ir_tensor_entry (const IrTensor *tensor, guint64 index); /* (transfer full) a scalar */
+/* A function with the first of its inputs: the function as ir_function_key() names it, and a type as text.
+ * NULL: closures hold each other too deep. */
+IrTensor *ir_tensor_new_closure (const char *function,
+                                 const char *type,
+                                 IrTensor *const *items,
+                                 guint n_items);
+const char *ir_tensor_closure_function (const IrTensor *tensor); /* (nullable): no closure */
 IrTensor *ir_tensor_with_items (const IrTensor *container, IrTensor *const *items);
 IrTypeKind ir_tensor_kind (const IrTensor *tensor);
 gboolean ir_tensor_is_container (const IrTensor *tensor);

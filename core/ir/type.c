@@ -33,13 +33,22 @@ same_dim_denotations (const IrType *a, const IrType *b)
 }
 
 static gboolean
+same_members (const IrType *a, const IrType *b)
+{
+  return a->n_params == b->n_params && a->n_members == b->n_members &&
+         (a->members == NULL) == (b->members == NULL) &&
+         (a->n_members == 0 ||
+          memcmp (a->members, b->members, sizeof (IrType *) * a->n_members) == 0);
+}
+
+static gboolean
 type_equal (gconstpointer entry, gconstpointer key)
 {
   const IrType *a = entry, *b = key;
   return a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank &&
          a->element == b->element && a->denotation == b->denotation &&
          (n_dims (a) == 0 || memcmp (a->dims, b->dims, sizeof (IrDim) * n_dims (a)) == 0) &&
-         same_dim_denotations (a, b);
+         same_dim_denotations (a, b) && same_members (a, b);
 }
 
 static guint
@@ -54,6 +63,8 @@ type_hash (const IrType *type)
     hash = ir_hash_mix (hash, (guint64) type->dims[i]);
   for (guint i = 0; type->dim_denotations != NULL && i < n_dims (type); i++)
     hash = ir_hash_mix (hash, (guint64) (guintptr) type->dim_denotations[i]);
+  for (guint i = 0; i < type->n_members; i++)
+    hash = ir_hash_mix (hash, (guint64) (guintptr) type->members[i]);
   return hash;
 }
 
@@ -71,6 +82,9 @@ intern_type (IrContext *context, const IrType *type)
       if (type->dim_denotations != NULL)
         found->dim_denotations = ir_arena_dup (context->arena, type->dim_denotations,
                                                sizeof (char *) * n_dims (type));
+      if (type->members != NULL)
+        found->members = ir_arena_dup (context->arena, type->members,
+                                       sizeof (IrType *) * (type->n_members + 1u));
       ir_intern_table_add (&context->types, hash, found);
     }
   g_rec_mutex_unlock (&context->lock);
@@ -139,6 +153,24 @@ ir_type_opaque (IrContext *context, const char *denotation)
   return intern_type (context, &type);
 }
 
+/* The type of a function of which some inputs are given already. More than %G_MAXUINT16 members count as not
+ * known. */
+const IrType *
+ir_type_closure (IrContext *context, const IrType *const *members, guint n_params, guint n_members)
+{
+  TypeBuffer buffer = { .type = { .kind = IR_TYPE_CLOSURE, .rank = IR_RANK_UNKNOWN } };
+  g_autofree const IrType **own = g_new0 (const IrType *, n_members + 1);
+
+  if (members != NULL && n_members <= G_MAXUINT16)
+    {
+      memcpy (own, members, sizeof (IrType *) * n_members);
+      buffer.type.members = own;
+      buffer.type.n_params = (guint16) n_params;
+      buffer.type.n_members = (guint16) n_members;
+    }
+  return intern_type (context, &buffer.type);
+}
+
 /* @type with these denotations instead of its own. @dim_denotations: one per dim, entries
  * nullable; only of tensors. */
 const IrType *
@@ -172,7 +204,7 @@ ir_type_is_tensor (const IrType *type)
   return type != NULL && type->kind == IR_TYPE_TENSOR;
 }
 
-/* Returns TRUE for sequences, optionals, maps and opaque types: what is no tensor, dense or
+/* Returns TRUE for sequences, optionals, maps, closures and opaque types: what is no tensor, dense or
  * sparse. */
 gboolean
 ir_type_is_container (const IrType *type)
@@ -265,6 +297,35 @@ merge_shape (IrContext *context, const IrType *a, const IrType *b, TypeBuffer *b
   return TRUE;
 }
 
+/* Signatures that say both, in @merged; FALSE if they contradict each other. */
+static gboolean
+merge_members (IrContext *context, const IrType *a, const IrType *b, const IrType **merged)
+{
+  gboolean good = a->members == NULL || b->members == NULL ||
+                  (a->n_params == b->n_params && a->n_members == b->n_members);
+
+  for (guint i = 0; good && i < MAX (a->n_members, b->n_members); i++)
+    {
+      const IrType *own = a->members != NULL ? a->members[i] : NULL;
+      const IrType *other = b->members != NULL ? b->members[i] : NULL;
+      merged[i] = ir_type_merge (context, own, other);
+      good = merged[i] != NULL || (own == NULL && other == NULL);
+    }
+  return good;
+}
+
+static const IrType *
+merge_closures (IrContext *context, const IrType *a, const IrType *b)
+{
+  const IrType *known = a->members != NULL ? a : b;
+  g_autofree const IrType **merged = g_new0 (const IrType *, known->n_members + 1u);
+
+  if (!merge_members (context, a, b, merged))
+    return NULL;
+  return ir_type_closure (context, known->members != NULL ? merged : NULL, known->n_params,
+                          known->n_members);
+}
+
 /* What both say together; NULL if they contradict each other, or if both are NULL. @a: a type;
  * its denotations and its symbols win. */
 const IrType *
@@ -276,6 +337,8 @@ ir_type_merge (IrContext *context, const IrType *a, const IrType *b)
     return a != NULL ? a : b;
   if (a->kind != b->kind)
     return NULL;
+  if (a->kind == IR_TYPE_CLOSURE)
+    return merge_closures (context, a, b);
   buffer.type.kind = a->kind;
   if (a->dtype != b->dtype && a->dtype != IR_DTYPE_UNDEFINED && b->dtype != IR_DTYPE_UNDEFINED)
     return NULL;
@@ -300,6 +363,18 @@ dim_at_least (IrDim specific, IrDim general)
          (ir_dim_is_symbolic (general) && ir_dim_is_known (specific));
 }
 
+static gboolean
+members_at_least (const IrType *specific, const IrType *general)
+{
+  if (general->members == NULL)
+    return TRUE;
+  gboolean good = specific->members != NULL && specific->n_params == general->n_params &&
+                  specific->n_members == general->n_members;
+  for (guint i = 0; good && i < general->n_members; i++)
+    good = ir_type_at_least (specific->members[i], general->members[i]);
+  return good;
+}
+
 /* Returns TRUE if @specific says everything that @general says, denotations aside. */
 gboolean
 ir_type_at_least (const IrType *specific, const IrType *general)
@@ -317,7 +392,18 @@ ir_type_at_least (const IrType *specific, const IrType *general)
   for (guint i = 0; i < n_dims (general); i++)
     if (!dim_at_least (specific->dims[i], general->dims[i]))
       return FALSE;
-  return ir_type_at_least (specific->element, general->element);
+  return ir_type_at_least (specific->element, general->element) &&
+         members_at_least (specific, general);
+}
+
+static const IrType *
+substitute_members (IrContext *context, const IrType *type, GHashTable *bindings)
+{
+  g_autofree const IrType **members = g_new0 (const IrType *, type->n_members + 1u);
+
+  for (guint i = 0; i < type->n_members; i++)
+    members[i] = ir_type_substitute (context, type->members[i], bindings);
+  return ir_type_closure (context, members, type->n_params, type->n_members);
 }
 
 /* @type with the numbers in its dims */
@@ -329,6 +415,8 @@ ir_type_substitute (IrContext *context, const IrType *type, GHashTable *bindings
 
   if (type == NULL)
     return NULL;
+  if (type->members != NULL)
+    return substitute_members (context, type, bindings);
   memcpy (buffer.bytes, type, sizeof (IrType) + sizeof (IrDim) * n_dims (type));
   for (guint i = 0; i < n_dims (type); i++)
     dims[i] = ir_dim_substitute (context, type->dims[i], bindings);
@@ -339,9 +427,10 @@ ir_type_substitute (IrContext *context, const IrType *type, GHashTable *bindings
 /* -- text -- */
 
 static const char *const kind_names[] = {
-  [IR_TYPE_TENSOR] = "",      [IR_TYPE_SPARSE_TENSOR] = "sparse_tensor",
-  [IR_TYPE_SEQUENCE] = "seq", [IR_TYPE_OPTIONAL] = "optional",
-  [IR_TYPE_MAP] = "map",      [IR_TYPE_OPAQUE] = "opaque",
+  [IR_TYPE_TENSOR] = "",         [IR_TYPE_SPARSE_TENSOR] = "sparse_tensor",
+  [IR_TYPE_SEQUENCE] = "seq",    [IR_TYPE_OPTIONAL] = "optional",
+  [IR_TYPE_MAP] = "map",         [IR_TYPE_OPAQUE] = "opaque",
+  [IR_TYPE_CLOSURE] = "closure",
 };
 
 static void
@@ -370,6 +459,24 @@ append_shaped (GString *text, IrContext *context, const IrType *type)
   g_string_append_c (text, ']');
 }
 
+static void append_type (GString *text, IrContext *context, const IrType *type);
+
+static void
+append_members (GString *text, IrContext *context, const IrType *type)
+{
+  if (type->members == NULL)
+    g_string_append_c (text, '?');
+  for (guint i = 0; i <= type->n_members && type->members != NULL; i++)
+    {
+      if (i == type->n_params)
+        g_string_append (text, i > 0 ? " ->" : "->");
+      if (i == type->n_members)
+        break;
+      g_string_append (text, i == type->n_params ? " " : i > 0 ? ", " : "");
+      append_type (text, context, type->members[i]);
+    }
+}
+
 static void
 append_type (GString *text, IrContext *context, const IrType *type)
 {
@@ -389,6 +496,8 @@ append_type (GString *text, IrContext *context, const IrType *type)
     append_shaped (text, context, type);
   else if (type->kind == IR_TYPE_OPAQUE)
     g_string_append (text, type->denotation);
+  else if (type->kind == IR_TYPE_CLOSURE)
+    append_members (text, context, type);
   else
     {
       if (type->kind == IR_TYPE_MAP)
@@ -399,7 +508,8 @@ append_type (GString *text, IrContext *context, const IrType *type)
 }
 
 /* "float[batch,3,?,224]", "int64[]" for a scalar, "float[...]" if the rank is not known,
- * "seq(float[2])", "map(int64, float[...])", "?" for NULL; without denotations. */
+ * "seq(float[2])", "map(int64, float[...])", "closure(float[2], ? -> float[2])", "?" for NULL; without
+ * denotations. */
 char *
 ir_type_to_string (IrContext *context, const IrType *type)
 {
@@ -515,6 +625,41 @@ parse_opaque (Parser *parser)
   return ir_type_opaque (parser->context, name);
 }
 
+/* "?", or what it takes, "->", and what it gives */
+static const IrType *
+parse_closure (Parser *parser)
+{
+  g_autoptr (GPtrArray) members = g_ptr_array_sized_new (1); /* there, if empty */
+  const char *start = parser->at;
+  gint n_params = -1;
+
+  if (ir_accept (&parser->at, "?"))
+    {
+      ir_skip_space (&parser->at);
+      if (*parser->at == ')')
+        return ir_type_closure (parser->context, NULL, 0, 0);
+      parser->at = start;
+    }
+  for (;;)
+    {
+      ir_skip_space (&parser->at);
+      if (n_params < 0 && ir_accept (&parser->at, "->"))
+        {
+          n_params = (gint) members->len;
+          continue;
+        }
+      if (*parser->at == ')' && n_params >= 0)
+        return ir_type_closure (parser->context, (const IrType *const *) members->pdata,
+                                (guint) n_params, members->len);
+      if (members->len > 0 && n_params != (gint) members->len && !ir_accept (&parser->at, ","))
+        return fail (parser, "\",\", \"->\" or \")\"");
+      const IrType *member = NULL;
+      if (!ir_accept (&parser->at, "?") && (member = parse_type (parser)) == NULL)
+        return NULL;
+      g_ptr_array_add (members, (gpointer) member);
+    }
+}
+
 static const IrType *
 parse_wrapper (Parser *parser, IrTypeKind kind)
 {
@@ -525,6 +670,8 @@ parse_wrapper (Parser *parser, IrTypeKind kind)
     return parse_shaped (parser, kind);
   if (kind == IR_TYPE_OPAQUE)
     return parse_opaque (parser);
+  if (kind == IR_TYPE_CLOSURE)
+    return parse_closure (parser);
   if (kind == IR_TYPE_MAP)
     {
       key = parse_dtype (parser);

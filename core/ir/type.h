@@ -12,6 +12,7 @@ typedef enum
   IR_TYPE_OPTIONAL,
   IR_TYPE_MAP,
   IR_TYPE_OPAQUE,
+  IR_TYPE_CLOSURE, /* a function with some of its inputs: irscope.closure */
   IR_N_TYPE_KINDS
 } IrTypeKind;
 
@@ -28,7 +29,10 @@ struct _IrType
   const IrType *element;  /* (nullable) sequence, optional: element; map: value */
   const char *denotation; /* (nullable) TypeProto.denotation; for OPAQUE "domain/name" */
   const char *const *dim_denotations; /* (nullable) one per dim, entries nullable */
-  IrDim dims[];                       /* rank entries */
+  /* (nullable) closure: what it takes, then what it gives, entries nullable; NULL: not known */
+  const struct _IrType *const *members;
+  guint16 n_params, n_members;
+  IrDim dims[]; /* rank entries */
 };
 
 const IrType *ir_type_tensor (IrContext *context, IrDtype dtype, int rank, const IrDim *dims);
@@ -40,6 +44,11 @@ const IrType *ir_type_sequence (IrContext *context, const IrType *element);
 const IrType *ir_type_optional (IrContext *context, const IrType *element);
 const IrType *ir_type_map (IrContext *context, IrDtype key, const IrType *value);
 const IrType *ir_type_opaque (IrContext *context, const char *denotation);
+/* @members: (nullable) first the @n_params types of what it takes, then those of what it gives */
+const IrType *ir_type_closure (IrContext *context,
+                               const IrType *const *members,
+                               guint n_params,
+                               guint n_members);
 const IrType *ir_type_with_denotation (IrContext *context,
                                        const IrType *type,
                                        const char *denotation,

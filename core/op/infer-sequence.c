@@ -92,6 +92,11 @@ ir_type_join (
       return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "%s and %s are different types", one,
                            other);
     }
+  if (a->kind == IR_TYPE_CLOSURE)
+    {
+      *join = ir_closure_join (call, a, b);
+      return TRUE;
+    }
   IrDtype dtype = a->dtype != IR_DTYPE_UNDEFINED ? a->dtype : b->dtype;
   if (a->element != NULL && b->element != NULL)
     {

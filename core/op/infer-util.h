@@ -24,6 +24,9 @@ gboolean ir_call_check_integers (const IrCall *call, guint first, guint n, GErro
 gboolean ir_type_join (
     const IrCall *call, const IrType *a, const IrType *b, const IrType **join, GError **error);
 
+/* What two closures have in common: of members that differ nothing is known. */
+const IrType *ir_closure_join (const IrCall *call, const IrType *a, const IrType *b);
+
 /* The element type alone; (nullable) @type */
 const IrType *ir_type_without_shape (IrContext *context, const IrType *type);
 

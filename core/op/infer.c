@@ -17,6 +17,7 @@
 
 #include "core/op/infer.h"
 
+#include "core/ir/inline.h"
 #include "core/op/infer-private.h"
 #include "core/op/infer-util.h"
 
@@ -760,6 +761,31 @@ ir_infer_visit_function (const IrNode *node, IrVisitFunc visit, gpointer data)
 
 /* -- models -- */
 
+/* Functions that closures name, once each, by what they declare: whoever calls them has to fit that. */
+static void
+infer_named_functions (Driver *driver)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 1; i < driver->model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (driver->model, i);
+      const IrGraph *function = node != NULL ? ir_node_named_function (node) : NULL;
+      if (function == NULL || function->function == NULL ||
+          !g_hash_table_add (seen, (gpointer) function))
+        continue;
+      Frame frame = frame_new (driver, TRUE, 1);
+      frame.function = function->function;
+      frame.tensors = g_hash_table_new (NULL, NULL);
+      for (guint k = 0; k < ir_graph_n_inputs (function); k++)
+        if (ir_graph_input (function, k) != NULL)
+          frame_set_type (&frame, ir_graph_input (function, k),
+                          ir_function_declared_type (ir_graph_input (function, k)));
+      infer_graph (&frame, function);
+      frame_clear (&frame);
+    }
+}
+
 static void
 infer_model (Driver *driver, gboolean own_types)
 {
@@ -767,6 +793,8 @@ infer_model (Driver *driver, gboolean own_types)
   frame.with_claims = !own_types && !driver->facts_only;
   infer_graph (&frame, driver->model->main);
   frame_clear (&frame);
+  if (driver->problems != NULL)
+    infer_named_functions (driver);
 }
 
 /**

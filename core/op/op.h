@@ -51,7 +51,7 @@ typedef enum
   IR_OP_IDEMPOTENT = 1 << 6,  /* op (op (x)) = op (x), bit for bit */
   IR_OP_INVOLUTION = 1 << 7,  /* op (op (x)) = x, bit for bit */
   IR_OP_VARIADIC_OUT = 1 << 8,
-  IR_OP_CONTAINERS = 1 << 9, /* takes or gives sequences, optionals or maps */
+  IR_OP_CONTAINERS = 1 << 9, /* takes or gives sequences, optionals, maps or closures */
   /* With inputs of known types that inference accepts it never fails, whatever they hold: it may
    * run where it would not have run before. */
   IR_OP_TOTAL = 1 << 10,
@@ -64,6 +64,7 @@ typedef enum
   IR_OP_MOVES = 1 << 14,
   IR_OP_RANGES = 1 << 15, /* inputs or outputs may be ranges of bytes of what they are parts of */
   IR_OP_NAMES_VALUES = 1 << 16, /* attributes name values of the graph, which no rule follows */
+  IR_OP_NAMES_FUNCTION = 1 << 18, /* its attributes name a function of the model, which is a use of it */
   IR_OP_SAFE_WEIGHTS = 1 << 17  /* an attention whose weights that are no number are 0 */
 } IrOpFlags;
 

@@ -21,6 +21,24 @@ has_tokens (const IrModel *model)
   return FALSE;
 }
 
+/* The first node that makes or takes closures is named in @error. */
+static gboolean
+has_closures (const IrModel *model, const char *path, GError **error)
+{
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = model->nodes->pdata[i];
+      if (node->state != IR_STATE_LIVE || strcmp (node->domain, "irscope.closure") != 0)
+        continue;
+      g_autofree char *label = ir_node_label (node);
+      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED,
+                   "%s: ONNX has no closures (%s); save it as .onnxtxt or .json, which keep them",
+                   path, label);
+      return TRUE;
+    }
+  return FALSE;
+}
+
 /* (transfer full) The first reason why something stays; @first: refusals that were there before */
 static char *
 why_left (const IrModel *model, guint first)
@@ -90,6 +108,8 @@ ir_pass_save_model (IrModel *model,
 
   if (n_raised != NULL)
     *n_raised = 0;
+  if (row != NULL && strcmp (row->name, "onnx") == 0 && has_closures (model, path, error))
+    return FALSE;
   if (row == NULL || strcmp (row->name, "onnx") != 0 || !has_tokens (model))
     return ir_model_save (model, path, format, cancellable, error);
   own = model->frozen ? ir_model_clone (model) : ir_model_ref (model);

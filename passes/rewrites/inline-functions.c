@@ -68,7 +68,7 @@ calls_by_root (const IrModel *model)
   for (guint i = 1; i < model->nodes->len; i++)
     {
       const IrNode *node = model->nodes->pdata[i];
-      const IrGraph *called = node->state == IR_STATE_LIVE ? ir_node_function (node) : NULL;
+      const IrGraph *called = node->state == IR_STATE_LIVE ? ir_node_used_function (node) : NULL;
       const IrGraph *root = called != NULL ? root_of (node->graph) : NULL;
       GPtrArray *list = root != NULL ? g_hash_table_lookup (calls, root) : NULL;
 

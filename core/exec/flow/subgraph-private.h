@@ -20,6 +20,10 @@ gboolean ir_error_has_place (const GError *error);
 void ir_subgraph_drop (IrRunState *state, const IrGraph *graph);
 IrTensor *ir_subgraph_input (IrRunState *state, const IrNode *node, guint slot); /* (nullable) */
 
+const IrGraph *ir_if_begin (IrRunState *state, const IrNode *node, gboolean *taken, GError **error);
+gboolean ir_if_end (
+    IrRunState *state, const IrNode *node, const IrGraph *branch, gboolean taken, GError **error);
+
 /* -- a graph that is run again and again -- */
 typedef struct
 {

@@ -311,25 +311,34 @@ ir_rounds_stack (const IrRounds *rounds,
 
 /* -- If -- */
 
-/* Runs the branch that the condition names; the other is not run. Source: ONNX If 25. */
-gboolean
-ir_if_run (IrRunState *state, const IrNode *node, GError **error)
+/* (nullable) The branch that the condition names, which is to be run now */
+const IrGraph *
+ir_if_begin (IrRunState *state, const IrNode *node, gboolean *taken, GError **error)
 {
   const IrValue *condition = ir_node_input (node, 0);
   const IrTensor *tensor = condition != NULL ? ir_run_state_tensor (state, condition) : NULL;
 
-  gboolean taken = FALSE;
-
-  if (!ir_subgraph_bool (node, tensor, condition != NULL ? condition->name : "", -1, &taken, error))
-    return FALSE;
-  const IrGraph *branch = ir_node_attr_graph (node, taken ? "then_branch" : "else_branch");
+  if (!ir_subgraph_bool (node, tensor, condition != NULL ? condition->name : "", -1, taken, error))
+    return NULL;
+  const IrGraph *branch = ir_node_attr_graph (node, *taken ? "then_branch" : "else_branch");
   if (branch == NULL || ir_graph_n_outputs (branch) != node->n_outputs)
-    return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
-                             "the branch is missing, or has not as many outputs as the node");
-  ir_run_tell_flow (state, IR_FLOW_CALLED, node, 0, taken);
-  gboolean done = ir_run_graph (state, branch, error);
-  if (done)
-    ir_run_tell_flow (state, IR_FLOW_RETURNED, node, 0, taken);
+    {
+      ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
+                        "the branch is missing, or has not as many outputs as the node");
+      return NULL;
+    }
+  ir_run_tell_flow (state, IR_FLOW_CALLED, node, 0, *taken);
+  return branch;
+}
+
+/* Hands out what @branch, which has run, gives. */
+gboolean
+ir_if_end (
+    IrRunState *state, const IrNode *node, const IrGraph *branch, gboolean taken, GError **error)
+{
+  gboolean done = TRUE;
+
+  ir_run_tell_flow (state, IR_FLOW_RETURNED, node, 0, taken);
   for (guint i = 0; done && i < node->n_outputs; i++)
     {
       const IrValue *result = ir_graph_output (branch, i);
@@ -340,7 +349,20 @@ ir_if_run (IrRunState *state, const IrNode *node, GError **error)
       else if (node->outputs[i] != NULL)
         done = ir_run_state_publish (state, node->outputs[i], contents, error);
     }
-  ir_subgraph_drop (state, branch);
+  return done;
+}
+
+/* Runs the branch that the condition names; the other is not run. Source: ONNX If 25. */
+gboolean
+ir_if_run (IrRunState *state, const IrNode *node, GError **error)
+{
+  gboolean taken = FALSE;
+  const IrGraph *branch = ir_if_begin (state, node, &taken, error);
+  gboolean done = branch != NULL && ir_run_graph (state, branch, error) &&
+                  ir_if_end (state, node, branch, taken, error);
+
+  if (branch != NULL)
+    ir_subgraph_drop (state, branch);
   return done;
 }
 
@@ -373,12 +395,16 @@ ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error)
 {
   gboolean done;
 
-  if (state->depth >= MAX_DEPTH)
-    return ir_subgraph_fail (node, error, IR_EXEC_ERROR_UNSUPPORTED,
-                             "graphs are nested more than 64 deep here, which is the limit; take "
-                             "branches and bodies out into nodes around");
+  if (state->nesting >= MAX_DEPTH)
+    return ir_subgraph_fail (
+        node, error, IR_EXEC_ERROR_UNSUPPORTED,
+        "graphs are nested more than 64 deep here, which is the limit; take "
+        "branches and bodies out into nodes around, and let what calls itself do so "
+        "from no body of a loop");
+  state->nesting++;
   state->depth++;
   done = rows[node->op->id].run (state, node, error);
   state->depth--;
+  state->nesting--;
   return done;
 }

@@ -164,6 +164,7 @@ ir_exec_expand (IrModel *model, GError **error)
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
 
+  ir_exec_take_closures (edit);
   drop_known_functions (edit);
   if (!ir_exec_expand_bodies (edit, NULL, problems, error))
     return NULL;

@@ -16,6 +16,7 @@ gboolean ir_exec_expand_bodies (IrEdit *edit,
 
 void ir_exec_compose (IrModel *model, const IrBackend *backend);
 gboolean ir_exec_compose_node (IrEdit *edit, IrNode *node, GError **error);
+void ir_exec_take_closures (IrEdit *edit);
 void ir_exec_wrap_tokens (IrModel *model);
 /* One node, by the body of its row or the function that it calls. */
 gboolean ir_exec_inline_node (IrEdit *edit, IrNode *node, gpointer data, GError **error);

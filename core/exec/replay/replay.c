@@ -277,6 +277,7 @@ query_clear (Query *query)
   ir_account_free (state->account);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_clear_pointer (&state->token_programs, g_hash_table_unref);
+  ir_run_free_calls (state);
   g_clear_pointer (&query->run.iterations, ir_iteration_values_free);
   g_free (state->tensors);
   g_free (state->ran);

@@ -199,6 +199,7 @@ state_clear (IrRunState *state)
   ir_reuse_free (state->reuse);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_clear_pointer (&state->token_programs, g_hash_table_unref);
+  ir_run_free_calls (state);
   g_free (state->tensors);
   g_free (state->ran);
 }

@@ -125,6 +125,31 @@ ir_run_count_iteration (
 }
 
 /**
+ * ir_run_count_call:
+ * @state: a run under way
+ * @node: what is about to call a function
+ * @error: return location for an error
+ *
+ * Counts calls together with the iterations of all loops, so that what calls itself ends as well.
+ *
+ * Returns: %FALSE with an error if that are more than allowed, or as ir_run_check()
+ */
+gboolean
+ir_run_count_call (IrRunState *state, const IrNode *node, GError **error)
+{
+  guint64 limit = state->options->iteration_limit > 0 ? state->options->iteration_limit
+                                                      : IR_RUN_DEFAULT_ITERATIONS;
+
+  if (++state->n_iterations > limit)
+    return fail_limit (
+        node, error, IR_EXEC_ERROR_LIMIT,
+        "the loops and calls of this run need more than %" G_GUINT64_FORMAT
+        " iterations; see whether what calls itself ends, or raise the limit on iterations",
+        limit);
+  return ir_run_check (state, node, error);
+}
+
+/**
  * ir_run_enter_call:
  * @state: a run under way
  * @call: a call whose kernel is about to run

@@ -82,9 +82,12 @@ struct _IrRunState
   gint64 start_ns, shown_ns; /* the second: when it was last shown, from the start */
   guint64 n_iterations;       /* of all loops so far */
   guint depth;                /* of control flow */
+  guint nesting;              /* of that, what lies on the stack of the program */
   const IrFrameAt *frame;     /* (nullable) the innermost loop that it is in */
   const IrResume *resume;     /* (nullable) it is run again for one iteration */
   GHashTable *token_programs; /* (nullable) of flow/token-graph.c: graph -> what is known of it */
+  struct _IrCalls *calls;     /* (nullable) of flow/call.c */
+  GDestroyNotify free_calls;  /* likewise */
   GHashTable *draws;          /* (nullable) node id -> how often a random node has run */
   gint *turn;                 /* (nullable) atomic: IrTurn */
   guint n_done;               /* steps of the schedule */
@@ -131,6 +134,15 @@ ir_run_after (IrRunState *state, const IrNode *node, const IrRunStep *step, GErr
   return ir_observer_after (state->observer, state, node, step, error);
 }
 
+/* What calls of closures have kept */
+static inline void
+ir_run_free_calls (IrRunState *state)
+{
+  if (state->calls != NULL)
+    state->free_calls (state->calls);
+  state->calls = NULL;
+}
+
 /* Of a node that owns a body */
 static inline void
 ir_run_tell_flow (
@@ -170,6 +182,7 @@ gboolean ir_run_check_use (IrRunState *state, const IrNode *node, GError **error
 gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_count_iteration (
     IrRunState *state, const IrNode *node, guint64 n_before, const char *condition, GError **error);
+gboolean ir_run_count_call (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
 void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
 void ir_run_adopt (IrRunState *state, guint n_steps);

@@ -248,6 +248,7 @@ ir_onnx_write_value (IrWireWriter *writer, const IrTensor *value)
       break;
     case IR_TYPE_TENSOR:
     case IR_TYPE_OPAQUE:
+    case IR_TYPE_CLOSURE:
     case IR_N_TYPE_KINDS:
     default:
       ir_onnx_write_tensor (writer, value, NULL, NULL);

@@ -250,14 +250,14 @@ write_container_type (IrWireWriter *writer, guint32 id, IrContext *context, cons
 }
 
 static void
-write_opaque_type (IrWireWriter *writer, const IrType *type)
+write_opaque_type (IrWireWriter *writer, const char *denotation)
 {
   IrWireMark mark = ir_wire_begin (writer, 7);
-  const char *slash = type->denotation != NULL ? strchr (type->denotation, '/') : NULL;
+  const char *slash = denotation != NULL ? strchr (denotation, '/') : NULL;
 
-  if (slash != NULL && slash > type->denotation)
-    ir_wire_put_bytes (writer, 1, type->denotation, (gsize) (slash - type->denotation));
-  ir_wire_put_string (writer, 2, slash != NULL ? slash + 1 : type->denotation);
+  if (slash != NULL && slash > denotation)
+    ir_wire_put_bytes (writer, 1, denotation, (gsize) (slash - denotation));
+  ir_wire_put_string (writer, 2, slash != NULL ? slash + 1 : denotation);
   ir_wire_end (writer, mark);
 }
 
@@ -290,7 +290,10 @@ ir_onnx_write_type_body (IrWireWriter *writer, IrContext *context, const IrType 
       write_container_type (writer, 5, context, type);
       break;
     case IR_TYPE_OPAQUE:
-      write_opaque_type (writer, type);
+      write_opaque_type (writer, type->denotation);
+      return;
+    case IR_TYPE_CLOSURE: /* ONNX has none; what is saved by a pipeline has become functions before */
+      write_opaque_type (writer, "irscope.closure/closure");
       return;
     case IR_N_TYPE_KINDS:
       break;

@@ -93,6 +93,7 @@ gboolean ir_text_read_type (IrTextParser *parser, const IrType **type, guint dep
 const IrType *ir_text_parse_type (IrDraft *draft, const char *text);
 void ir_text_write_type (GString *out, IrContext *context, const IrType *type);
 void ir_text_write_name (GString *out, const char *name);
+void ir_text_write_part (GString *out, const char *name);
 void ir_text_write_string (GString *out, const char *string, gsize length);
 
 /* text/tensor.c */

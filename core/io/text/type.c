@@ -13,7 +13,7 @@ static const struct
 } containers[] = {
   { "seq", IR_TYPE_SEQUENCE },  { "optional", IR_TYPE_OPTIONAL },
   { "map", IR_TYPE_MAP },       { "sparse_tensor", IR_TYPE_SPARSE_TENSOR },
-  { "opaque", IR_TYPE_OPAQUE },
+  { "opaque", IR_TYPE_OPAQUE }, { "closure", IR_TYPE_CLOSURE },
 };
 
 static gboolean
@@ -201,6 +201,42 @@ read_opaque_type (IrTextParser *parser, const IrType **type)
   return TRUE;
 }
 
+/* closure (?), closure (float[2], ? -> float[2]) */
+static gboolean
+read_closure_type (IrTextParser *parser, const IrType **type, guint depth)
+{
+  g_autoptr (GPtrArray) members = g_ptr_array_sized_new (1); /* there, if empty */
+  gint n_params = -1;
+
+  for (;;)
+    {
+      const IrType *member = NULL;
+      if (n_params < 0 && ir_text_match (&parser->lexer, '-'))
+        {
+          if (!ir_text_expect (&parser->lexer, '>', "a closure type"))
+            return FALSE;
+          n_params = (gint) members->len;
+        }
+      else if (members->len > 0 && !ir_text_expect (&parser->lexer, ',', "a closure type"))
+        return FALSE;
+      if (ir_text_peek (&parser->lexer) != ')' && ir_text_peek (&parser->lexer) != '-')
+        {
+          if (!ir_text_read_type (parser, &member, depth))
+            return FALSE;
+          g_ptr_array_add (members, (gpointer) member);
+        }
+      if (ir_text_peek (&parser->lexer) != ')')
+        continue;
+      /* One "?" and nothing else: what it takes and gives is not known. */
+      if (n_params < 0 && (members->len != 1 || member != NULL))
+        return ir_text_fail (&parser->lexer, "-> and what the closure gives are needed");
+      *type = ir_type_closure (parser->context,
+                               n_params < 0 ? NULL : (const IrType *const *) members->pdata,
+                               (guint) MAX (n_params, 0), n_params < 0 ? 0 : members->len);
+      return TRUE;
+    }
+}
+
 static gboolean
 read_container_type (IrTextParser *parser, IrTypeKind kind, const IrType **type, guint depth)
 {
@@ -215,6 +251,8 @@ read_container_type (IrTextParser *parser, IrTypeKind kind, const IrType **type,
     ok = read_map_type (parser, type, depth + 1);
   else if (kind == IR_TYPE_OPAQUE)
     ok = read_opaque_type (parser, type);
+  else if (kind == IR_TYPE_CLOSURE)
+    ok = read_closure_type (parser, type, depth + 1);
   else
     {
       ok = ir_text_read_type (parser, &element, depth + 1);
@@ -337,6 +375,22 @@ ir_text_write_name (GString *out, const char *name)
     ir_text_write_string (out, name, length);
 }
 
+/**
+ * ir_text_write_part:
+ * @out: appended to
+ * @name: a name that stands where no type can, as in front of a dot
+ *
+ * Writes a name, in quotes if it is no identifier.
+ */
+void
+ir_text_write_part (GString *out, const char *name)
+{
+  if (is_identifier (name))
+    g_string_append (out, name);
+  else
+    ir_text_write_string (out, name, strlen (name));
+}
+
 static void
 write_dims (GString *out, IrContext *context, const IrType *type)
 {
@@ -381,6 +435,24 @@ write_opaque (GString *out, const char *denotation)
     }
   if (slash != NULL && slash[1] != '\0')
     ir_text_write_string (out, slash + 1, strlen (slash + 1));
+  g_string_append_c (out, ')');
+}
+
+static void
+write_closure_type (GString *out, IrContext *context, const IrType *type)
+{
+  g_string_append (out, "closure(");
+  if (type->members == NULL)
+    g_string_append_c (out, '?');
+  for (guint i = 0; i <= type->n_members && type->members != NULL; i++)
+    {
+      if (i == type->n_params)
+        g_string_append (out, i > 0 ? " ->" : "->");
+      if (i == type->n_members)
+        break;
+      g_string_append (out, i == type->n_params ? " " : i > 0 ? ", " : "");
+      ir_text_write_type (out, context, type->members[i]);
+    }
   g_string_append_c (out, ')');
 }
 
@@ -432,6 +504,9 @@ ir_text_write_type (GString *out, IrContext *context, const IrType *type)
     case IR_TYPE_OPAQUE:
       write_opaque (out, type->denotation);
       return;
+    case IR_TYPE_CLOSURE:
+      write_closure_type (out, context, type);
+      break;
     case IR_N_TYPE_KINDS:
       break;
     }

@@ -239,7 +239,7 @@ write_operator (GString *out, const IrNode *node)
 
   for (guint i = 0; parts[i] != NULL; i++)
     {
-      ir_text_write_name (out, parts[i]);
+      ir_text_write_part (out, parts[i]);
       g_string_append_c (out, '.');
     }
   ir_text_write_name (out, node->op_type);

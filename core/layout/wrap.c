@@ -11,15 +11,16 @@
 
 #include <math.h>
 
-#define MOST_CUT    8      /* lines that one cut may go through */
-#define GAP         56.0   /* px between columns, and more for each line */
-#define TRACK       12.0   /* px between lines in the gap */
-#define ROOM        20.0   /* px between a column's end and the first line that turns there */
-#define LOOK        0.35   /* part of a column by which a cut may be higher than wanted */
-#define SHAPE       1.5    /* wanted width by height */
-#define TALL        2.2    /* height by width of what is cut */
-#define LEAST       1600.0 /* px, height of what is cut */
-#define MAX_COLUMNS 250
+#define MOST_CUT     8      /* lines that one cut may go through */
+#define GAP          56.0   /* px between columns, and more for each line */
+#define TRACK        12.0   /* px between lines in the gap */
+#define ROOM         20.0   /* px between a column's end and the first line that turns there */
+#define LOOK         0.35   /* part of a column by which a cut may be higher than wanted */
+#define SHAPE        1.5    /* wanted width by height */
+#define TALL         2.2    /* height by width of what is cut */
+#define LEAST        1600.0 /* px, height of what is cut */
+#define MAX_COLUMNS  250
+#define LEAST_COLUMN 0.3 /* of the wanted height */
 
 typedef struct
 {
@@ -167,6 +168,24 @@ choose_cut (const Wrap *w, double earliest, double latest)
   return best;
 }
 
+/* The cheap cut next to where a column should end, where there is none in that place: large frames stand in
+ * the way. NAN: there is none at all behind @y. */
+static double
+nearest_cut (const Wrap *w, double y, double height)
+{
+  double best = NAN;
+
+  for (guint i = 0; i < w->gaps->len; i++)
+    {
+      const double cut = cut_in (&g_array_index (w->gaps, Span, i));
+
+      if (cut > y + height * LEAST_COLUMN && w->cost[i] <= MOST_CUT &&
+          !(fabs (cut - y - height) >= fabs (best - y - height)))
+        best = cut;
+    }
+  return best;
+}
+
 static gboolean
 choose_columns (Wrap *w, const IrLayoutRect *r)
 {
@@ -176,11 +195,14 @@ choose_columns (Wrap *w, const IrLayoutRect *r)
 
   while (w->columns->len < MAX_COLUMNS && y + height < r->y + r->height)
     {
-      const double cut = choose_cut (w, y + height * (1 - LOOK), y + height);
-      Column column = { .y = y, .end = cut };
+      double cut = choose_cut (w, y + height * (1 - LOOK), y + height);
+      Column column = { .y = y };
 
       if (isnan (cut))
+        cut = nearest_cut (w, y, height);
+      if (isnan (cut))
         break;
+      column.end = cut;
       g_array_append_val (w->columns, column);
       y = cut;
     }

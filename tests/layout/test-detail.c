@@ -290,22 +290,21 @@ test_no_repeats (void)
   g_assert_null (strstr (text, "\303\227 3")); /* three scopes that have nothing in common */
 }
 
-static const char *const shaped =
-    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-    "demo (float[N, 8] x) => (float[A, B] y, int64[2] s)\n"
-    "<int64[1] zero = {0}, int64[1] two = {2}>\n"
-    "{\n"
-    "  a = Shape (x)\n"
-    "  b = Gather (a, zero)\n"
-    "  c = Concat <axis = 0> (b, two)\n"
-    "  r = Reshape (x, c)\n"
-    "  d = Shape (r)\n"         /* behind the first part: one of its own */
-    "  e = Mul (d, two)\n"
-    "  f = Concat <axis = 0> (b, two)\n"
-    "  g = Add (e, f)\n"
-    "  y = Reshape (r, g)\n"
-    "  s = Shape (y)\n"         /* an output, and alone */
-    "}\n";
+static const char *const shaped = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                  "demo (float[N, 8] x) => (float[A, B] y, int64[2] s)\n"
+                                  "<int64[1] zero = {0}, int64[1] two = {2}>\n"
+                                  "{\n"
+                                  "  a = Shape (x)\n"
+                                  "  b = Gather (a, zero)\n"
+                                  "  c = Concat <axis = 0> (b, two)\n"
+                                  "  r = Reshape (x, c)\n"
+                                  "  d = Shape (r)\n" /* behind the first part: one of its own */
+                                  "  e = Mul (d, two)\n"
+                                  "  f = Concat <axis = 0> (b, two)\n"
+                                  "  g = Add (e, f)\n"
+                                  "  y = Reshape (r, g)\n"
+                                  "  s = Shape (y)\n" /* an output, and alone */
+                                  "}\n";
 
 /* As a file is opened: with types. */
 static IrModel *
@@ -416,6 +415,24 @@ test_columns (void)
     }
 }
 
+/* Frames that are higher than the places where a column should end are passed by: a column is longer or shorter. */
+static void
+test_columns_of_frames (void)
+{
+  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                           "demo (float[2, 4] v0) => (float[2, 4] v86)\n{\n");
+  IrSceneOptions options = { .wrapped = TRUE };
+
+  for (guint i = 0; i < 86; i++) /* a frame of 2 nodes, and 6 of 14 */
+    g_string_append_printf (text, "  [\"/%c/n%u\"] v%u = Relu (v%u)\n",
+                            i < 2 ? 'a' : 'b' + (int) (i - 2) / 14, i, i + 1, i);
+  g_string_append (text, "}\n");
+  g_autoptr (IrScene) wrapped = draw (text->str, &options);
+  const IrLayoutRect all = ir_scene_bounds (wrapped);
+  g_assert_true (ir_scene_is_wrapped (wrapped));
+  g_assert_cmpfloat (all.height, <, 2.5 * all.width);
+}
+
 /* A step changes a node, not the columns. */
 static void
 test_columns_stay (void)
@@ -447,6 +464,7 @@ main (int argc, char **argv)
   g_test_add_func ("/detail/scopes with numbers that are no copies", test_no_repeats);
   g_test_add_func ("/detail/arithmetic on shapes is a group", test_shapes);
   g_test_add_func ("/detail/what would be a hairline stands in columns", test_columns);
+  g_test_add_func ("/detail/columns end between frames", test_columns_of_frames);
   g_test_add_func ("/detail/columns stay where they are", test_columns_stay);
   return g_test_run ();
 }

@@ -29,6 +29,7 @@
 #define CHEVRON       14.0  /* px, the mark of what can be opened, before a title */
 #define PORT_GAP      24.0  /* px */
 #define MAX_DROP      64.0  /* px that a label may be away from its box */
+#define LABEL_WIDTH   144   /* px, at most, of the type at a line */
 #define STACK         5.0   /* px, the sheets below a closed box */
 #define THUMB_HEIGHT  40.0  /* px, of what its value holds */
 #define MAX_ROWS      6
@@ -800,13 +801,57 @@ states_of_nets (const Build *build)
   return states;
 }
 
+/* Of items with several outputs: item -> GArray of double, where its lines begin, in px. */
+static GHashTable *
+starts_of_lines (const Build *build)
+{
+  GHashTable *starts = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
+
+  for (guint i = 0; i < build->draft->links->len; i++)
+    {
+      const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
+      const SceneItem *from = link->from >= 0 ? item_at (build, (guint) link->from) : NULL;
+      GArray *known;
+      guint n;
+
+      if (from == NULL || from->out == NULL || from->out->len < 2)
+        continue;
+      known = g_hash_table_lookup (starts, GINT_TO_POINTER (link->from));
+      if (known == NULL)
+        {
+          known = g_array_new (FALSE, FALSE, sizeof (double));
+          g_hash_table_insert (starts, GINT_TO_POINTER (link->from), known);
+        }
+      g_array_append_val (known, ir_layout_edge (build->scene->layout, i, &n)[0].x);
+    }
+  return starts;
+}
+
+/* Whether the next output's line begins where the label of the one at @x stands: that one's label is read
+ * for both, as outputs beside each other are mostly alike. */
+static gboolean
+is_crowded (const Build *build, GHashTable *starts, gint32 from, double x, const char *label)
+{
+  const GArray *known = g_hash_table_lookup (starts, GINT_TO_POINTER (from));
+  const double width = ir_scene_measure (build->scene, label, IR_SCENE_TEXT_LABEL);
+
+  for (guint i = 0; known != NULL && i < known->len; i++)
+    {
+      const double other = g_array_index (known, double, i);
+
+      if (other > x + 1 && other < x + MIN (width, LABEL_WIDTH) + 6)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* The type of each net once, right of its line and below its layer, where no
  * box is. Inputs carry theirs inside. */
 static void
 add_labels (Build *build)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  g_autoptr (GHashTable) states = states_of_nets (build);
+  g_autoptr (GHashTable) states = states_of_nets (build), starts = starts_of_lines (build);
 
   for (guint i = 0; i < build->draft->links->len; i++)
     {
@@ -823,6 +868,8 @@ add_labels (Build *build)
       if (type == NULL || type[0] == '\0')
         continue;
       gboolean down = p[1].y > p[0].y;
+      if (down && is_crowded (build, starts, link->from, p[0].x, type))
+        continue;
       double drop = from != NULL ? ir_layout_box_drop (build->scene->layout, (guint) link->from)
                                  : 0;
       double below = drop <= MAX_DROP ? drop : 0;
@@ -834,7 +881,7 @@ add_labels (Build *build)
                            .x = p[0].x + (down ? 6 : 4),
                            .y = p[0].y + (down ? 13 + below : -4),
                            .text = type };
-      ir_scene_add_text (build->scene, &text, 144);
+      ir_scene_add_text (build->scene, &text, LABEL_WIDTH);
     }
 }
 

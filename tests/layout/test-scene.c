@@ -605,6 +605,33 @@ test_diff_counts (void)
     }
 }
 
+/* Types at outputs beside each other stand in one place, not over each other. */
+static void
+test_labels_of_outputs (void)
+{
+  g_autoptr (IrModel) model = read_model (
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "demo (float[2,17,192] x) => (float[2,17,64] a, float[2,17,64] b, float[2,17,64] c)\n"
+      "{ p, q, r = Split <axis = -1> (x) a = Relu (p) b = Tanh (q) c = Neg (r) }\n");
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+    ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  }
+  g_autoptr (IrScene) scene = ir_scene_new_for_model (model, NULL, NULL, NULL);
+  const IrSceneBox *split = find_box (scene, "Split");
+  guint n, n_labels = 0;
+  const IrSceneText *texts = ir_scene_texts (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (texts[i].style == IR_SCENE_TEXT_LABEL && texts[i].y > split->y &&
+        texts[i].y < find_box (scene, "Relu")->y)
+      {
+        n_labels++;
+        g_assert_cmpstr (texts[i].text, ==, "2×17×64");
+      }
+  g_assert_cmpuint (n_labels, ==, 1);
+}
+
 static IrScene *
 diff_scene (void)
 {
@@ -869,6 +896,8 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/the same model gives the same text", test_same_model_same_text);
   g_test_add_func ("/scene/places are kept from scene to scene", test_places_are_kept);
   g_test_add_func ("/scene/a diff is the union of both, with states", test_diff);
+  g_test_add_func ("/scene/types of outputs are not written over each other",
+                   test_labels_of_outputs);
   g_test_add_func ("/scene/a diff counts what lies in closed groups", test_diff_counts);
   g_test_add_func ("/scene/a side of a diff has what it has, where it was", test_sides);
   g_test_add_func ("/scene/a diff says what changed, and what became what", test_fates);

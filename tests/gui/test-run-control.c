@@ -2,6 +2,7 @@
  * the views show; breakpoints, watchpoints, and a run that is not of what is on screen any more. */
 #include "config.h"
 
+#include "core/exec/measure/timeline.h"
 #include "core/exec/run/capture.h"
 #include "tests/gui/opened.h"
 #include "views/session/act.h"
@@ -183,8 +184,21 @@ test_reused (void)
   g_assert_true (ir_tensor_equal (ir_run_value (again, conv), ir_run_value (first, conv)));
   g_assert_nonnull (
       ir_session_get_divergence (self.session)); /* with the original, which was there */
+  /* Their times are said to be missing, and the timeline has none of them. */
+  g_autofree char *note = ir_session_times_note (self.session),
+                  *words_of_it = g_strdup_printf ("%u of %u nodes have no times", again->n_reused,
+                                                  again->schedule->items->len);
+  g_assert_true (g_str_has_prefix (note, words_of_it));
+  IrTimeline *timeline = ir_timeline_new_measured (again->trace, again->schedule, again->model);
+  guint n_ran = 0; /* constants too, which nobody computes */
+  for (guint i = 0; i < again->trace->items->len; i++)
+    n_ran += !ir_trace_item_is_reused (&g_array_index (again->trace->items, IrTraceItem, i));
+  g_assert_cmpuint (n_ran, <, again->trace->items->len);
+  g_assert_cmpuint (timeline->items->len, ==, n_ran);
+  ir_timeline_free (timeline);
   ir_session_run_graph (self.session);
   wait_for ("another run", has_ended, &self);
+  g_assert_null (ir_session_times_note (self.session));
   again = ir_session_get_run (self.session, IR_SIDE_AFTER);
   g_assert_cmpuint (again->n_reused, ==, 0);
   g_assert_cmpuint (ir_run_options (again)->without & IR_DECISION_CHAINS, ==, 0); /* as the first */

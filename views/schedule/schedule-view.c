@@ -226,7 +226,7 @@ on_loaded (IrScheduleView *self, const char *problem)
 static void
 show_note (IrScheduleView *self, gboolean of_run)
 {
-  g_autofree char *text = of_run ? ir_session_stale_text (ir_view_get_session (IR_VIEW (self)))
+  g_autofree char *text = of_run ? ir_session_times_note (ir_view_get_session (IR_VIEW (self)))
                                  : NULL;
 
   gtk_label_set_text (GTK_LABEL (self->note), text != NULL ? text : "");

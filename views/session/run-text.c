@@ -223,6 +223,26 @@ ir_session_stale_text (IrSession *self)
 }
 
 /**
+ * ir_session_times_note:
+ *
+ * Returns: (transfer full) (nullable): what is to be known of the times of the last run: that it is stale, or
+ *   that some of its nodes have none, as they were not run again
+ */
+char *
+ir_session_times_note (IrSession *self)
+{
+  const IrRun *run = ir_session_get_run (self, IR_SIDE_AFTER);
+  char *stale = ir_session_stale_text (self);
+
+  if (stale != NULL || run == NULL || run->n_reused == 0 || run->schedule == NULL)
+    return stale;
+  return g_strdup_printf (
+      "%u of %u nodes have no times: they were not run again, what leads to them "
+      "is as it was.",
+      run->n_reused, run->schedule->items->len);
+}
+
+/**
  * ir_session_run_text:
  *
  * Returns: (transfer full) (nullable): the last run in a line, and how it was made; %NULL: there is

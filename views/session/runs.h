@@ -42,6 +42,7 @@ guint ir_session_get_run_step (IrSession *self);          /* the step that IR_SI
 /* What of the last run is not so any more: it was of another step, or had other inputs. (transfer full)
  * (nullable) */
 char *ir_session_stale_text (IrSession *self);
+char *ir_session_times_note (IrSession *self);
 
 /* The values of the last run against those of the original graph that they stand for. */
 typedef struct

@@ -90,7 +90,7 @@ show_facts (IrSummaryView *self, const IrModel *model, gboolean timed)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   const GPtrArray *problems = ir_session_get_problems (session);
-  g_autofree char *stale = ir_session_stale_text (session);
+  g_autofree char *note = ir_session_times_note (session);
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint i = 0; i < model->opsets->n; i++)
@@ -98,9 +98,10 @@ show_facts (IrSummaryView *self, const IrModel *model, gboolean timed)
                             model->opsets->opsets[i].domain[0] ? model->opsets->opsets[i].domain
                                                                : "ai.onnx",
                             model->opsets->opsets[i].version);
-  g_string_append_printf (text, " · %u problems", problems != NULL ? problems->len : 0);
-  if (stale != NULL)
-    g_string_append_printf (text, "\n%s", stale);
+  const guint n_problems = problems != NULL ? problems->len : 0;
+  g_string_append_printf (text, " · %u %s", n_problems, n_problems == 1 ? "problem" : "problems");
+  if (note != NULL)
+    g_string_append_printf (text, "\n%s", note);
   else if (!timed)
     g_string_append (text, "\nTimes: run the graph first");
   gtk_label_set_text (GTK_LABEL (self->facts), text->str);

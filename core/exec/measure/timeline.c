@@ -204,7 +204,8 @@ ir_timeline_new_predicted (const IrSchedule *schedule, const IrModel *model)
  * @schedule: (nullable): what the run followed; without it nothing is known of what waited for what
  * @model: the model that ran
  *
- * A node that ran several times has as many items.
+ * A node that ran several times has as many items, and one that was not run again, as another run had what it
+ * gives, has none.
  *
  * Returns: (transfer full): its nodes where and when they ran
  */
@@ -222,7 +223,8 @@ ir_timeline_new_measured (const IrTrace *trace, const IrSchedule *schedule, cons
                                     .end_ms = (double) call->end_ns / 1e6,
                                     .kernel = ir_trace_item_kernel (call) };
 
-      g_array_append_val (timeline->items, item);
+      if (!ir_trace_item_is_reused (call)) /* it did not run */
+        g_array_append_val (timeline->items, item);
     }
   timeline->duration_ms = (double) trace->duration_ns / 1e6;
   follow_all (timeline, schedule);

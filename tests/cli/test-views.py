@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+"""What the views draw, as render writes it: of each its texts in their order and how many elements of each colour it
+has, against tests/cli/views.txt. Places are left out, as they go by the fonts of a machine. Prints TAP.
+
+    test-views.py IRSCOPE SOURCE_ROOT [--bless]"""
+
+import collections
+import html
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from tap import run_tests, test
+
+PROGRAM, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
+KEPT = os.path.join(ROOT, 'tests/cli/views.txt')
+WORK = tempfile.mkdtemp(prefix='irscope-views-')
+PLAN = ('--threads', '1', '--random', '1')
+EXACT = (*PLAN, '--device', 'ref')  # the same numbers on every machine
+
+# Contents are of constants, or of the reference kernels; nothing is of measured times.
+VIEWS = {
+    'summary': ('digits', '--view', 'summary', *PLAN),
+    'schedule': ('digits', '--view', 'schedule', *EXACT),
+    'memory': ('digits', '--view', 'memory', *EXACT),
+    'memory under a budget': ('digits', '--view', 'memory', '--budget', '90%', *EXACT),
+    'histogram of a weight': ('digits', '--view', 'tensor', '--tensor', 'conv1.weight', *EXACT),
+    'histogram in an iteration': ('while-newton', '--view', 'tensor', '--tensor', 'loop@3/better', *EXACT),
+    'derivation': ('worked-example', '--view', 'derivation', '--value', 'x1=2', '--value', 'x2=5', *EXACT),
+    'gradients': ('worked-example', '--view', 'gradients', '--value', 'x1=2', '--value', 'x2=5', '--wrt', 'inputs', *EXACT),
+    'flow': ('while-newton', '--view', 'flow', *EXACT),
+    'a rewrite': ('digits', '--rewrite', '5'),
+}
+PICTURES = {
+    'heat map': ('conv1.weight', '--axes', '0,0,r,c'),
+    'part of a heat map': ('conv1.weight', '--axes', '0,0,r1:3,c:2'),
+    'tiles': ('conv1.weight', '--axes', 't,0,r,c'),
+    'line': ('bn1.weight', '--as', 'line'),
+    'scatter plot': ('bn1.weight', '--as', 'scatter', '--against', 'bn1.bias'),
+    'difference': ('bn1.weight', '--as', 'heat', '--against', 'bn1.bias'),
+}
+
+
+def example(name):
+    for ending in ('onnx', 'onnxtxt'):
+        path = os.path.join(ROOT, 'data/examples', f'{name}.{ending}')
+        if os.path.exists(path):
+            return path
+    raise AssertionError(name)
+
+
+def drawn(path, short):
+    """@short: what is written into bars goes by the fonts, and is left out, as is all that is cut."""
+    svg = open(path, encoding='utf-8').read()
+    texts = [html.unescape(re.sub(r'<[^>]*>', '', text)) for text in re.findall(r'<text[^>]*>(.*?)</text>', svg, re.S)]
+    texts = [text for text in texts if '…' not in text and (not short or ' ' in text or text[:1].isdigit())]
+    kinds = collections.Counter(f'{kind} {fill}' for kind, fill in re.findall(r'<(rect|path|polyline|circle|line)\b[^>]*?fill="([^"]*)"', svg))
+    return [', '.join(f'{n} {kind}' for kind, n in sorted(kinds.items())), *texts]
+
+
+def made():
+    path = os.path.join(WORK, 'view.svg')
+    for name, (model, *arguments) in VIEWS.items():
+        subprocess.run([PROGRAM, 'render', example(model), '-o', path, *arguments], check=True)
+        yield name, drawn(path, arguments[1] in ('schedule', 'memory'))
+    for name, (value, *arguments) in PICTURES.items():
+        done = subprocess.run([PROGRAM, 'tensor', example('digits'), value, '--picture', path, *arguments], stdout=subprocess.DEVNULL)
+        assert done.returncode <= ('--against' in arguments), done
+        yield name, drawn(path, False)
+
+
+def kept():
+    sections = open(KEPT, encoding='utf-8').read().split('== ')[1:]
+    return {section.split('\n', 1)[0]: section.rstrip('\n').split('\n')[1:] for section in sections}
+
+
+if '--bless' in sys.argv:
+    with open(KEPT, 'w', encoding='utf-8') as file:
+        for name, lines in made():
+            file.write('\n'.join([f'== {name}', *lines]) + '\n')
+    sys.exit(0)
+
+
+@test('each view draws what is kept of it')
+def _():
+    expected, found = kept(), dict(made())
+    assert set(expected) == set(found), set(expected) ^ set(found)
+    for name, lines in found.items():
+        differ = [(a, b) for a, b in zip(expected[name] + [''] * len(lines), lines + [''] * len(expected[name])) if a != b]
+        assert not differ, f'{name}: kept {differ[0][0]!r}, drawn {differ[0][1]!r}; after a change that is meant: --bless'
+
+
+run_tests()

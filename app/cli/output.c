@@ -113,7 +113,10 @@ cli_json_add_value (cJSON *array, const IrValue *value)
 static const char *
 kind_name (IrTypeKind kind)
 {
-  return kind == IR_TYPE_SEQUENCE ? "sequence" : kind == IR_TYPE_OPTIONAL ? "optional" : "map";
+  return kind == IR_TYPE_SEQUENCE   ? "sequence"
+         : kind == IR_TYPE_OPTIONAL ? "optional"
+         : kind == IR_TYPE_CLOSURE  ? "closure"
+                                    : "map";
 }
 
 /* The shape of a sequence is its length, that of an optional 0 or 1. */

@@ -109,6 +109,17 @@ stream_message (GOutputStream *stream, gpointer writer, GError **error)
   return ir_wire_writer_to_stream (writer, stream, error);
 }
 
+/* Whether it is a closure or has one inside */
+static gboolean
+has_closure (const IrTensor *tensor)
+{
+  gboolean has = ir_tensor_closure_function (tensor) != NULL;
+
+  for (guint i = 0; !has && i < ir_tensor_n_items (tensor); i++)
+    has = has_closure (ir_tensor_item (tensor, i));
+  return has;
+}
+
 /**
  * ir_tensor_save:
  * @tensor: a tensor, or a sequence, an optional or a map
@@ -116,7 +127,7 @@ stream_message (GOutputStream *stream, gpointer writer, GError **error)
  * @error: return location for an error
  *
  * Replaces the file as a whole or not at all. Fails with %IR_IO_ERROR_UNSUPPORTED where the format
- * cannot hold the value: .npy and .csv have no sequences; and with %IR_IO_ERROR_LIMIT for messages of more
+ * cannot hold the value: .npy and .csv have no sequences, and no file has closures; and with %IR_IO_ERROR_LIMIT for messages of more
  * than 2 GiB.
  *
  * Returns: %TRUE if it is saved
@@ -130,7 +141,16 @@ ir_tensor_save (const IrTensor *tensor, const char *path, GError **error)
   if ((is_npy (path) || is_csv (path)) && ir_tensor_is_container (tensor))
     {
       g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED,
-                   "%s: such a file holds one tensor; save a sequence, optional or map as .pb", path);
+                   "%s: such a file holds one tensor; save a sequence, optional or map as .pb",
+                   path);
+      return FALSE;
+    }
+  if (has_closure (tensor))
+    {
+      g_set_error (
+          error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED,
+          "%s: no file holds a closure, which names a function of its model; save what a Call gives",
+          path);
       return FALSE;
     }
   if (is_csv (path))

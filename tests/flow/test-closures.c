@@ -403,6 +403,100 @@ test_checked (void)
   g_assert_true (found);
 }
 
+/* A file has no place for a function. */
+static void
+test_saved (void)
+{
+  g_autoptr (IrTensor) number = tensor_of ("int64[]", "1");
+  g_autoptr (IrTensor) closure = ir_tensor_new_closure ("f.neg", "closure(?)", &number, 1);
+  g_autoptr (IrTensor) many = ir_tensor_new_sequence (NULL, &closure, 1);
+  const IrTensor *const values[] = { closure, many };
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_assert_false (ir_tensor_save (values[i], "/nowhere/closure.pb", &error));
+      g_assert_nonnull (strstr (error->message, "no file holds a closure"));
+    }
+}
+
+/* -- steps -- */
+
+/* A step in a function that only a closure names is judged by what the whole graph gives. */
+static void
+test_proved (void)
+{
+  static const Case used = { .title = "used",
+                             .given = "1 -2",
+                             .text = "g (int64[2] x) => (int64[2] y) {\n" PARTIAL ("a", "neg", "")
+                                 CALL ("y", "a, x") "}\n" NEG };
+  static const struct
+  {
+    const char *op;
+    IrVerdict verdict;
+  } steps[] = { { "Abs", IR_VERDICT_BROKEN },
+                { "BitwiseNot", IR_VERDICT_BROKEN },
+                { "Neg", IR_VERDICT_EXACT } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (steps); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrModel) model = read_case (&used);
+      g_autoptr (GHashTable) inputs = give_inputs (used.given, model);
+      const IrGraph *function = ir_model_find_function (model, "f", "neg", "");
+      guint n;
+      IrNode *node = ir_graph_order (function, &n)[0];
+      g_autoptr (IrEdit) edit = ir_edit_new (model);
+      IrProof proof;
+
+      ir_edit_begin_pass (edit, "test");
+      ir_edit_begin_step (edit, "change", IR_CLASS_EXACT, node->id);
+      IrNode *other = ir_edit_add_node (edit, node->graph, steps[i].op, NULL, NULL, 1, node->inputs,
+                                        1);
+      ir_edit_replace_uses (edit, node->outputs[0], other->outputs[0]);
+      ir_edit_remove_node (edit, node);
+      ir_edit_end_step (edit);
+      ir_edit_end_pass (edit);
+      g_clear_pointer (&edit, ir_edit_free);
+      g_autoptr (IrProver)
+          prover = ir_prover_new (model, inputs, ir_backend_find ("ref"), NULL, &error);
+      g_assert_no_error (error);
+      g_assert_true (ir_prover_prove_step (prover, 1, &proof, &error));
+      g_assert_no_error (error);
+      g_assert_cmpint (proof.verdict, ==, steps[i].verdict);
+    }
+}
+
+/* Calls of what may draw random numbers are not one call. */
+static void
+test_draws (void)
+{
+  static const Case draws = {
+    .title = "draws",
+    .given = "1;2",
+    .types = "int64[]",
+    .wanted = "1",
+    .text = "g (int64 a, int64 b) => (int64 y) {\n"
+            "s = Constant <value_ints = [64]> ()\nx = ConstantOfShape (s)\n" PARTIAL (
+                "f", "noise", "") CALL ("p", "f, x")
+                CALL ("q",
+                      "f, x") "d = Sub (p, q)\ne = ReduceL1 <keepdims = 0> (d)\n"
+                              "z = Constant <value_float = 0.0> ()\nm = Greater (e, z)\n"
+                              "y = Cast <to = 7> (m)\n}\n" FUNCTION
+                              "noise (float[64] x) => (float[64] r) { r = RandomNormalLike (x) }\n"
+  };
+  static const char *const names[] = { "merge-common-subexpressions", "fold-constants", NULL };
+  const IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+  g_autoptr (IrModel) model = read_case (&draws);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, &error);
+
+  check_run (&draws, model, &options);
+  g_assert_true (ir_pipeline_run (model, pipeline, NULL, NULL, NULL, &error));
+  g_assert_no_error (error);
+  check_run (&draws, model, &options);
+}
+
 /* -- types -- */
 
 static void
@@ -456,6 +550,9 @@ main (int argc, char **argv)
   g_test_add_func ("/closures/memory", test_memory);
   g_test_add_func ("/closures/uses", test_uses);
   g_test_add_func ("/closures/checked", test_checked);
+  g_test_add_func ("/closures/saved", test_saved);
+  g_test_add_func ("/closures/proved", test_proved);
+  g_test_add_func ("/closures/draws", test_draws);
   g_test_add_func ("/closures/types", test_types);
   return g_test_run ();
 }

@@ -315,6 +315,14 @@ judge_later (IrChecker *checker,
   return IR_JUDGE_NONE;
 }
 
+/* Whether it runs others that may have drawn random numbers: by itself it would draw the first ones again. */
+static gboolean
+draws_inside (const IrChecker *checker, const IrNode *node)
+{
+  return ir_prepared_is_control (checker->prepared, node) && checker->state->draws != NULL &&
+         (node->op->flags & IR_OP_RANDOM) != 0;
+}
+
 /* @step: G_MAXUINT: in a body */
 static gboolean
 after_node (IrChecker *checker,
@@ -347,6 +355,12 @@ after_node (IrChecker *checker,
     }
   if (going && (in_body || !is_known_before (checker, node)))
     judging.by = judge_later (checker, node, seen, item, outputs);
+  if (judging.by != IR_JUDGE_NONE && draws_inside (checker, node))
+    {
+      ir_check_leave (
+          item, g_strdup ("it calls what draws random numbers, which is judged node by node"));
+      judging.by = IR_JUDGE_NONE;
+    }
   if (going && judging.by != IR_JUDGE_NONE)
     going = ir_check_judge (&judging, node, outputs, error);
   for (guint i = 0; i < node->n_outputs; i++)

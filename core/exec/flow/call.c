@@ -443,8 +443,12 @@ begin_call (Calling *x, const IrNode *node, GError **error)
   ir_run_tell_flow (state, IR_FLOW_CALLED, node, 0, -1);
   if (is_last (x, node))
     {
-      while (is_branch (top_of (x)))
-        pop (x, TRUE);
+      /* Who looks on is told that it has run: its results are never there. */
+      if (!ir_run_after (state, node, NULL, error))
+        return FALSE;
+      for (; is_branch (top_of (x)); pop (x, TRUE))
+        if (!ir_run_after (state, top_of (x)->node, NULL, error))
+          return FALSE;
       frame.node = top_of (x)->node;
       frame.n_saved = top_of (x)->n_saved;
       pop (x, TRUE);

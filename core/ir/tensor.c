@@ -903,8 +903,12 @@ static void
 append_real (GString *text, IrDtype dtype, double value)
 {
   char number[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append (text, g_ascii_formatd (number, sizeof number,
-                                          dtype == IR_DTYPE_DOUBLE ? "%.17g" : "%.9g", value));
+
+  /* a NaN has a sign that means nothing, and differs from machine to machine */
+  g_string_append (
+      text, isnan (value) ? "nan"
+                          : g_ascii_formatd (number, sizeof number,
+                                             dtype == IR_DTYPE_DOUBLE ? "%.17g" : "%.9g", value));
 }
 
 static void

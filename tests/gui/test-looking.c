@@ -162,6 +162,8 @@ test_tensor (void)
   wait_for_text (&self, "[0, :, :, :]");
   type (axes, "0,3,r2:5,c");
   wait_for_text (&self, "[0, 3, 2:5, :]");
+  type (axes, "0,3,r5:2,c");
+  g_assert_true (gtk_widget_has_css_class (axes, "error"));
   close_window (&self);
 }
 

@@ -187,7 +187,7 @@ static void
 test_text (void)
 {
   const gint64 dims[] = { 2, 2 }, none[] = { 0 }, one[] = { 1 };
-  const float data[] = { 0.1f, 1, NAN, -INFINITY };
+  const float data[] = { 0.1f, 1, -NAN, -INFINITY };
   const float complex_data[] = { 1, -2 };
   const guint64 wide[] = { G_MAXUINT64 };
   g_autoptr (IrTensor) floats = ir_tensor_new_copy (IR_DTYPE_FLOAT, 2, dims, data);

@@ -57,6 +57,8 @@ missing_reason (IrSession *self, IrValueId id, IrSide side)
   IrRun *run = ir_session_get_run (self, side);
   char *left_out;
 
+  if (run == NULL && ir_session_get_busy (self) && ir_session_get_run (self, IR_SIDE_AFTER) != NULL)
+    return g_strdup ("Not computed yet: the run is under way.");
   if (run == NULL)
     return g_strdup ("Run the graph to see this value (Ctrl+R).");
   if (run->error != NULL)

@@ -214,7 +214,11 @@ apply_layout (IrTensorView *self)
   g_autofree char *text = good ? ir_tensor_layout_text (&layout, tensor) : g_strdup ("");
   gtk_label_set_text (GTK_LABEL (self->plane_text), text);
   gtk_widget_set_tooltip_text (self->axes, good ? AXES_TIP : error->message);
-  if (good)
+  /* strings, and what has no elements, are drawn in no way: nobody has asked for anything wrong */
+  const gboolean drawable = ir_tensor_layout_init (&layout, tensor, "heat", NULL);
+  gtk_widget_set_sensitive (self->as, drawable);
+  gtk_widget_set_sensitive (self->axes, drawable);
+  if (good || !drawable)
     gtk_widget_remove_css_class (self->axes, "error");
   else
     gtk_widget_add_css_class (self->axes, "error");

@@ -348,24 +348,41 @@ ir_verify_structure (const IrModel *model, GPtrArray *problems)
 
 /* -- nodes against the op table -- */
 
+/* ": B is open" where that is the first one that is missing. */
+static char *
+missing_text (const IrNode *node, gboolean input, guint found, IrArity arity)
+{
+  g_autofree char *name = NULL;
+
+  if (!input || node->op == NULL || (int) found >= arity.min)
+    return g_strdup ("");
+  name = ir_op_input_name (node->op, found);
+  return g_strdup_printf (": %s is open", name);
+}
+
 static void
 check_count (Verifier *v, const IrNode *node, const char *what, guint found, IrArity arity)
 {
-  g_autofree char *label = NULL;
-  IrProblemCode code = what[0] == 'i' ? IR_PROBLEM_INPUT_COUNT : IR_PROBLEM_OUTPUT_COUNT;
+  g_autofree char *label = NULL, *missing = NULL;
+  const gboolean input = what[0] == 'i';
+  const IrProblemCode code = input ? IR_PROBLEM_INPUT_COUNT : IR_PROBLEM_OUTPUT_COUNT;
+  const char *s = found == 1 ? "" : "s";
 
   if ((int) found >= arity.min && (arity.max < 0 || (int) found <= arity.max))
     return;
   label = ir_node_label (node);
+  missing = missing_text (node, input, found, arity);
   if (arity.max < 0)
     ir_problems_add (v->problems, IR_SEVERITY_ERROR, code, node, NULL,
-                     "%s - has %u %s, needed at least %d", label, found, what, arity.min);
+                     "%s - has %u %s%s, needed at least %d%s", label, found, what, s, arity.min,
+                     missing);
   else if (arity.min == arity.max)
-    ir_problems_add (v->problems, IR_SEVERITY_ERROR, code, node, NULL, "%s - has %u %s, needed %d",
-                     label, found, what, arity.min);
+    ir_problems_add (v->problems, IR_SEVERITY_ERROR, code, node, NULL,
+                     "%s - has %u %s%s, needed %d%s", label, found, what, s, arity.min, missing);
   else
     ir_problems_add (v->problems, IR_SEVERITY_ERROR, code, node, NULL,
-                     "%s - has %u %s, needed %d to %d", label, found, what, arity.min, arity.max);
+                     "%s - has %u %s%s, needed %d to %d%s", label, found, what, s, arity.min,
+                     arity.max, missing);
 }
 
 static void
@@ -454,10 +471,10 @@ check_call (Verifier *v, const IrNode *node, const IrOp *op)
 
   ir_call_init (&call, node);
   n = count_present (&call);
-  check_count (v, node, "inputs", n, (IrArity){ (gint8) ir_op_least_inputs (op), op->in.max });
+  check_count (v, node, "input", n, (IrArity){ (gint8) ir_op_least_inputs (op), op->in.max });
   if (n >= ir_op_least_inputs (op))
     check_required_inputs (v, node, op, &call);
-  check_count (v, node, "outputs", node->n_outputs, op->out);
+  check_count (v, node, "output", node->n_outputs, op->out);
   for (guint i = 0; i < call.n_attrs; i++)
     check_attr (v, node, op, call.attrs[i]);
   for (const IrAttrSpec *spec = op->attrs; spec != NULL && spec->name != NULL; spec++)
@@ -564,9 +581,9 @@ check_function_call (Verifier *v, const IrNode *node, const IrGraph *function)
   const IrFunctionInfo *info = function->function;
 
   if (ir_graph_n_inputs (function) <= G_MAXINT8)
-    check_count (v, node, "inputs", node->n_inputs, in);
+    check_count (v, node, "input", node->n_inputs, in);
   if (ir_graph_n_outputs (function) <= G_MAXINT8)
-    check_count (v, node, "outputs", node->n_outputs, out);
+    check_count (v, node, "output", node->n_outputs, out);
   for (guint i = 0; i < info->n_attr_names; i++)
     if (ir_node_attr (node, info->attr_names[i]) == NULL &&
         body_needs_attr (function, info->attr_names[i]))

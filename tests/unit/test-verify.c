@@ -243,6 +243,7 @@ test_operators (Fixture *f, gconstpointer data)
   problem = find (problems, IR_PROBLEM_INPUT_COUNT);
   g_assert_nonnull (problem);
   g_assert_cmpuint (problem->node, ==, lone->id);
+  g_assert_nonnull (strstr (problem->message, " is open")); /* which one is missing */
   problem = find (problems, IR_PROBLEM_UNKNOWN_OPERATOR);
   g_assert_cmpuint (problem->node, ==, unknown->id);
   g_assert_cmpint (problem->severity, ==, IR_SEVERITY_WARNING);

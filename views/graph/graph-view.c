@@ -691,8 +691,15 @@ build_menu (IrGraphView *self)
 }
 
 /* Where an empty graph begins. */
+/* N and A mean something here, where there is no canvas that takes the focus. */
+static void
+on_empty_pressed (IrGraphView *self)
+{
+  ir_view_focus_content (IR_VIEW (self));
+}
+
 static GtkWidget *
-build_empty_page (void)
+build_empty_page (IrGraphView *self)
 {
   static const struct
   {
@@ -704,7 +711,11 @@ build_empty_page (void)
     { "Write Text", "The graph in ONNX text (Alt+2)", "win.show('text')" },
   };
   GtkWidget *page = adw_status_page_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  GtkGesture *click = gtk_gesture_click_new ();
 
+  g_signal_connect_object (click, "pressed", G_CALLBACK (on_empty_pressed), self,
+                           G_CONNECT_SWAPPED);
+  gtk_widget_add_controller (page, GTK_EVENT_CONTROLLER (click));
   adw_status_page_set_icon_name (ADW_STATUS_PAGE (page), "document-edit-symbolic");
   adw_status_page_set_title (ADW_STATUS_PAGE (page), "The Graph Is Empty");
   adw_status_page_set_description (
@@ -784,7 +795,7 @@ ir_graph_view_constructed (GObject *object)
   gtk_box_append (GTK_BOX (column), overlay);
   self->stack = GTK_STACK (gtk_stack_new ());
   gtk_stack_set_hhomogeneous (self->stack, FALSE); /* the page of an empty graph is wide */
-  gtk_stack_add_named (self->stack, build_empty_page (), "empty");
+  gtk_stack_add_named (self->stack, build_empty_page (self), "empty");
   gtk_stack_add_named (self->stack, column, "canvas");
   ir_building_add_keys (GTK_WIDGET (self->stack));
   ir_parts_attach (IR_VIEW (self), self->canvas, GTK_WIDGET (self->stack));

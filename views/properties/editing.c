@@ -165,6 +165,8 @@ ir_editing_restore_focus (GtkWidget *box, const char *title)
 
   if (row != NULL)
     gtk_widget_grab_focus (GTK_WIDGET (ir_entry_row_entry (row)));
+  else if (title != NULL) /* what was open is filled: one goes on in the graph */
+    gtk_widget_activate_action (box, "win.show", "s", "graph");
 }
 
 /* -- a value -- */
@@ -226,7 +228,8 @@ ir_editing_add_value (IrPropertyPage *page, const IrValue *value)
   if (!ir_value_is_graph_output (value) && value->graph->kind == IR_GRAPH_MAIN)
     add_button (group, "Make Output", "win.view('make-output')");
   if (value->producer == NULL || ir_value_is_graph_output (value))
-    add_button (group, value->producer != NULL ? "Remove from Outputs" : "Remove", "win.view('delete')");
+    add_button (group, value->producer != NULL ? "Remove from Outputs" : "Remove",
+                "win.view('delete')");
 }
 
 /* -- free sizes -- */

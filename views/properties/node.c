@@ -8,6 +8,7 @@
 #include "core/op/infer.h"
 #include "core/op/op.h"
 #include "views/count.h"
+#include "views/entry-row.h"
 #include "views/properties/editing.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
@@ -57,10 +58,11 @@ add_open_input (
   g_autofree char *word = g_strdup_printf ("#%u", node->id), *at = g_strdup_printf ("%u", index);
   g_autofree char *title = g_strdup_printf ("%s (open)", slot);
 
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group),
-                             ir_editing_row (page->session, title, "",
-                                             (const char *const[]){ "connect", word, at, NULL }, 1,
-                                             NULL));
+  GtkWidget *row = ir_editing_row (page->session, title, "",
+                                   (const char *const[]){ "connect", word, at, NULL }, 1, NULL);
+
+  gtk_entry_set_placeholder_text (ir_entry_row_entry (row), "Name of a value");
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
 }
 
 static void

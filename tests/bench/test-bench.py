@@ -194,6 +194,8 @@ def capture_is_compared_round_by_round():
     for key in ('wall_ratio', 'cpu_ratio'):
         assert found[key]['runs'] == 3 and 0 < found[key]['min'] <= found[key]['median'] <= found[key]['max'], found
     assert found['captured']['value_bytes'] > found['plain']['value_bytes'] > 0, found
+    found = one(run('bench-capture', '--step', '--rounds', '3', '--runs', '2', MODEL))
+    assert found['stops_per_run'] > 5 and found['wall_ratio']['runs'] == 3 and 'captured' not in found, found
 
 
 def nodes_beside_each_other_are_compared_in_pairs():

@@ -330,7 +330,7 @@ cell_text (const Flow *flow, const IrNode *node, const IrFlowEvent *event)
     case IR_FLOW_DEFERRED:
       return g_strdup ("waits");
     case IR_FLOW_CALLED:
-      return g_strdup (event->slot > 0 ? "then" : "else");
+      return g_strdup (event->slot > 0 ? "then" : event->slot == 0 ? "else" : "called");
     case IR_FLOW_MERGED:
       return g_strdup_printf ("%d ▸ %s", event->slot, of);
     case IR_FLOW_EXITED:

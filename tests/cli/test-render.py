@@ -61,6 +61,10 @@ def _():
     assert 'last: 4' in texts and 'dead' not in texts and '4.511e-12' in texts and not any('Constant' in t for t in texts), texts
     again = open(place('flow.svg')).read()
     assert render(newton, '-o', place('flow.svg'), '--view', 'flow', *given)[0] == 0 and open(place('flow.svg')).read() == again
+    closures = os.path.join(ROOT, 'data/examples/mindspore-while.onnxtxt')
+    assert render(closures, '-o', place('flow.svg'), '--view', 'flow', *given)[0] == 0
+    texts = texts_of(place('flow.svg'))
+    assert 'called' in texts and 'else' not in texts and 'body/Div (Div)' in texts, texts
     code, _, err = render(newton, '-o', place('flow.svg'), '--view', 'flow', '--overlay', 'flops')
     assert code == 2 and 'needs --view graph' in err, err
 

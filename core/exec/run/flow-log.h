@@ -15,7 +15,7 @@ typedef enum
   IR_FLOW_NEXT,     /* on to an iteration, which is the event's */
   IR_FLOW_DEFERRED, /* a token waits, as too many iterations are in flight */
   IR_FLOW_EXITED,   /* a value left its frame, or a body has ended behind this iteration */
-  IR_FLOW_CALLED,   /* a branch; slot 1: then, 0: else */
+  IR_FLOW_CALLED,   /* a branch; slot 1: then, 0: else; -1: a closure */
   IR_FLOW_RETURNED,
   IR_N_FLOW_KINDS
 } IrFlowKind;

@@ -600,6 +600,31 @@ is_said (gpointer data)
   return is_shown (waited->view, waited->text);
 }
 
+/* Two plans: nothing is compared where the graph is not; else sums of both, and values that are gone or new. */
+static void
+test_compared_plans (void)
+{
+  Fixture fixture;
+  GtkWidget *other;
+
+  open_view (&fixture, "memory", "digits.onnx");
+  settle (200);
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (find_toggle (fixture.view, "Compared")), TRUE);
+  wait_for ("that nothing is", is_said, &(Waited){ fixture.view, "Nothing is compared" });
+  ir_session_run_pipeline (fixture.session, NULL);
+  wait_for ("the pipeline", is_idle, fixture.session);
+  ir_session_set_compare (fixture.session, IR_COMPARE_ORIGINAL);
+  wait_for ("what is gone", is_said, &(Waited){ fixture.view, "gone: " });
+  g_assert_true (is_shown (fixture.view, "Without reuse: "));
+  other = find_toggle (fixture.view, "Before");
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (other), TRUE);
+  wait_for ("the other plan", is_said, &(Waited){ fixture.view, "gone: " });
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (find_toggle (fixture.view, "No budget")), TRUE);
+  settle (200);
+  g_assert_false (gtk_widget_get_mapped (other));
+  close_view (&fixture);
+}
+
 static void
 wait_until_said (Fixture *fixture, const char *text)
 {
@@ -1111,6 +1136,7 @@ main (int argc, char **argv)
   g_test_add_func ("/properties/shows every node", test_properties);
   g_test_add_func ("/properties/numbers have the digits that they need", test_attr_text);
   g_test_add_func ("/records/a difference is told by its scale first", test_difference_text);
+  g_test_add_func ("/memory/two plans are compared", test_compared_plans);
   g_test_add_func ("/memory/the budget gives the focus back", test_budget_gives_focus_back);
   g_test_add_func ("/memory/a plan that takes long is cancelled", test_plan_cancelled);
   g_test_add_func ("/graph/nodes are found at once", test_find_node);

@@ -350,10 +350,31 @@ on_failure_response (IrWindow *self, const char *response)
     ir_inputs_dialog_present (GTK_WINDOW (self), self->session);
 }
 
+/* Several lines are a list: from the left, and as high as a small window at most. */
+static GtkWidget *
+failure_list (const char *text)
+{
+  GtkWidget *scrolled = gtk_scrolled_window_new (), *label = gtk_label_new (text);
+
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 60);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scrolled), 240);
+  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scrolled), TRUE);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), label);
+  return scrolled;
+}
+
 static void
 on_failed (IrWindow *self, const char *title, const char *text, IrSession *session)
 {
-  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), title, text);
+  const gboolean list = strchr (text, '\n') != NULL;
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), title, list ? NULL : text);
+
+  if (list)
+    adw_message_dialog_set_extra_child (ADW_MESSAGE_DIALOG (dialog), failure_list (text));
 
   adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", "_Close");
   if (ir_session_failed_by_sizes (session))

@@ -365,6 +365,35 @@ test_tips (void)
   close_window (&self);
 }
 
+/* The first nodes of a new graph are in sight, although what was drawn before had no size. */
+static void
+test_first_nodes (void)
+{
+  Opened self;
+
+  self.window = ir_window_new (NULL);
+  self.session = ir_window_get_session (self.window);
+  gtk_window_present (GTK_WINDOW (self.window));
+  gtk_test_widget_wait_for_draw (GTK_WIDGET (self.window));
+  g_action_group_activate_action (G_ACTION_GROUP (self.window), "new", NULL);
+  wait_for ("the new graph", is_idle, self.session);
+  wait_for_text (&self, "The Graph Is Empty");
+  show_view (&self, "text");
+  settle (300);
+  ir_session_edit (
+      self.session, "Apply Text", ir_done_new (IR_DONE_ACT, "text", NULL, 0), apply_text,
+      (gpointer) "g (float[3] x) => (float[3] y) { h = Relu (x) y = Sigmoid (h) }", NULL);
+  wait_for ("the nodes", is_open_and_idle, self.session);
+  IrCanvas *canvas = IR_CANVAS (find_widget (GTK_WIDGET (self.window), IR_TYPE_CANVAS));
+  wait_for ("the canvas", has_size, canvas);
+  settle (300);
+  const IrLayoutRect graph = ir_scene_bounds (ir_canvas_get_scene (canvas)),
+                     sight = ir_canvas_get_sight (canvas);
+  g_assert_cmpfloat (sight.x, <=, graph.x);
+  g_assert_cmpfloat (sight.x + sight.width, >=, graph.x + graph.width);
+  close_window (&self);
+}
+
 /* An amount stays in one piece with its unit. */
 static void
 test_amounts (void)
@@ -400,6 +429,7 @@ main (int argc, char **argv)
   g_test_add_func ("/looking/iterations", test_iterations);
   g_test_add_func ("/looking/amounts do not break", test_amounts);
   g_test_add_func ("/looking/names of files keep their suffix", test_file_names);
+  g_test_add_func ("/looking/the first nodes are in sight", test_first_nodes);
   g_test_add_func ("/looking/tips cover no title", test_tips);
   return run_window_tests ();
 }

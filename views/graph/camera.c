@@ -111,6 +111,8 @@ on_flight (double t, gpointer user_data)
 static void
 fly_to (IrCanvas *self, double zoom, double x, double y)
 {
+  if (gtk_widget_get_width (GTK_WIDGET (self)) <= 0)
+    return; /* where it looks first is decided when it has a size */
   if (self->animation == NULL)
     {
       AdwAnimationTarget *target = adw_callback_animation_target_new (on_flight, self, NULL);

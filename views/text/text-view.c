@@ -100,6 +100,8 @@ end_loading (IrTextView *self)
   if (self->line > 0)
     gtk_text_view_scroll_mark_onscreen (GTK_TEXT_VIEW (self->view),
                                         gtk_text_buffer_get_insert (buffer));
+  /* to where lines begin: what was typed before may have been longer */
+  gtk_adjustment_set_value (gtk_scrollable_get_hadjustment (GTK_SCROLLABLE (self->view)), 0);
   ir_text_fold_update (self->fold);
   ir_text_mark_changes (GTK_TEXT_BUFFER (self->buffer), frame);
   select_node (self);

@@ -6,7 +6,7 @@
 
 #define MAX_NAME 36 /* characters of a file's name that is short enough for a line */
 #define TAIL     14 /* that are left of a longer one's end */
-#define FITS     24 /* that fit into a line of any pane */
+#define FITS     18 /* that fit into a line of any pane, as a title */
 
 /* Wraps @label, also within words. A hyphen there would read as part of the name. */
 void

@@ -32,6 +32,7 @@ VIEWS = {
     'gradients': ('worked-example', '--view', 'gradients', '--value', 'x1=2', '--value', 'x2=5', '--wrt', 'inputs', *EXACT),
     'flow': ('while-newton', '--view', 'flow', *EXACT),
     'a rewrite': ('digits', '--rewrite', '5'),
+    'training': ('digits-untrained', '--view', 'training', '--log', os.path.join(WORK, 'log.csv')),
 }
 PICTURES = {
     'heat map': ('conv1.weight', '--axes', '0,0,r,c'),
@@ -41,6 +42,14 @@ PICTURES = {
     'scatter plot': ('bn1.weight', '--as', 'scatter', '--against', 'bn1.bias'),
     'difference': ('bn1.weight', '--as', 'heat', '--against', 'bn1.bias'),
 }
+
+
+# Of a training of five steps, behind the last of which it was checked
+with open(os.path.join(WORK, 'log.csv'), 'w') as log:
+    log.write('step,epoch,loss,accuracy,rate,ms,validation_loss,validation_accuracy,weight_norm,update_norm\n')
+    for i in range(1, 6):
+        check = '0.5,0.875' if i == 5 else ','
+        log.write(f'{i},1,{2 / i},{i / 8},0.003,7,{check},{10 + i},{1 / i}\n')
 
 
 def example(name):

@@ -863,6 +863,23 @@ test_many_steps (void)
     g_assert_cmpuint (ir_step_list_position (list, step), !=, GTK_INVALID_LIST_POSITION);
 }
 
+/* Each card is found by the last step of its pass, whether that is listed or not. */
+static void
+check_cards (IrStepList *list)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (list)); i++)
+    {
+      g_autoptr (IrStepRow) row = g_list_model_get_item (G_LIST_MODEL (list), i);
+      if (ir_step_row_get_kind (row) != IR_STEP_ROW_PASS)
+        continue;
+      n++;
+      g_assert_cmpuint (ir_step_list_card_position (list, ir_step_row_get_step (row)), ==, i);
+    }
+  g_assert_cmpuint (n, >, 0);
+}
+
 static void
 test_step_list (void)
 {
@@ -881,6 +898,7 @@ test_step_list (void)
   g_assert_cmpuint (ir_step_list_n_steps (list), ==, n);
   g_assert_cmpuint (n_all, >, n + 1); /* and headings, and the passes that did nothing */
   check_idle (list);
+  check_cards (list);
   for (guint step = 0; step <= n; step++)
     {
       g_autoptr (IrStepRow)
@@ -900,7 +918,11 @@ test_step_list (void)
         g_assert_nonnull (strstr (ir_history_step (history, step)->rule, "fold-conv"));
     }
   check_folding (list, history);
+  check_cards (list);
+  ir_step_list_load (list, history, "fold-conv /bn1"); /* not the last of that pass */
+  check_cards (list);
   ir_step_list_load (list, history, "rounding"); /* a verdict */
+  check_cards (list);
   g_assert_cmpuint (ir_step_list_n_steps (list), >, 0);
   for (guint step = 1; step <= n; step++)
     if (ir_step_list_position (list, step) != GTK_INVALID_LIST_POSITION)

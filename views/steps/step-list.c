@@ -382,18 +382,30 @@ ir_step_list_position (IrStepList *self, guint step)
                                      : GTK_INVALID_LIST_POSITION;
 }
 
+static gboolean
+is_card_of (IrStepList *self, guint position, guint last_step)
+{
+  const Row *row = &g_array_index (self->rows, Row, position);
+
+  return row->kind == IR_STEP_ROW_PASS && row->step == last_step;
+}
+
 guint
 ir_step_list_card_position (IrStepList *self, guint last_step)
 {
   guint position = ir_step_list_position (self, last_step);
 
-  while (position != GTK_INVALID_LIST_POSITION && position > 0 &&
-         g_array_index (self->rows, Row, position).kind != IR_STEP_ROW_PASS)
+  if (position ==
+      GTK_INVALID_LIST_POSITION) /* the filter leaves the step out, perhaps not its card */
+    {
+      for (position = 0; position < self->rows->len; position++)
+        if (is_card_of (self, position, last_step))
+          return position;
+      return GTK_INVALID_LIST_POSITION;
+    }
+  while (position > 0 && g_array_index (self->rows, Row, position).kind != IR_STEP_ROW_PASS)
     position--;
-  return position == GTK_INVALID_LIST_POSITION ||
-                 g_array_index (self->rows, Row, position).step != last_step
-             ? GTK_INVALID_LIST_POSITION
-             : position;
+  return is_card_of (self, position, last_step) ? position : GTK_INVALID_LIST_POSITION;
 }
 
 guint

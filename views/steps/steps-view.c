@@ -184,6 +184,7 @@ on_search (GtkSearchEntry *entry, IrStepsView *self)
 {
   load_history (self);
   sync_cursor (self);
+  show_page (self); /* what is summed up is what is listed */
 }
 
 /* Enter goes to the first step that matches. */

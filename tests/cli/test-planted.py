@@ -90,7 +90,7 @@ def check_tour():
     """The commands of README's tour, word for word but for where the program and the bundle lie."""
     text = open(os.path.join(ROOT, 'README.md'), encoding='utf-8').read()
     commands = re.search(r'```sh\nninja [^\n]*irscope-planted[^\n]*\n(.*?)```', text, re.S).group(1)
-    commands = commands.replace('build/tests/cli/irscope-planted', shlex.quote(PROGRAM)).replace('/tmp/', WORK + '/')
+    commands = commands.replace('/tmp/', WORK + '/').replace('build/tests/cli/irscope-planted', shlex.quote(PROGRAM))
     done = subprocess.run(['sh', '-e', '-c', re.sub(r'^(\$IRSCOPE (run|tensor|diff) [^#\n]*)', r'\1 || [ $? = 1 ] ', commands, flags=re.M)],
                           capture_output=True, text=True, cwd=ROOT, timeout=200)
     assert done.returncode == 0 and not done.stderr, (commands, done.stderr)

@@ -671,6 +671,26 @@ tensor_to_short_string (const IrModel *model, const IrTensor *tensor)
 }
 
 static char *
+flags_to_string (guint64 flags)
+{
+  static const struct
+  {
+    IrValueFlags flag;
+    const char *name;
+  } names[] = { { IR_VALUE_DECLARED, "declared type" },
+                { IR_VALUE_NAMED_BY_USER, "name of the file" },
+                { IR_VALUE_MUTABLE, "mutable" } };
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (flags & names[i].flag)
+      g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", names[i].name);
+  if (text->len == 0)
+    g_string_append (text, "none");
+  return g_string_free (text, FALSE);
+}
+
+static char *
 payload_to_string (const IrModel *model, IrRecordKind kind, IrSlotValue value)
 {
   static const char *const states[] = { "not yet", "live", "removed" };
@@ -679,7 +699,8 @@ payload_to_string (const IrModel *model, IrRecordKind kind, IrSlotValue value)
   switch (kinds[kind].payload)
     {
     case IR_PAYLOAD_NUMBER:
-      return g_strdup_printf ("%" G_GUINT64_FORMAT, value.number);
+      return kind == IR_RECORD_VALUE_FLAGS ? flags_to_string (value.number)
+                                           : g_strdup_printf ("%" G_GUINT64_FORMAT, value.number);
     case IR_PAYLOAD_STATE:
       return g_strdup (states[value.number]);
     case IR_PAYLOAD_VALUE:

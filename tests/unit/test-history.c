@@ -740,6 +740,38 @@ test_empty_steps (void)
   g_assert_false (ir_history_undo (model));
 }
 
+/* Flags are told by their names. */
+static void
+test_flags_text (void)
+{
+  g_autoptr (IrModel) model = ir_model_new ();
+  g_autoptr (IrEdit) edit = ir_edit_new (model);
+  const struct
+  {
+    IrValueFlags flags;
+    const char *text;
+  } cases[] = {
+    { IR_VALUE_DECLARED | IR_VALUE_MUTABLE, "x: flags: none -> declared type, mutable" },
+    { IR_VALUE_NAMED_BY_USER, "x: flags: declared type, mutable -> name of the file" },
+    { 0, "x: flags: name of the file -> none" },
+  };
+
+  ir_edit_begin_step (edit, "value", IR_CLASS_EDIT, 0);
+  IrValue *value = ir_edit_add_value (edit, model->main, "x", NULL);
+  ir_edit_set_flags (edit, value, 0);
+  ir_edit_end_step (edit);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      ir_edit_begin_step (edit, "flags", IR_CLASS_EDIT, 0);
+      ir_edit_set_flags (edit, value, cases[i].flags);
+      ir_edit_end_step (edit);
+      const IrStep *step = ir_history_step (model, ir_history_n_steps (model));
+      g_autofree char *text = ir_record_to_string (model,
+                                                   ir_history_record (model, step->first_record));
+      g_assert_cmpstr (text, ==, cases[i].text);
+    }
+}
+
 static void
 test_cut (void)
 {
@@ -774,6 +806,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/history/a step without records leaves no trace", test_empty_steps);
   g_test_add_func ("/history/an edit cuts off what lies ahead and reuses no id", test_cut);
+  g_test_add_func ("/history/records name flags", test_flags_text);
   g_test_add_func ("/history/every step is what it was when first reached", test_random);
   return g_test_run ();
 }

@@ -284,6 +284,20 @@ act_add_constant (IrActing *acting, GError **error)
 
 /* -- what the model takes and gives -- */
 
+/* "x float[2,3]" where only a name is asked for */
+static gboolean
+check_bare_name (const IrActing *acting, const char *name, GError **error)
+{
+  const char *space = strchr (name, ' ');
+
+  if (space == NULL || ir_type_parse (acting->model->context, space + 1, NULL) == NULL)
+    return TRUE;
+  return act_misread (
+      error,
+      "'%s': a name is needed, and a type was found behind it; name it '%.*s', with the type %s",
+      name, (int) (space - name), name, space + 1);
+}
+
 gboolean
 act_add_input (IrActing *acting, GError **error)
 {
@@ -292,7 +306,8 @@ act_add_input (IrActing *acting, GError **error)
   g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
   IrValue *value;
 
-  if (type == NULL || !check_free (acting, acting->words[0], error))
+  if (type == NULL || !check_bare_name (acting, acting->words[0], error) ||
+      !check_free (acting, acting->words[0], error))
     return FALSE;
   value = ir_edit_add_value (acting->edit, main, acting->words[0], type);
   ir_edit_set_flags (acting->edit, value, IR_VALUE_DECLARED | IR_VALUE_NAMED_BY_USER);

@@ -294,7 +294,14 @@ is_pill (const SceneItem *item)
 static guint
 n_badges (const Look *look, const SceneItem *item)
 {
-  return (item->state != IR_SCENE_SAME) + (look->problem > 0);
+  return (item->state != IR_SCENE_SAME && !is_pill (item)) + (look->problem > 0);
+}
+
+/* px that the badge of the state takes from the lines of a pill, which are in its middle */
+static double
+both_sides (const SceneItem *item)
+{
+  return item->state != IR_SCENE_SAME ? 2 * BADGE : 0;
 }
 
 /* px, of square cells */
@@ -323,7 +330,7 @@ measure_item (const Build *build, Look *look, const SceneItem *item)
     }
   if (look->style.thumb != NULL)
     width = MAX (width, thumb_width (look->style.thumb));
-  width += 2 * PAD + (round ? 8 : 0);
+  width += 2 * PAD + (round ? 8 + both_sides (item) : 0);
   /* Room for the ports, so that lines do not run off the corners. */
   width = MAX (width, PORT_GAP * (MAX (item->in->len, item->out->len) + 1));
   look->width = round_up (
@@ -558,7 +565,7 @@ add_pill_texts (
                        .x = box->x + box->width / 2,
                        .y = box->y + (look->body->len > 0 ? 17 : 20),
                        .text = item->title };
-  double room = box->width - 2 * PAD - 4 - 2 * BADGE * (item->state != IR_SCENE_SAME);
+  double room = box->width - 2 * PAD - 4 - both_sides (item);
 
   ir_scene_add_text (build->scene, &text, room);
   if (look->body->len == 0)

@@ -204,6 +204,81 @@ same_nodes (const GPtrArray *a, const GPtrArray *b)
   return TRUE;
 }
 
+typedef IrValue *(*Port) (const IrGraph *graph, guint i);
+
+static const IrValue *
+find_port (const IrGraph *graph, Port port, guint n, IrValueId id)
+{
+  for (guint i = 0; i < n; i++)
+    if (port (graph, i)->id == id)
+      return port (graph, i);
+  return NULL;
+}
+
+/* The ports of @graph that @other has not (@shared: has with another name or type). */
+static GPtrArray *
+list_ports (
+    const IrGraph *graph, guint n, const IrGraph *other, guint n_other, Port port, gboolean shared)
+{
+  GPtrArray *found = g_ptr_array_new ();
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrValue *value = port (graph, i), *same = find_port (other, port, n_other, value->id);
+
+      if (shared ? same != NULL &&
+                       (same->type != value->type || !g_str_equal (same->name, value->name))
+                 : same == NULL)
+        g_ptr_array_add (found, (gpointer) value);
+    }
+  return found;
+}
+
+static void
+tell_ports (GString *text, const char *kind, const GPtrArray *values, const char *became)
+{
+  g_autofree char *names = list_names (values, name_of_value);
+
+  if (values->len > 0)
+    g_string_append_printf (text, "%sThe %s%s %s %s %s.", text->len > 0 ? " " : "", kind,
+                            values->len == 1 ? "" : "s", names, values->len == 1 ? "was" : "were",
+                            became);
+}
+
+/* Of a step that touched no node: what the model takes and gives may have changed. */
+static char *
+interface_sentence (const IrRewrite *rewrite)
+{
+  const IrGraph *old = rewrite->models[IR_REWRITE_BEFORE]->main,
+                *new = rewrite->models[IR_REWRITE_AFTER]->main;
+  const struct
+  {
+    const char *kind;
+    Port port;
+    guint n_old, n_new;
+  } rows[] = {
+    { "input", ir_graph_input, ir_graph_n_inputs (old), ir_graph_n_inputs (new) },
+    { "output", ir_graph_output, ir_graph_n_outputs (old), ir_graph_n_outputs (new) },
+  };
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      const guint n_old = rows[i].n_old, n_new = rows[i].n_new;
+      const Port port = rows[i].port;
+      g_autoptr (GPtrArray) went = list_ports (old, n_old, new, n_new, port, FALSE),
+                            came = list_ports (new, n_new, old, n_old, port, FALSE),
+                            changed = list_ports (new, n_new, old, n_old, port, TRUE);
+
+      tell_ports (text, rows[i].kind, went, "removed");
+      tell_ports (text, rows[i].kind, came, "added");
+      tell_ports (text, rows[i].kind, changed, "changed");
+    }
+  if (text->len == 0)
+    g_string_append (text, "No node was touched.");
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
 /**
  * ir_rewrite_sentence:
  * @rewrite: a rewrite
@@ -219,7 +294,7 @@ ir_rewrite_sentence (const IrRewrite *rewrite)
                   *stand_in = list_names (values, name_of_value);
 
   if (before->len == 0 && after->len == 0)
-    return g_strdup ("No node was touched.");
+    return interface_sentence (rewrite);
   if (before->len == 0)
     return g_strdup_printf ("%s %s added.", new, after->len == 1 ? "was" : "were");
   if (same_nodes (before, after))

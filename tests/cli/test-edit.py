@@ -200,6 +200,7 @@ for act, says in (('connect x and 1', 'input 1 is float, and needs to be bool'),
     refused(f'{act}, by the element types that the operator takes', logic, act, says=[says])
 refused('an unknown value', worked, 'add Relu x9', says=["no value 'x9'", '#N'])
 refused('an unknown act', worked, 'frobnicate x', says=["'frobnicate'", '--acts'])
+refused('an input with its type in the name', worked, 'input "extra bool[2]" float[1]', says=["'extra bool[2]'", "name it 'extra'", 'type bool[2]'])
 refused('too few words', worked, 'rename ln', says=['has 1 words', 'NODE NAME'])
 refused('types that do not fit', branches, 'add And x c', says=['bool', 'float'])
 refused('elements that do not fit', branches, 'add Sin c', says=['Sin', 'bool', 'floating-point'])

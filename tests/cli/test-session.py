@@ -285,6 +285,23 @@ def _():
     irscope('run', '--session', path('new.json'))
 
 
+@test('a step that touches no node says what became of inputs and outputs, and their boxes hold their names')
+def _():
+    acts = ['input x float[2,3]', 'input flag bool[2]', 'add Relu x name=act', 'output act wide', 'type flag bool[7]',
+            'remove flag', 'remove wide']
+    write('ports.json', {'irscope_session': 1, 'program': '0.1.0', 'step': len(acts), 'done': [
+        {'act': act, 'at': i, 'steps': i + 1} for i, act in enumerate(acts)]})
+    for step, sentence in ((2, 'The input flag was added.'), (4, 'The output wide was added.'),
+                           (5, 'The input flag was changed.'), (6, 'The input flag was removed.'),
+                           (7, 'The output wide was removed.')):
+        said = irscope('steps', '--session', path('ports.json'), f'--at={step}').stdout
+        assert sentence in said, said
+    irscope('render', '--session', path('ports.json'), '--diff=0:2', '-o', path('ports.svg'))
+    with open(path('ports.svg')) as f:
+        drawn = f.read()
+    assert '>flag<' in drawn and '…' not in drawn, drawn
+
+
 @test('what is no session says where, and what was needed')
 def _():
     base = {'irscope_session': 1, 'program': '0.1.0', 'model': {'path': 'net.onnxtxt'}}

@@ -162,6 +162,7 @@ test_kept (void)
   IrCanvas *canvas;
   IrWindow *window = open_window ("if-branch.onnx", &session, &canvas);
   g_autofree char *kept = NULL, *shown = NULL, *again = NULL;
+  IrLayoutRect seen;
 
   ir_session_select_node (session, find_op (session, "If"));
   act (canvas, session, "view.beside");
@@ -180,6 +181,16 @@ test_kept (void)
   shown = scene_text (session);
   g_assert_cmpstr (shown, ==, kept);
   g_assert_cmpuint (ir_session_get_selected_node (session), ==, find_op (session, "If"));
+  settle (400);
+  ir_canvas_set_inset (canvas, 80); /* what floats over the lower end moves nothing */
+  ir_canvas_zoom_to (canvas, 1.5);
+  seen = ir_canvas_get_sight (canvas);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (canvas), "view.keep", "i", 5));
+  ir_canvas_centre (canvas, 0, 0);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (canvas), "view.show-kept", "i", 5));
+  wait_for ("the same place", is_current, session);
+  settle (600);
+  g_assert_cmpfloat_with_epsilon (ir_canvas_get_sight (canvas).y, seen.y, 1);
   gtk_window_destroy (GTK_WINDOW (window));
   window = open_window ("if-branch.onnx", &session, &canvas);
   g_assert_null (ir_session_get_kept (session)->pdata[0]);

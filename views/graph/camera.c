@@ -765,8 +765,8 @@ canvas_go_to_next (IrCanvas *self)
     return;
   self->next.zoom = 0;
   self->next_due = FALSE;
-  fly_to (self, next.zoom, next.x * next.zoom - now.width / 2,
-          next.y * next.zoom - free_height (self) / 2);
+  /* The middle of all that was seen, as ir_canvas_get_sight() has it: also of what lies below a bar. */
+  fly_to (self, next.zoom, next.x * next.zoom - now.width / 2, next.y * next.zoom - now.height / 2);
 }
 
 void

@@ -91,8 +91,9 @@ update_title (IrWindow *self)
                      ir_gpu_runtime_is_stand_in ()
                  ? " · stand-in, no GPU"
                  : "";
-  subtitle = original == now ? g_strdup_printf ("%s nodes%s", after, stand_in)
-                             : g_strdup_printf ("%s → %s nodes%s", before, after, stand_in);
+  subtitle = original == now ? g_strdup_printf ("%s node%s%s", after, now == 1 ? "" : "s", stand_in)
+                             : g_strdup_printf ("%s → %s node%s%s", before, after,
+                                                now == 1 ? "" : "s", stand_in);
   adw_window_title_set_title (self->title, title);
   adw_window_title_set_subtitle (self->title, subtitle);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->title), ir_session_get_path (self->session));

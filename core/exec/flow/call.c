@@ -134,6 +134,31 @@ note_use (const IrGraph *graph, const IrValue *value, guint node, GHashTable *la
     g_hash_table_insert (last, (gpointer) value, GUINT_TO_POINTER (node + 1));
 }
 
+/* @last: value -> 1 + the node that reads it last */
+static void
+group_unread (Program *program, GHashTable *last)
+{
+  const guint n_values = program->values->len;
+  g_autofree guint *at = g_new (guint, n_values);
+  g_autofree guint *next = g_new0 (guint, program->nodes->len + 2);
+
+  for (guint i = 0; i < n_values; i++)
+    {
+      at[i] = GPOINTER_TO_UINT (g_hash_table_lookup (last, program->values->pdata[i]));
+      if (at[i] > 0)
+        next[at[i]]++;
+    }
+  for (guint i = 0; i <= program->nodes->len; i++)
+    {
+      next[i + 1] += next[i];
+      g_array_append_val (program->first, next[i]);
+    }
+  g_ptr_array_set_size (program->unread, (int) next[program->nodes->len]);
+  for (guint i = 0; i < n_values; i++)
+    if (at[i] > 0)
+      program->unread->pdata[next[at[i] - 1]++] = program->values->pdata[i];
+}
+
 static void
 find_unread (Program *program)
 {
@@ -153,13 +178,7 @@ find_unread (Program *program)
     }
   for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
     g_hash_table_remove (last, ir_graph_output (graph, i));
-  for (guint i = 0; i <= program->nodes->len; i++)
-    {
-      g_array_append_val (program->first, program->unread->len);
-      for (guint k = 0; k < program->values->len; k++)
-        if (GPOINTER_TO_UINT (g_hash_table_lookup (last, program->values->pdata[k])) == i + 1)
-          g_ptr_array_add (program->unread, program->values->pdata[k]);
-    }
+  group_unread (program, last);
 }
 
 /* Of @graph and of graphs inside */

@@ -182,6 +182,7 @@ def draws_by_pointer():
     builder = Builder()
     builder.input('x', 'float[2]')
     builder.input('c', 'bool')
+    builder.stands_still()  # the camera brings the first boxes into sight
     left, bottom = builder.port('c .*')
     builder.drag((left, bottom), (left, bottom + 90))
     builder.add('If name=choice', opened=True)

@@ -128,24 +128,24 @@ one_hot (const IrValue *seed, guint64 at, GError **error)
 
 /* (transfer full) (nullable): zeros of the shape [of.., by..] */
 static IrTensor *
-matrix_for (const IrValue *seed, const IrTensor *row, guint64 *n_left, GError **error)
+matrix_for (const IrValue *of, const IrTensor *row, guint64 *n_left, GError **error)
 {
   gint64 dims[2 * IR_MAX_RANK];
-  const guint rank = (guint) seed->type->rank + ir_tensor_rank (row);
+  const guint rank = (guint) of->type->rank + ir_tensor_rank (row);
   guint64 n;
 
-  for (int i = 0; i < seed->type->rank; i++)
-    dims[i] = seed->type->dims[i];
+  for (int i = 0; i < of->type->rank; i++)
+    dims[i] = of->type->dims[i];
   for (guint i = 0; i < ir_tensor_rank (row); i++)
-    dims[seed->type->rank + (int) i] = ir_tensor_dims (row)[i];
-  if (rank > IR_MAX_RANK || !ir_type_n_elements (seed->type, &n) ||
+    dims[of->type->rank + (int) i] = ir_tensor_dims (row)[i];
+  if (rank > IR_MAX_RANK || !ir_type_n_elements (of->type, &n) ||
       !g_uint64_checked_mul (&n, n, ir_tensor_n_elements (row)) || n > *n_left)
     {
       refuse (
           error,
           "it has too many axes or elements (67,108,864 together are the most); derive by less, "
           "or a smaller value (--of, --wrt)",
-          seed);
+          of);
       return NULL;
     }
   *n_left -= n;
@@ -155,7 +155,7 @@ matrix_for (const IrValue *seed, const IrTensor *row, guint64 *n_left, GError **
 static gboolean
 take_rows (IrJacobian *self, const IrRun *run, guint64 at, guint64 *n_left, GError **error)
 {
-  const IrValue *seed = ir_model_value (self->gradients->model, self->seed);
+  const IrValue *of = ir_model_value (self->gradients->model, self->gradients->of);
 
   for (guint i = 0; i < self->gradients->rows->len; i++)
     {
@@ -164,7 +164,7 @@ take_rows (IrJacobian *self, const IrRun *run, guint64 at, guint64 *n_left, GErr
       if (row == NULL)
         continue;
       if (self->tensors->pdata[i] == NULL &&
-          (self->tensors->pdata[i] = matrix_for (seed, row, n_left, error)) == NULL)
+          (self->tensors->pdata[i] = matrix_for (of, row, n_left, error)) == NULL)
         return FALSE;
       const gsize bytes = ir_tensor_n_bytes (row);
       memcpy ((char *) ir_tensor_data_writable (self->tensors->pdata[i]) + at * bytes,

@@ -189,7 +189,9 @@ def _():
     row = json_of('grad', loop, '--jacobian', '--wrt', 'x', '--value', 'x=1,2')['jacobian'][0]
     assert row['max_abs'] == 32 and row['zeros'] == 2, row
     free = model('free', 'g (float[N] x) => (float[N] y) { y = Exp (x) }')
+    large = model('large', 'g (float[9000] x) => (float[9000] y) { y = Exp (x) }')
     for arguments, why in (([net, '--order', '2'], 'leave --cotangent'), ([net, '--mode', 'tape'], '--mode tape'),
+                           ([large, '--wrt', 'x'], 'the Jacobian of y: it has too many axes or elements'),
                            ([free, '--wrt', 'x'], 'give them (--dim)')):
         code, out, err = irscope('grad', '--jacobian', *arguments)
         assert code == 2 and out == '' and why in err, (arguments, code, err)

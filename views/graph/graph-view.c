@@ -690,7 +690,6 @@ build_menu (IrGraphView *self)
   return popover;
 }
 
-/* Where an empty graph begins. */
 /* N and A mean something here, where there is no canvas that takes the focus. */
 static void
 on_empty_pressed (IrGraphView *self)
@@ -698,6 +697,7 @@ on_empty_pressed (IrGraphView *self)
   ir_view_focus_content (IR_VIEW (self));
 }
 
+/* Where an empty graph begins. */
 static GtkWidget *
 build_empty_page (IrGraphView *self)
 {

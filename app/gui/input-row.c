@@ -117,10 +117,26 @@ value_of (InputRow *self)
 
 /* -- what it holds -- */
 
+/* (transfer full) (nullable): the name of the file that it was read from */
 static char *
-tensor_text (const IrTensor *tensor)
+file_name_of (const IrInputWords *words)
 {
-  g_autofree char *head = ir_tensor_to_string (tensor, 4);
+  const char *settings_behind;
+  g_autofree char *path = words == NULL || strcmp (words->kind, kinds[PICTURE].name) != 0
+                              ? NULL
+                              : ir_picture_path (words->text, &settings_behind);
+
+  if (path == NULL && words != NULL && strcmp (words->kind, kinds[FILE_KIND].name) == 0)
+    path = g_strdup (words->text);
+  return path != NULL ? g_path_get_basename (path) : NULL;
+}
+
+static char *
+tensor_text (const IrTensor *tensor, const char *file)
+{
+  g_autofree char *numbers = ir_tensor_to_string (tensor, 4),
+                  *head = file != NULL ? g_strdup_printf ("%s · %s", file, numbers)
+                                       : g_steal_pointer (&numbers);
 
   if (ir_tensor_is_container (tensor))
     {
@@ -202,7 +218,11 @@ update (InputRow *self)
   if (self->failure != NULL)
     text = g_strdup (self->failure);
   else if (given != NULL)
-    text = tensor_text (given);
+    {
+      g_autofree char *file = file_name_of (words);
+
+      text = tensor_text (given, file);
+    }
   else
     {
       g_autofree char *type = value->type != NULL

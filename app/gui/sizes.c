@@ -48,7 +48,7 @@ dim_text (IrSession *session, const IrFreeDim *dim, const gint64 *fixed)
                                                        : NULL;
 
   if (fixed != NULL && !(dim->given && dim->size == *fixed))
-    return g_strdup_printf ("%" G_GINT64_FORMAT ", of what an input is given", *fixed);
+    return g_strdup_printf ("%" G_GINT64_FORMAT ", as an input that is given has it", *fixed);
   if (dim->given)
     return g_strdup_printf ("As irscope run --dim %s=%" G_GINT64_FORMAT, dim->name, dim->size);
   if (node == NULL)

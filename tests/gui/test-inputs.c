@@ -200,64 +200,7 @@ test_remembered_sizes (Fixture *fixture, gconstpointer data)
   g_assert_cmpint (asked_for (fixture, "b"), ==, -1);
 }
 
-/* -- data sets -- */
-
-static const char pair[] = HEAD "g (float[2] a) => (float[2] y) { y = Neg (a) }";
-
-static void
-write_tensor (const char *dir, const char *name, float one, float two)
-{
-  const float numbers[] = { one, two };
-  g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, (gint64[]){ 2 }, numbers);
-  g_autofree char *path = g_build_filename (dir, name, NULL);
-
-  g_assert_true (ir_tensor_save (tensor, path, NULL));
-}
-
-static gboolean
-is_button (GtkWidget *widget, gconstpointer label)
-{
-  return GTK_IS_BUTTON (widget) &&
-         g_strcmp0 (gtk_button_get_label (GTK_BUTTON (widget)), label) == 0;
-}
-
-static void
-test_data_sets (Fixture *fixture, gconstpointer data)
-{
-  static const float wanted[] = { -2, -3 };
-  GtkWidget *dialog, *row;
-
-  for (guint i = 0; i < 2; i++)
-    {
-      g_autofree char *dir = g_strdup_printf ("%s/test_data_set_%u", fixture->dir, i);
-
-      g_assert_cmpint (g_mkdir (dir, 0700), ==, 0);
-      write_tensor (dir, "input_0.pb", 1, 2);
-      write_tensor (dir, "output_0.pb", -1, wanted[i]);
-    }
-  dialog = open_dialog (fixture);
-  row = find_matching (dialog, is_row, "test_data_set_0");
-  g_assert_nonnull (row);
-  for (guint i = 0; i < 2; i++)
-    {
-      const char *name = i == 0 ? "test_data_set_0" : "test_data_set_1";
-
-      row = find_matching (dialog, is_row, name);
-      g_signal_emit_by_name (find_matching (row, is_button, "Use"), "clicked");
-      g_assert_cmpstr (subtitle (dialog, name), ==,
-                       "Used by the next run, which compares the outputs");
-      g_assert_cmpstr (subtitle (dialog, "a"), ==, "float[2] · [1, 2]");
-      ir_session_run_graph (fixture->session);
-      wait_for ("the run", has_run, fixture->session);
-      g_assert_cmpstr (subtitle (dialog, name), ==,
-                       i == 0 ? "The output is as in test_data_set_0"
-                              : "y differs from test_data_set_1: element 1 is -2, not -3");
-    }
-  g_signal_emit_by_name (find_matching (row, is_button, "Leave"), "clicked");
-  g_assert_cmpstr (subtitle (dialog, "a"), ==, "float[2] · random");
-}
-
-/* -- what is said of an input -- */
+/* -- widgets of a row -- */
 
 typedef enum
 {
@@ -292,6 +235,77 @@ is_combo (GtkWidget *widget, gconstpointer title)
   return ADW_IS_COMBO_ROW (widget) &&
          strcmp (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (widget)), title) == 0;
 }
+
+static guint
+kind_of (GtkWidget *dialog, const char *input)
+{
+  GtkWidget *row = find_matching (dialog, is_expander, input);
+
+  return gtk_drop_down_get_selected (GTK_DROP_DOWN (find_matching (row, is_drop_down, NULL)));
+}
+
+/* -- data sets -- */
+
+static const char pair[] = HEAD "g (float[2] a) => (float[2] y) { y = Neg (a) }";
+
+static void
+write_tensor (const char *dir, const char *name, float one, float two)
+{
+  const float numbers[] = { one, two };
+  g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, (gint64[]){ 2 }, numbers);
+  g_autofree char *path = g_build_filename (dir, name, NULL);
+
+  g_assert_true (ir_tensor_save (tensor, path, NULL));
+}
+
+static gboolean
+is_button (GtkWidget *widget, gconstpointer label)
+{
+  return GTK_IS_BUTTON (widget) &&
+         g_strcmp0 (gtk_button_get_label (GTK_BUTTON (widget)), label) == 0;
+}
+
+static void
+test_data_sets (Fixture *fixture, gconstpointer data)
+{
+  static const float wanted[] = { -2, -4 };
+  GtkWidget *dialog, *row;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *dir = g_strdup_printf ("%s/test_data_set_%u", fixture->dir, i);
+
+      g_assert_cmpint (g_mkdir (dir, 0700), ==, 0);
+      write_tensor (dir, "input_0.pb", 1, (float) (2 + i));
+      write_tensor (dir, "output_0.pb", -1, wanted[i]);
+    }
+  dialog = open_dialog (fixture);
+  row = find_matching (dialog, is_row, "test_data_set_0");
+  g_assert_nonnull (row);
+  for (guint i = 0; i < 2; i++)
+    {
+      const char *name = i == 0 ? "test_data_set_0" : "test_data_set_1";
+
+      row = find_matching (dialog, is_row, name);
+      g_signal_emit_by_name (find_matching (row, is_button, "Use"), "clicked");
+      g_assert_cmpstr (subtitle (dialog, name), ==,
+                       "Used by the next run, which compares the outputs");
+      g_assert_cmpstr (subtitle (dialog, "a"), ==,
+                       i == 0 ? "float[2] · input_0.pb · [1, 2]"
+                              : "float[2] · input_0.pb · [1, 3]");
+      g_assert_cmpuint (kind_of (dialog, "a"), ==, NUMPY);
+      ir_session_run_graph (fixture->session);
+      wait_for ("the run", has_run, fixture->session);
+      g_assert_cmpstr (subtitle (dialog, name), ==,
+                       i == 0 ? "The output is as in test_data_set_0"
+                              : "y differs from test_data_set_1: element 1 is -3, not -4");
+    }
+  g_signal_emit_by_name (find_matching (row, is_button, "Leave"), "clicked");
+  g_assert_cmpstr (subtitle (dialog, "a"), ==, "float[2] · random");
+  g_assert_cmpuint (kind_of (dialog, "a"), ==, RANDOM);
+}
+
+/* -- what is said of an input -- */
 
 /* As a user does: chooses the kind, and types. */
 static GtkWidget *
@@ -360,17 +374,17 @@ test_pictures (Fixture *fixture, gconstpointer data)
   GtkWidget *dialog = open_dialog (fixture), *row = say (dialog, "image", PICTURE, path);
   const IrTensor *tensor;
 
-  expect_subtitle (dialog, "image", "float[1,3,1,2] · [[[[-");
+  expect_subtitle (dialog, "image", "float[1,3,1,2] · two.ppm · [[[[-");
   adw_combo_row_set_selected (ADW_COMBO_ROW (find_matching (row, is_combo, "Normalization")), 3);
-  expect_subtitle (dialog, "image", "float[1,3,1,2] · [[[[10");
+  expect_subtitle (dialog, "image", "float[1,3,1,2] · two.ppm · [[[[10");
   tensor = contents (fixture, "image");
   g_assert_cmpfloat (ir_tensor_get_double (tensor, 5), ==, 31);
   adw_combo_row_set_selected (ADW_COMBO_ROW (find_matching (row, is_combo, "Channels")), 2);
   expect_subtitle (dialog, "image", "[[[[30");
   /* its own size, until another is asked for */
   say (dialog, "open", PICTURE, path);
-  expect_subtitle (dialog, "open", "uint8[1,1,2,3] · [[[[10");
-  g_assert_cmpstr (subtitle (dialog, "w"), ==, "2, of what an input is given");
+  expect_subtitle (dialog, "open", "uint8[1,1,2,3] · two.ppm · [[[[10");
+  g_assert_cmpstr (subtitle (dialog, "w"), ==, "2, as an input that is given has it");
   ir_session_set_size (fixture->session, "w", 4);
   g_assert_cmpstr (subtitle (dialog, "w"), ==, "As irscope run --dim w=4");
   g_assert_cmpint (ir_tensor_dims (contents (fixture, "open"))[2], ==, 4);

@@ -4,6 +4,7 @@
 #include "views/session/data-set.h"
 
 #include "core/exec/eval/data-set.h"
+#include "core/exec/eval/given.h"
 #include "core/exec/run/capture.h"
 #include "views/session/inputs-private.h"
 #include "views/session/runs.h"
@@ -55,7 +56,7 @@ ir_session_set_data_set (IrSession *self, const char *dir, GError **error)
                                : NULL;
   g_autoptr (IrDataSet) before = NULL;
   GHashTableIter iter;
-  gpointer id, tensor;
+  gpointer id, path;
 
   if (dir != NULL && set == NULL)
     return FALSE;
@@ -70,9 +71,10 @@ ir_session_set_data_set (IrSession *self, const char *dir, GError **error)
     }
   if (set != NULL)
     {
-      g_hash_table_iter_init (&iter, set->inputs);
-      while (g_hash_table_iter_next (&iter, &id, &tensor))
-        ir_session_set_input (self, GPOINTER_TO_UINT (id), tensor);
+      g_hash_table_iter_init (&iter, set->files);
+      while (g_hash_table_iter_next (&iter, &id, &path))
+        ir_session_give_input (self, GPOINTER_TO_UINT (id), ir_given_name (IR_GIVEN_FILE), path,
+                               NULL);
     }
   ir_session_changed (self, IR_CHANGED_INPUTS);
   return TRUE;
@@ -87,8 +89,12 @@ is_of_set (const IrDataSet *set, const IrRun *run)
 
   g_hash_table_iter_init (&iter, set->inputs);
   while (g_hash_table_iter_next (&iter, &id, &tensor))
-    if (g_hash_table_lookup (ir_run_inputs (run), id) != tensor)
-      return FALSE;
+    {
+      const IrTensor *given = g_hash_table_lookup (ir_run_inputs (run), id);
+
+      if (given == NULL || !ir_tensor_equal (given, tensor))
+        return FALSE;
+    }
   return TRUE;
 }
 

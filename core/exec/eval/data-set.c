@@ -35,13 +35,19 @@ ir_data_set_list (const char *model_path)
   return g_strv_builder_end (found);
 }
 
-/* (nullable) without @error: there is no such file */
-static IrTensor *
-load (const char *dir, const char *kind, guint index, const IrValue *value, GError **error)
+/* (transfer full) */
+static char *
+path_of (const char *dir, const char *kind, guint index)
 {
   g_autofree char *name = g_strdup_printf ("%s_%u.pb", kind, index);
-  g_autofree char *path = g_build_filename (dir, name, NULL);
 
+  return g_build_filename (dir, name, NULL);
+}
+
+/* (nullable) without @error: there is no such file */
+static IrTensor *
+load (const char *path, const IrValue *value, GError **error)
+{
   return g_file_test (path, G_FILE_TEST_EXISTS)
              ? ir_value_load (path, ir_value_shown_type (value), error)
              : NULL;
@@ -55,6 +61,7 @@ void
 ir_data_set_free (IrDataSet *set)
 {
   g_hash_table_unref (set->inputs);
+  g_hash_table_unref (set->files);
   g_hash_table_unref (set->wanted);
   g_free (set);
 }
@@ -79,23 +86,29 @@ ir_data_set_load (IrModel *model, const char *dir, GError **error)
   GError *local = NULL;
 
   set->inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  set->files = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   set->wanted = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
                                        (GDestroyNotify) ir_tensor_unref);
   for (guint i = 0; i < ir_graph_n_inputs (model->main) && local == NULL; i++)
     {
       const IrValue *value = ir_graph_input (model->main, i);
+      g_autofree char *path = NULL;
       IrTensor *tensor;
 
       if (value == NULL || value->initializer != NULL)
         continue;
-      tensor = load (dir, "input", n_needed++, value, &local);
-      if (tensor != NULL)
-        g_hash_table_insert (set->inputs, GUINT_TO_POINTER (value->id), tensor);
+      path = path_of (dir, "input", n_needed++);
+      tensor = load (path, value, &local);
+      if (tensor == NULL)
+        continue;
+      g_hash_table_insert (set->inputs, GUINT_TO_POINTER (value->id), tensor);
+      g_hash_table_insert (set->files, GUINT_TO_POINTER (value->id), g_steal_pointer (&path));
     }
   for (guint i = 0; i < ir_graph_n_outputs (model->main) && local == NULL; i++)
     {
       const IrValue *value = ir_graph_output (model->main, i);
-      IrTensor *tensor = value != NULL ? load (dir, "output", i, value, &local) : NULL;
+      g_autofree char *path = path_of (dir, "output", i);
+      IrTensor *tensor = value != NULL ? load (path, value, &local) : NULL;
 
       if (tensor != NULL)
         g_hash_table_insert (set->wanted, g_strdup (value->name), tensor);

@@ -7,6 +7,7 @@
 typedef struct
 {
   GHashTable *inputs; /* value id -> IrTensor */
+  GHashTable *files;  /* value id -> path: where that was read */
   GHashTable *wanted; /* name of an output -> IrTensor */
 } IrDataSet;
 

@@ -20,6 +20,7 @@ struct _IrSides
   GtkWidget parent_instance;
 
   GtkWidget *overlay, *centre;
+  GtkEventController *keys; /* of the window */
   Side sides[IR_N_SIDES_PLACES];
   int width; /* that was given last */
   gboolean narrow, tight;
@@ -180,6 +181,46 @@ ir_sides_size_allocate (GtkWidget *widget, int width, int height, int baseline)
   gtk_widget_allocate (self->overlay, MAX (width, least), height, baseline, NULL);
 }
 
+/* Escape closes what lies over the graph, wherever the focus is: it may have been opened with the pointer. */
+static gboolean
+on_key (IrSides *self, guint keyval, guint keycode, GdkModifierType state)
+{
+  gboolean had_focus = FALSE, was_open = FALSE;
+
+  if (keyval != GDK_KEY_Escape || !self->narrow)
+    return GDK_EVENT_PROPAGATE;
+  for (guint i = 0; i < IR_N_SIDES_PLACES; i++)
+    {
+      was_open = was_open || ir_sides_get_shown (self, i);
+      had_focus = had_focus ||
+                  gtk_widget_get_focus_child (GTK_WIDGET (self->sides[i].sheet)) != NULL;
+      ir_sides_set_shown (self, i, FALSE);
+    }
+  if (had_focus)
+    gtk_widget_child_focus (self->centre, GTK_DIR_TAB_FORWARD);
+  return was_open ? GDK_EVENT_STOP : GDK_EVENT_PROPAGATE;
+}
+
+static void
+ir_sides_root (GtkWidget *widget)
+{
+  IrSides *self = IR_SIDES (widget);
+
+  GTK_WIDGET_CLASS (ir_sides_parent_class)->root (widget);
+  self->keys = gtk_event_controller_key_new ();
+  g_signal_connect_swapped (self->keys, "key-pressed", G_CALLBACK (on_key), self);
+  gtk_widget_add_controller (GTK_WIDGET (gtk_widget_get_root (widget)), self->keys);
+}
+
+static void
+ir_sides_unroot (GtkWidget *widget)
+{
+  IrSides *self = IR_SIDES (widget);
+
+  gtk_widget_remove_controller (GTK_WIDGET (gtk_widget_get_root (widget)), self->keys);
+  GTK_WIDGET_CLASS (ir_sides_parent_class)->unroot (widget);
+}
+
 static void
 ir_sides_dispose (GObject *object)
 {
@@ -196,6 +237,8 @@ ir_sides_class_init (IrSidesClass *klass)
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
 
   G_OBJECT_CLASS (klass)->dispose = ir_sides_dispose;
+  widget_class->root = ir_sides_root;
+  widget_class->unroot = ir_sides_unroot;
   widget_class->measure = ir_sides_measure;
   widget_class->size_allocate = ir_sides_size_allocate;
   signals[SHOWN] = g_signal_new ("shown", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL,
@@ -210,27 +253,13 @@ ir_sides_init (IrSides *self)
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
 }
 
-static gboolean
-on_key (IrSides *self, guint keyval, guint keycode, GdkModifierType state)
-{
-  if (keyval != GDK_KEY_Escape)
-    return GDK_EVENT_PROPAGATE;
-  for (guint i = 0; i < IR_N_SIDES_PLACES; i++)
-    ir_sides_set_shown (self, i, FALSE);
-  gtk_widget_child_focus (self->centre, GTK_DIR_TAB_FORWARD);
-  return GDK_EVENT_STOP;
-}
-
 static void
 build_drawer (IrSides *self, Side *side, gboolean at_start)
 {
   GtkWidget *drawer = gtk_revealer_new (), *sheet = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkEventController *keys = gtk_event_controller_key_new ();
 
   gtk_widget_add_css_class (sheet, "drawer");
   gtk_widget_set_size_request (sheet, DRAWER_WIDTH, -1);
-  g_signal_connect_swapped (keys, "key-pressed", G_CALLBACK (on_key), self);
-  gtk_widget_add_controller (sheet, keys);
   gtk_revealer_set_child (GTK_REVEALER (drawer), sheet);
   gtk_revealer_set_transition_type (GTK_REVEALER (drawer),
                                     at_start ? GTK_REVEALER_TRANSITION_TYPE_SLIDE_RIGHT

@@ -271,6 +271,10 @@ test_narrow (void)
   expect_seen (window, "IrDifferencesView", TRUE);
   g_assert_false (is_on (window, "show-end"));
   g_assert_true (is_on (window, "show-start"));
+  /* Escape closes it wherever the focus is */
+  g_assert_true (press_key (GTK_WIDGET (window), GDK_KEY_Escape));
+  g_assert_false (is_on (window, "show-start"));
+  g_assert_false (press_key (GTK_WIDGET (window), GDK_KEY_Escape));
   g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
   wait_for ("the pipeline", is_open_and_idle, session);
   /* and back beside it, where there is room again */
@@ -346,6 +350,7 @@ test_asked (void)
   ir_session_show_why (session, why);
   wait_for ("the pattern", shows_pattern, session);
   settle (400);
+  g_assert_nonnull (find (GTK_WIDGET (window), has_type, "IrStepPicture")); /* of the step, still */
   then = selected_end (window);
   g_assert_true (graphene_point_near (&before, &then, MARK));
   ir_session_show_why (session, NULL);

@@ -12,6 +12,7 @@
 #include "tests/gui/waiting.h"
 #include "views/session/act.h"
 #include "views/session/debug.h"
+#include "views/graph/canvas.h"
 #include "views/nodes/node-list.h"
 #include "views/session/file.h"
 #include "views/session/selection.h"
@@ -242,6 +243,68 @@ test_reasons (void)
       has_button (window, GTK_WIDGET (window), "win.next-step", "This is the last step."));
   g_assert_false (
       has_button (window, GTK_WIDGET (window), "win.previous-step", "as it was opened"));
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
+/* -- the menu of what was clicked -- */
+
+/* How many entries stand before that of @title; -1: it has none */
+static int
+place_in_menu (GMenuModel *menu, const char *title, int *n)
+{
+  for (int i = 0; i < g_menu_model_get_n_items (menu); i++)
+    {
+      g_autofree char *label = NULL;
+      g_autoptr (GMenuModel) section = g_menu_model_get_item_link (menu, i, G_MENU_LINK_SECTION);
+      const int found = section != NULL ? place_in_menu (section, title, n) : -1;
+
+      if (found >= 0)
+        return found;
+      if (g_menu_model_get_item_attribute (menu, i, G_MENU_ATTRIBUTE_LABEL, "s", &label) &&
+          strcmp (label, title) == 0)
+        return *n;
+      *n += section == NULL;
+    }
+  return -1;
+}
+
+/* What a group is for comes before what goes for the whole graph. */
+static void
+test_group_menu (void)
+{
+  g_autofree char *path = example ("transformer-block.onnx");
+  IrWindow *window = ir_window_new (NULL);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *canvas, *popover;
+  guint n_boxes, i = 0;
+  const IrSceneBox *boxes;
+  int n = 0, of_group, of_graph;
+
+  gtk_window_present (GTK_WINDOW (window));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  canvas = find_widget (GTK_WIDGET (window), IR_TYPE_CANVAS);
+  boxes = ir_scene_boxes (ir_canvas_get_scene (IR_CANVAS (canvas)), &n_boxes);
+  while (i < n_boxes && (boxes[i].fold == NULL || boxes[i].node != 0))
+    i++;
+  g_assert_cmpuint (i, <, n_boxes);
+  ir_session_select_fold (session, boxes[i].fold);
+  settle (50);
+  g_signal_emit_by_name (canvas, "menu", 100.0, 100.0);
+  popover = gtk_widget_get_first_child (gtk_widget_get_ancestor (canvas, IR_TYPE_VIEW));
+  while (popover != NULL && !GTK_IS_POPOVER_MENU (popover))
+    popover = gtk_widget_get_next_sibling (popover);
+  g_assert_nonnull (popover);
+  of_group = place_in_menu (gtk_popover_menu_get_menu_model (GTK_POPOVER_MENU (popover)),
+                            "Open Group", &n);
+  n = 0;
+  of_graph = place_in_menu (gtk_popover_menu_get_menu_model (GTK_POPOVER_MENU (popover)),
+                            "Add Node…", &n);
+  g_assert_cmpint (of_group, >=, 0);
+  g_assert_cmpint (of_group, <, of_graph);
+  gtk_popover_popdown (GTK_POPOVER (popover));
+  settle (50);
   gtk_window_destroy (GTK_WINDOW (window));
   settle (50);
 }
@@ -605,6 +668,7 @@ main (int argc, char **argv)
   g_test_add_func ("/manners/all that has a key is a command", test_commands);
   g_test_add_func ("/manners/a command is done by its name", test_palette);
   g_test_add_func ("/manners/what cannot be done says why", test_reasons);
+  g_test_add_func ("/manners/the menu of a group begins with it", test_group_menu);
   g_test_add_func ("/manners/a pipeline says what it does", test_pipelines);
   g_test_add_func ("/manners/passes are chosen one by one", test_passes);
   g_test_add_func ("/manners/each view says how to read it", test_help);

@@ -336,6 +336,7 @@ context_menu (IrGraphView *self)
   GMenu *menu = g_menu_new ();
   g_autoptr (GMenu) node = g_menu_new (), reach = g_menu_new (), groups = g_menu_new ();
   g_autoptr (GMenu) view = g_menu_new (), parts = g_menu_new ();
+  const gboolean of_group = selected_group (self) != NULL;
 
   append_item (node, "Open Value", "view.open-value");
   append_item (node, "Go to the Step That Made It", "view.goto-step");
@@ -359,10 +360,13 @@ context_menu (IrGraphView *self)
   if (!gtk_bitset_is_empty (ir_session_get_selection (session (self))))
     g_menu_append_submenu (node, "Select", G_MENU_MODEL (reach));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
+  if (of_group) /* what was clicked comes first */
+    g_menu_append_section (menu, NULL, G_MENU_MODEL (groups));
   ir_parts_append_menu (IR_VIEW (self), parts);
   g_menu_append_section (menu, NULL, G_MENU_MODEL (parts));
   ir_building_append_menu (self->building, menu);
-  g_menu_append_section (menu, NULL, G_MENU_MODEL (groups));
+  if (!of_group)
+    g_menu_append_section (menu, NULL, G_MENU_MODEL (groups));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (view));
   return G_MENU_MODEL (menu);
 }

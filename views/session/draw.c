@@ -7,7 +7,7 @@
 #include "views/session/replace.h"
 #include "views/session/runs-private.h"
 
-#define MAX_SEEN       16
+#define MAX_SEEN          16
 #define MAX_DESCENT_STEPS 20000 /* that are compared: of more, brackets would be one over another */
 
 typedef struct
@@ -81,10 +81,11 @@ add_rewrite (IrFrame *frame, IrTimeline *timeline, GCancellable *cancellable)
 {
   g_autoptr (IrModel) before = NULL;
 
-  if (frame->to == 0 || frame->foreign || frame->marks != NULL)
+  if (frame->to == 0)
     return;
-  before = frame->from + 1 == frame->to ? ir_model_ref (frame->before)
-                                        : ir_timeline_snapshot (timeline, frame->to - 1);
+  before = !frame->foreign && frame->from + 1 == frame->to
+               ? ir_model_ref (frame->before)
+               : ir_timeline_snapshot (timeline, frame->to - 1);
   frame->rewrite = ir_rewrite_new (ir_timeline_model (timeline), frame->to, before, frame->model);
   frame->rewrite_across = ir_picture_of_rewrite (frame->rewrite, IR_SCENE_JOIN_RIGHT, cancellable);
   frame->rewrite_down = ir_picture_of_rewrite (frame->rewrite, IR_SCENE_JOIN_DOWN, cancellable);

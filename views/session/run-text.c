@@ -266,7 +266,7 @@ ir_session_run_text (IrSession *self)
   times = ir_times_text (&taken);
   stale = ir_session_stale_text (self);
   if (stale != NULL)
-    g_string_append_printf (text, "%s · ", stale);
+    g_string_append_printf (text, "%.*s · ", (int) strlen (stale) - 1, stale); /* no full stop */
   n_threads = options->n_threads != 0 ? options->n_threads : g_get_num_processors ();
   g_string_append_printf (text, "Ran in %s · %u %s", times, n_threads,
                           n_threads == 1 ? "thread" : "threads");

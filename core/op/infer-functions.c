@@ -3,6 +3,7 @@
  * A body has no types of its own: it is applied to whatever its calls give it. But a model is all
  * that can call its functions, so what all calls agree on holds in the body. That is written into
  * the values of the body as their types, beside what is declared of them, which files are written with.
+ * Who calls a closure is not known, but what a function declares of its inputs is looked at in each call.
  * Callers come before what they call; a function that calls itself is left alone. */
 #include "config.h"
 
@@ -17,6 +18,7 @@ typedef struct
   GHashTable *made_in; /* main graph or function -> GPtrArray of the calls in it */
   GHashTable *calls;   /* function -> GPtrArray of the nodes that call it, directly reachable */
   GHashTable *open;    /* function -> how many of them give what is not known yet */
+  GHashTable *named;   /* set of functions that closures name */
 } Joiner;
 
 /* -- what two types have in common -- */
@@ -44,17 +46,22 @@ join (IrContext *context, const IrType *a, const IrType *b)
 
 /* What all calls give for parameter @slot; NULL: nothing in common. */
 static const IrType *
-joined_argument (const Joiner *joiner, const GPtrArray *calls, guint slot)
+joined_argument (const Joiner *joiner, const IrGraph *function, guint slot)
 {
-  const IrType *type = NULL;
+  const GPtrArray *calls = g_hash_table_lookup (joiner->calls, function);
+  const gboolean is_named = g_hash_table_contains (joiner->named, function);
+  const IrType *type = is_named ? ir_function_declared_type (ir_graph_input (function, slot))
+                                : NULL;
 
+  if (is_named && type == NULL)
+    return NULL;
   for (guint i = 0; i < calls->len; i++)
     {
       const IrValue *given = ir_node_input (calls->pdata[i], slot);
 
       if (given == NULL || given->type == NULL)
         return NULL;
-      type = i == 0 ? given->type : join (joiner->context, type, given->type);
+      type = i == 0 && !is_named ? given->type : join (joiner->context, type, given->type);
       if (type == NULL)
         return NULL;
     }
@@ -96,6 +103,9 @@ note_calls (Joiner *joiner, const IrModel *model)
   for (guint i = 1; i < model->nodes->len; i++)
     {
       IrNode *node = ir_model_live_node (model, i);
+      const IrGraph *named = node != NULL ? ir_node_named_function (node) : NULL;
+      if (named != NULL && g_hash_table_add (joiner->named, (gpointer) named))
+        g_hash_table_insert (joiner->calls, (gpointer) named, g_ptr_array_new ());
       const IrGraph *root = node != NULL && ir_node_function (node) != NULL ? root_of (node->graph)
                                                                             : NULL;
       if (root != NULL)
@@ -103,13 +113,16 @@ note_calls (Joiner *joiner, const IrModel *model)
     }
 }
 
-/* Which functions @root calls, and those in turn: what nothing calls says nothing. */
+/* Which functions @root calls, or closures, and those in turn: what nothing calls says nothing. */
 static void
 reach (Joiner *joiner, const IrGraph *root)
 {
   g_autoptr (GPtrArray) stack = g_ptr_array_new ();
 
   g_ptr_array_add (stack, (gpointer) root);
+  for (guint i = 1; i < root->model->graphs->len; i++)
+    if (g_hash_table_contains (joiner->named, root->model->graphs->pdata[i]))
+      g_ptr_array_add (stack, root->model->graphs->pdata[i]);
   while (stack->len > 0)
     {
       const IrGraph *caller = g_ptr_array_steal_index_fast (stack, stack->len - 1);
@@ -126,6 +139,16 @@ reach (Joiner *joiner, const IrGraph *root)
           g_hash_table_insert (joiner->open, (gpointer) function, GUINT_TO_POINTER (n + 1));
         }
     }
+}
+
+/* What only closures call waits for nobody. */
+static void
+find_ready (const Joiner *joiner, const IrModel *model, GPtrArray *ready)
+{
+  for (guint i = 1; i < model->graphs->len; i++)
+    if (g_hash_table_contains (joiner->named, model->graphs->pdata[i]) &&
+        !g_hash_table_contains (joiner->open, model->graphs->pdata[i]))
+      g_ptr_array_add (ready, model->graphs->pdata[i]);
 }
 
 /* What @caller gives to its calls is known now. */
@@ -168,12 +191,12 @@ forget_types (IrEdit *edit, const IrGraph *graph)
 }
 
 static gboolean
-still_holds (const Joiner *joiner, const IrGraph *function, const GPtrArray *calls)
+still_holds (const Joiner *joiner, const IrGraph *function)
 {
   for (guint i = 0; i < ir_graph_n_inputs (function); i++)
     {
       const IrValue *parameter = ir_graph_input (function, i);
-      const IrType *given = parameter != NULL ? joined_argument (joiner, calls, i) : NULL;
+      const IrType *given = parameter != NULL ? joined_argument (joiner, function, i) : NULL;
 
       if (parameter != NULL && parameter->type != NULL &&
           (given == NULL || !ir_type_at_least (given, parameter->type)))
@@ -185,17 +208,16 @@ still_holds (const Joiner *joiner, const IrGraph *function, const GPtrArray *cal
 static void
 infer_body (const Joiner *joiner, IrGraph *function)
 {
-  const GPtrArray *calls = g_hash_table_lookup (joiner->calls, function);
   g_autoptr (GPtrArray) nodes = NULL;
 
   if (ir_graph_is_cyclic (function))
     return;
-  if (!still_holds (joiner, function, calls))
+  if (!still_holds (joiner, function))
     forget_types (joiner->edit, function);
   for (guint i = 0; i < ir_graph_n_inputs (function); i++)
     {
       IrValue *parameter = ir_graph_input (function, i);
-      const IrType *type = parameter != NULL ? joined_argument (joiner, calls, i) : NULL;
+      const IrType *type = parameter != NULL ? joined_argument (joiner, function, i) : NULL;
 
       if (type != NULL && type != parameter->type)
         ir_edit_set_type (joiner->edit, parameter, type);
@@ -209,8 +231,8 @@ infer_body (const Joiner *joiner, IrGraph *function)
  * ir_infer_functions:
  * @edit: an edit of the model, within a step
  *
- * Gives the values in bodies of functions the types that all calls agree on. Nodes whose attributes
- * are those of the call are not inferred.
+ * Gives the values in bodies of functions the types that all calls agree on, and in those that closures name
+ * the types that the function declares. Nodes whose attributes are those of the call are not inferred.
  *
  * Complexity: O(nodes + calls): each body once, however often it is called.
  */
@@ -221,11 +243,13 @@ ir_infer_functions (IrEdit *edit)
   g_autoptr (GHashTable) open = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable) calls = new_lists ();
   g_autoptr (GHashTable) made_in = new_lists ();
+  g_autoptr (GHashTable) named = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) ready = g_ptr_array_new ();
-  Joiner joiner = { edit, model->context, made_in, calls, open };
+  Joiner joiner = { edit, model->context, made_in, calls, open, named };
 
   note_calls (&joiner, model);
   reach (&joiner, model->main);
+  find_ready (&joiner, model, ready);
   close_calls (&joiner, model->main, ready);
   for (guint i = 0; i < ready->len; i++)
     {

@@ -14,6 +14,7 @@
  * lower_if_op and lower_while_op. */
 #include "config.h"
 
+#include "core/ir/inline.h"
 #include "passes/rewrites/lower-private.h"
 #include "passes/rewrites/trips.h"
 #include "passes/rule/rule.h"
@@ -23,14 +24,8 @@
 #define RULE_SCAN "lower-scan"
 #define RULE_MAP  "lower-sequence-map"
 
-typedef struct
-{
-  IrOpId op;
-  const char *rule;
-  void (*lower) (IrLowering *l, IrNode *node, const char *rule);
-} Way;
-
-static const Way *find_way (const IrNode *node);
+static const IrLowerWay *find_way (const IrLowering *l, const IrNode *node);
+static void look_inside (IrLowering *l, const IrNode *node);
 
 static void
 members_free (gpointer data)
@@ -48,6 +43,25 @@ members_of (const IrLowering *l, const IrGraph *graph)
   return g_hash_table_lookup (l->members, graph);
 }
 
+static gboolean
+is_open (const IrGraph *graph)
+{
+  guint n;
+  IrNode *const *nodes = ir_graph_order (graph, &n);
+  gboolean open = FALSE;
+
+  for (guint i = 0; i < n && !open; i++)
+    {
+      g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes[i]);
+
+      for (guint k = 0; k < nodes[i]->n_attrs && !open; k++)
+        open = nodes[i]->attrs[k]->ref_name != NULL;
+      for (guint k = 0; k < inner->len && !open; k++)
+        open = is_open (inner->pdata[k]);
+    }
+  return open;
+}
+
 static void
 note_members (IrLowering *l, IrGraph *graph)
 {
@@ -57,7 +71,8 @@ note_members (IrLowering *l, IrGraph *graph)
 
   members->nodes = ir_graph_nodes (graph);
   members->free = g_ptr_array_new ();
-  members->draws = ir_pass_draws (graph);
+  members->is_open = l->everywhere && is_open (graph);
+  members->draws = l->everywhere ? ir_pass_draws_itself (graph) : ir_pass_draws (graph);
   for (guint i = 0; i < n; i++)
     if (values[i]->producer == NULL && !ir_graph_has_input (graph, values[i]))
       g_ptr_array_add (members->free, values[i]);
@@ -66,14 +81,22 @@ note_members (IrLowering *l, IrGraph *graph)
 
 /* -- what is read from around -- */
 
+/* Whether @graph is @inner or lies around it. */
+static gboolean
+is_around (const IrGraph *graph, const IrGraph *inner)
+{
+  while (inner != NULL && inner != graph)
+    inner = ir_graph_outer (inner);
+  return inner != NULL;
+}
+
 static void
 add_capture (IrValue *value, const IrGraph *graph, GPtrArray *values, GHashTable *seen)
 {
-  if (value != NULL && value->graph == graph && g_hash_table_add (seen, value))
+  if (value != NULL && is_around (value->graph, graph) && g_hash_table_add (seen, value))
     g_ptr_array_add (values, value);
 }
 
-/* What the nodes of @inner, and of graphs inside of it, read of @graph. */
 void
 ir_lower_find_captures (const IrLowering *l,
                         const IrGraph *inner,
@@ -109,15 +132,6 @@ all_inputs (const IrLowering *l, const IrNode *node)
   for (guint i = 0; i < graphs->len; i++)
     ir_lower_find_captures (l, graphs->pdata[i], node->graph, values, seen);
   return values;
-}
-
-/* Whether @graph is @inner or lies around it. */
-static gboolean
-is_around (const IrGraph *graph, const IrGraph *inner)
-{
-  while (inner != NULL && inner != graph)
-    inner = ir_graph_outer (inner);
-  return inner != NULL;
 }
 
 /* What is inside of @inner reads @with in place of @value. */
@@ -253,7 +267,6 @@ reads_inside (const IrLowerConstruct *c, const IrNode *node)
   return FALSE;
 }
 
-/* A branch or a body comes to where its node is. @pivot: what is live when it runs */
 void
 ir_lower_move_in (IrLowerConstruct *c, const IrGraph *from, IrNode *pivot)
 {
@@ -271,9 +284,9 @@ ir_lower_move_in (IrLowerConstruct *c, const IrGraph *from, IrNode *pivot)
       ir_pass_move_node (l->context, l->names, node, c->graph);
       ir_edit_set_rank (l->edit, node, c->node->rank);
       ir_edit_step_map_node (l->edit, c->node->id, node->id);
-      if (find_way (node) != NULL)
+      if (find_way (l, node) != NULL)
         g_queue_push_tail (&l->waiting, node);
-      if (is_constant)
+      if (is_constant || pivot == NULL)
         continue;
       if (!reads_inside (c, node))
         let_wait (l, node, pivot);
@@ -346,12 +359,15 @@ gboolean
 ir_lower_begin (IrLowerConstruct *c, IrLowering *l, const char *rule, IrNode *node)
 {
   if (!ir_pass_begin (l->context, rule, IR_CLASS_EXACT, node))
-    return FALSE;
+    {
+      look_inside (l, node);
+      return FALSE;
+    }
   *c = (IrLowerConstruct){ .l = l, .node = node, .graph = node->graph };
   c->inside = g_hash_table_new (NULL, NULL);
   c->brought = g_hash_table_new (NULL, NULL);
   c->switches = g_ptr_array_new ();
-  ir_pass_import (l->context, node->graph, IR_LOWER_DOMAIN);
+  ir_pass_import (l->context, node->graph, l->domain);
   c->gate = make_gate (c);
   return TRUE;
 }
@@ -373,7 +389,8 @@ ir_lower_end (IrLowerConstruct *c, const char *rule, gboolean done)
       return;
     }
   ir_pass_abort (l->context);
-  ir_edit_refuse (l->edit, rule, id, "less would be known of the type of an output");
+  ir_lower_refuse (l, rule, ir_model_node (l->context->model, id),
+                   "less would be known of the type of an output");
 }
 
 /* -- If -- */
@@ -480,59 +497,90 @@ ir_lower_why_not_moved (const IrLowering *l, const IrGraph *graph)
 {
   if (graph == NULL || members_of (l, graph) == NULL || !are_all_there (graph))
     return "the graph is missing or is not well-formed";
+  if (members_of (l, graph)->is_open)
+    return "an attribute in it is given by calls of the function around it";
   return members_of (l, graph)->draws ? "it draws random numbers, which depend on names" : NULL;
 }
 
-static void
-lower_if (IrLowering *l, IrNode *node, const char *rule)
+const char *
+ir_lower_why_not_if (const IrLowering *l, const IrNode *node)
 {
-  IrGraph *then_graph = ir_node_attr_graph (node, "then_branch");
-  IrGraph *else_graph = ir_node_attr_graph (node, "else_branch");
+  const IrGraph *then_graph = ir_node_attr_graph (node, "then_branch");
+  const IrGraph *else_graph = ir_node_attr_graph (node, "else_branch");
   const char *why = ir_lower_why_not_moved (l, then_graph);
-  IrLowerConstruct c;
 
   why = why != NULL ? why : ir_lower_why_not_moved (l, else_graph);
   if (why == NULL && (ir_graph_n_outputs (then_graph) != node->n_outputs ||
                       ir_graph_n_outputs (else_graph) != node->n_outputs ||
                       ir_graph_n_inputs (then_graph) + ir_graph_n_inputs (else_graph) > 0))
     why = "its branches do not fit it";
+  return why;
+}
+
+static void
+lower_if (IrLowering *l, IrNode *node, const char *rule)
+{
+  const char *why = ir_lower_why_not_if (l, node);
+  IrLowerConstruct c;
+
   if (why != NULL)
-    {
-      ir_edit_refuse (l->edit, rule, node->id, why);
-      return;
-    }
-  if (ir_lower_begin (&c, l, rule, node))
-    ir_lower_end (&c, rule, lower_if_into (&c, then_graph, else_graph));
+    ir_lower_refuse (l, rule, node, why);
+  else if (ir_lower_begin (&c, l, rule, node))
+    ir_lower_end (&c, rule,
+                  lower_if_into (&c, ir_node_attr_graph (node, "then_branch"),
+                                 ir_node_attr_graph (node, "else_branch")));
 }
 
 /* -- the pass -- */
 
-static const Way ways[] = {
-  { IR_OP_IF, RULE_IF, lower_if },
-  { IR_OP_LOOP, RULE_LOOP, ir_lower_loop },
-  { IR_OP_SCAN, RULE_SCAN, ir_lower_loop },
-  { IR_OP_SEQUENCE_MAP, RULE_MAP, ir_lower_loop },
-};
-
 /* (nullable) */
-static const Way *
-find_way (const IrNode *node)
+static const IrLowerWay *
+find_way (const IrLowering *l, const IrNode *node)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (ways); i++)
-    if (ir_op_is (node, ways[i].op))
-      return &ways[i];
+  for (const IrLowerWay *way = l->ways; way->rule != NULL; way++)
+    if (way->op != IR_OP_NONE ? ir_op_is (node, way->op)
+                              : node->op == NULL && ir_node_function (node) != NULL)
+      return way;
   return NULL;
+}
+
+static void
+wait_for_constructs (IrLowering *l, const IrGraph *graph)
+{
+  const GPtrArray *nodes = members_of (l, graph)->nodes;
+
+  for (guint i = 0; i < nodes->len; i++)
+    if (find_way (l, nodes->pdata[i]) != NULL)
+      g_queue_push_tail (&l->waiting, nodes->pdata[i]);
+}
+
+/* @node stays; what is in it may still become something else. */
+static void
+look_inside (IrLowering *l, const IrNode *node)
+{
+  g_autoptr (GPtrArray) graphs = ir_node_subgraphs (node);
+
+  for (guint i = 0; l->everywhere && i < graphs->len; i++)
+    if (members_of (l, graphs->pdata[i]) != NULL)
+      wait_for_constructs (l, graphs->pdata[i]);
+}
+
+void
+ir_lower_refuse (IrLowering *l, const char *rule, const IrNode *node, const char *why)
+{
+  ir_edit_refuse (l->edit, rule, node->id, why);
+  look_inside (l, node);
 }
 
 static void
 lower (IrLowering *l, IrNode *node)
 {
-  const Way *way = find_way (node);
+  const IrLowerWay *way = find_way (l, node);
 
   if (ir_pass_is_open (node))
-    return;
-  if (ir_pass_is_control_source (l->context, node))
-    ir_edit_refuse (l->edit, way->rule, node->id, "another node waits for it");
+    look_inside (l, node);
+  else if (ir_pass_is_control_source (l->context, node))
+    ir_lower_refuse (l, way->rule, node, "another node waits for it");
   else
     way->lower (l, node, way->rule);
 }
@@ -545,21 +593,25 @@ find_constructs (IrLowering *l, const GPtrArray *graphs)
   for (guint i = 0; i < graphs->len; i++)
     {
       const IrGraph *graph = graphs->pdata[i];
-      const IrLowerMembers *members = members_of (l, graph);
-      for (guint k = 0; graph->kind != IR_GRAPH_FUNCTION && k < members->nodes->len; k++)
-        {
-          IrNode *node = members->nodes->pdata[k];
-          if (graph->kind == IR_GRAPH_MAIN && find_way (node) != NULL)
-            g_queue_push_tail (&l->waiting, node);
-        }
+      if (graph->kind == IR_GRAPH_MAIN || (graph->kind == IR_GRAPH_FUNCTION && l->everywhere))
+        wait_for_constructs (l, graph);
     }
 }
 
-static gboolean
-run (IrPassContext *context, GError **error)
+gboolean
+ir_lower_run (IrPassContext *context,
+              const IrLowerWay *ways,
+              const char *domain,
+              gboolean everywhere,
+              GError **error)
 {
   g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
-  IrLowering l = { .context = context, .edit = context->edit, .waiting = G_QUEUE_INIT };
+  IrLowering l = { .context = context,
+                   .ways = ways,
+                   .domain = domain,
+                   .everywhere = everywhere,
+                   .edit = context->edit,
+                   .waiting = G_QUEUE_INIT };
   gboolean good = TRUE;
 
   l.members = g_hash_table_new_full (NULL, NULL, NULL, members_free);
@@ -579,6 +631,18 @@ run (IrPassContext *context, GError **error)
   g_hash_table_unref (l.waited_for);
   g_clear_pointer (&l.names, ir_pass_names_free);
   return good;
+}
+
+static gboolean
+run (IrPassContext *context, GError **error)
+{
+  static const IrLowerWay ways[] = { { IR_OP_IF, RULE_IF, lower_if },
+                                     { IR_OP_LOOP, RULE_LOOP, ir_lower_loop },
+                                     { IR_OP_SCAN, RULE_SCAN, ir_lower_loop },
+                                     { IR_OP_SEQUENCE_MAP, RULE_MAP, ir_lower_loop },
+                                     { 0 } };
+
+  return ir_lower_run (context, ways, IR_LOWER_DOMAIN, FALSE, error);
 }
 
 static const IrRule rules[] = {

@@ -1,4 +1,5 @@
-/* What the ways to tokens share: what is read from around a construct, and how its graphs come to where it is. */
+/* What the ways to tokens and to closures share: what is read from around a construct, and how its graphs come to
+ * where it is. */
 #pragma once
 
 #include "core/ir/frames.h"
@@ -15,32 +16,54 @@ typedef struct
   GPtrArray *nodes; /* of IrNode, in order */
   GPtrArray *free;  /* of IrValue: initializers */
   gboolean draws;   /* random numbers */
+  gboolean is_open; /* some attribute is that of a call of the function around */
 } IrLowerMembers;
 
+typedef struct _IrLowering IrLowering;
+
+/* What becomes of an operator. */
 typedef struct
 {
+  IrOpId op;        /* IR_OP_NONE: a call of a function */
+  const char *rule; /* %NULL: behind the last */
+  void (*lower) (IrLowering *l, IrNode *node, const char *rule);
+} IrLowerWay;
+
+struct _IrLowering
+{
   IrPassContext *context;
+  const IrLowerWay *ways;
+  const char *domain;  /* of what constructs become */
+  gboolean everywhere; /* in functions, and inside of what stays, too */
   IrEdit *edit;
   IrPassNames *names;
   GHashTable *members;     /* IrGraph -> IrLowerMembers */
   GHashTable *conditional; /* set of IrValue: dead where their branch or body is not run */
   GHashTable *waited_for;  /* set of IrNode: others were made to wait for them here */
   GQueue waiting;          /* of IrNode: constructs to come */
-} IrLowering;
+};
 
 /* One construct under way. */
 typedef struct
 {
   IrLowering *l;
   IrNode *node;
-  IrGraph *graph;      /* of @node */
+  IrGraph *graph;      /* where new nodes go: that of @node */
   IrNode *gate;        /* (nullable) what is dead with @node, where it has no controls of its own */
   GHashTable *inside;  /* set of IrValue: dead where the branch or body is not run */
   GHashTable *brought; /* IrValue of @graph -> the Switch that brings it in */
   GPtrArray *switches; /* of IrNode: these */
 } IrLowerConstruct;
 
+gboolean ir_lower_run (IrPassContext *context,
+                       const IrLowerWay *ways,
+                       const char *domain,
+                       gboolean everywhere,
+                       GError **error);
+void ir_lower_refuse (IrLowering *l, const char *rule, const IrNode *node, const char *why);
+
 /* -- what is read from around -- */
+/* What the nodes of @inner, and of graphs inside of it, read of @graph and of graphs around that. */
 void ir_lower_find_captures (const IrLowering *l,
                              const IrGraph *inner,
                              const IrGraph *graph,
@@ -68,7 +91,8 @@ void ir_lower_drop_unread (IrLowerConstruct *c, IrNode *node);
 /* -- what moves -- */
 /* @value is dead where the branch or body is not run. */
 void ir_lower_mark (IrLowerConstruct *c, IrValue *value);
-/* A branch or a body comes to where its node is. @pivot: what is live when it runs */
+/* A branch or a body comes to where new nodes go. @pivot: (nullable) what is live when it runs; without it
+ * always runs there */
 void ir_lower_move_in (IrLowerConstruct *c, const IrGraph *from, IrNode *pivot);
 /* A result that is there whether or not the branch or body runs is held back until it does. */
 IrValue *ir_lower_hold_back (IrLowerConstruct *c, IrValue *value, IrNode *pivot);
@@ -77,9 +101,58 @@ void ir_lower_swap_result (GPtrArray *results, IrValue *value, IrValue *with);
 
 /* -- a construct -- */
 gboolean ir_lower_begin (IrLowerConstruct *c, IrLowering *l, const char *rule, IrNode *node);
+/* (nullable) Why the branches of an If stay */
+const char *ir_lower_why_not_if (const IrLowering *l, const IrNode *node);
 /* @results, by output, stand for the node, and it goes. FALSE: nothing may stay. */
 gboolean ir_lower_hand_over (IrLowerConstruct *c, IrValue *const *results);
 void ir_lower_end (IrLowerConstruct *c, const char *rule, gboolean done);
+
+/* -- Loop, Scan and SequenceMap: lower-form.c -- */
+/* What the three have in common. */
+typedef struct
+{
+  IrGraph *body;
+  guint n_states;      /* that are carried as they are */
+  guint input;         /* of the node: the first of them */
+  guint inner, result; /* input and output of the body that it is */
+  guint n_items;       /* inputs behind them, of which each iteration gets a part */
+  gboolean is_loop;    /* the body gets the iteration and a condition, and says the next one */
+  gboolean is_map;     /* parts are items of sequences, and so are results */
+} IrLowerForm;
+
+/* (nullable) Why it stays as it is */
+const char *ir_lower_find_form (const IrLowering *l, const IrNode *node, IrLowerForm *form);
+/* Whether what the body gives as output @i of the node is collected: for somebody, or as it gives nothing else */
+gboolean ir_lower_is_collected (const IrLowerForm *form, const IrNode *node, guint i);
+const IrType *ir_lower_scalar_type (const IrLowerConstruct *c, IrDtype dtype);
+IrValue *ir_lower_add_scalar (IrLowerConstruct *c, const char *name, IrDtype dtype, gint64 number);
+/* (nullable) The most iterations, in front of the loop */
+IrValue *ir_lower_add_limit (IrLowerConstruct *c, const IrLowerForm *form);
+/* What is collected before the first iteration; @result: what the body gives */
+IrValue *ir_lower_add_empty (IrLowerConstruct *c, const IrValue *result);
+/* Whether the body runs once more: i < M, and the condition. (nullable) @limit, @condition: one is there */
+IrValue *ir_lower_add_test (IrLowerConstruct *c,
+                            IrValue *number,
+                            IrValue *limit,
+                            IrValue *condition);
+IrValue *ir_lower_add_next (IrLowerConstruct *c, IrValue *number);
+/* Whether the last item @i comes first */
+gboolean ir_lower_is_backward (const IrLowerConstruct *c, const IrLowerForm *form, guint i);
+/* Item @i for iteration @number, of which @next is the next, needed where it is backward: from the end -1 is the first. */
+IrValue *ir_lower_add_part (IrLowerConstruct *c,
+                            const IrLowerForm *form,
+                            guint i,
+                            IrValue *whole,
+                            const IrType *type,
+                            IrValue *number,
+                            IrValue *next);
+IrValue *ir_lower_add_insert (IrLowerConstruct *c, IrValue *sequence, IrValue *item);
+/* One tensor of @sequence, which holds what the body gives as @result, its scan output @i */
+IrValue *ir_lower_add_stack (IrLowerConstruct *c,
+                             const IrLowerForm *form,
+                             IrValue *sequence,
+                             guint i,
+                             const IrValue *result);
 
 /* A Loop, a Scan or a SequenceMap */
 void ir_lower_loop (IrLowering *l, IrNode *node, const char *rule);

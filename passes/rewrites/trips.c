@@ -43,6 +43,25 @@ ir_pass_is_true_inside (const IrGraph *body, const IrValue *value)
                            (ir_pass_constant_element (value, &element) && element != 0));
 }
 
+static gboolean
+draws (const IrGraph *graph, gboolean with_calls)
+{
+  guint n;
+  IrNode *const *nodes = ir_graph_order (graph, &n);
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < n && !found; i++)
+    {
+      g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes[i]);
+
+      found = nodes[i]->op != NULL && (nodes[i]->op->flags & IR_OP_RANDOM) != 0 &&
+              (with_calls || !ir_op_is (nodes[i], IR_OP_CLOSURE_CALL));
+      for (guint k = 0; k < inner->len && !found; k++)
+        found = draws (inner->pdata[k], with_calls);
+    }
+  return found;
+}
+
 /**
  * ir_pass_draws:
  * @graph: a graph
@@ -52,20 +71,19 @@ ir_pass_is_true_inside (const IrGraph *body, const IrValue *value)
 gboolean
 ir_pass_draws (const IrGraph *graph)
 {
-  IrNode *const *nodes;
-  guint n;
-  gboolean draws = FALSE;
+  return draws (graph, TRUE);
+}
 
-  nodes = ir_graph_order (graph, &n);
-  for (guint i = 0; i < n && !draws; i++)
-    {
-      g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes[i]);
-
-      draws = nodes[i]->op != NULL && (nodes[i]->op->flags & IR_OP_RANDOM) != 0;
-      for (guint k = 0; k < inner->len && !draws; k++)
-        draws = ir_pass_draws (inner->pdata[k]);
-    }
-  return draws;
+/**
+ * ir_pass_draws_itself:
+ * @graph: a graph
+ *
+ * As ir_pass_draws(), but what functions draw that closures call, under names of their own, does not count.
+ */
+gboolean
+ir_pass_draws_itself (const IrGraph *graph)
+{
+  return draws (graph, FALSE);
 }
 
 /**

@@ -9,5 +9,6 @@ gboolean ir_pass_constant_element (const IrValue *value, gint64 *element);
 gboolean ir_pass_is_true_inside (const IrGraph *body, const IrValue *value);
 /* Some node of @graph, or of a graph inside it, draws random numbers. */
 gboolean ir_pass_draws (const IrGraph *graph);
+gboolean ir_pass_draws_itself (const IrGraph *graph); /* by calls of closures does not count */
 /* (nullable) Type of what iterations give behind each other along a new axis */
 const IrType *ir_pass_stacked_type (IrContext *context, const IrType *row, gint64 axis);

@@ -240,8 +240,11 @@ add_product (Dual *dual, guint n, IrValue *const *inputs, GPtrArray *const *part
   IrNode *again = ir_edit_add_node (dual->emit.edit, dual->emit.graph, node->op_type, node->domain,
                                     NULL, n, inputs, node->n_outputs);
 
+  const IrGradRow *row = ir_grad_row (node->op);
+
   for (guint i = 0; i < node->n_attrs; i++)
-    ir_edit_set_attr (dual->emit.edit, again, node->attrs[i]);
+    if (row->adds == NULL || strcmp (node->attrs[i]->name, row->adds) != 0)
+      ir_edit_set_attr (dual->emit.edit, again, node->attrs[i]);
   ir_edit_set_rank (dual->emit.edit, again, dual->emit.rank);
   ir_infer_node (dual->emit.edit, again, NULL);
   for (guint i = 0; i < node->n_outputs; i++)
@@ -285,6 +288,24 @@ add_each (Dual *dual, GPtrArray *const *parts)
         add_product (dual, node->n_inputs, inputs, parts);
         inputs[i] = node->inputs[i];
       }
+}
+
+/* Does the result depend linearly on all that moves? */
+static gboolean
+is_linear_in_all (const Dual *dual, const char *linear)
+{
+  g_auto (GStrv) words = g_strsplit (linear, " ", MAX_WORDS);
+
+  for (guint i = 0; i < dual->node->n_inputs; i++)
+    {
+      gboolean found = dual->tangents[i] == NULL || strcmp (linear, "each") == 0;
+      for (guint k = 0; words[k] != NULL && !found; k++)
+        found = strchr ("*+", words[k][0]) != NULL ||
+                (i < strlen (words[k]) && g_ascii_isupper (words[k][i]));
+      if (!found)
+        return FALSE;
+    }
+  return TRUE;
 }
 
 static void
@@ -471,7 +492,7 @@ find_results (Dual *dual, GError **error)
     return move_body (dual, error);
   if (row != NULL && row->dual != NULL)
     return row->dual (dual, error);
-  if (row != NULL && row->linear != NULL)
+  if (row != NULL && row->linear != NULL && is_linear_in_all (dual, row->linear))
     return move_linear (dual, row->linear), TRUE;
   if (ir_vjp_is_pointwise (node))
     return move_pointwise (dual), TRUE;

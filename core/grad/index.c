@@ -97,55 +97,104 @@ ir_vjp_gather_nd (IrVjp *vjp, GError **error)
   return TRUE;
 }
 
-/* Does it add? Otherwise it writes over; mul, min and max have no rule. */
-static gboolean
-read_reduction (const IrVjp *vjp, gboolean *add, GError **error)
-{
-  const char *reduction = ir_node_attr_string (vjp->node, "reduction", "none");
+/* -- Scatter: what is put at places of data. Both operators do the same but for how indices name the
+ * places -- */
 
-  *add = strcmp (reduction, "add") == 0;
-  return *add || strcmp (reduction, "none") == 0 ||
-         ir_emit_fail (vjp, error, "its reduction \"%s\" has no rule; none and add have",
-                       reduction);
-}
-
-gboolean
-ir_vjp_scatter_elements (IrVjp *vjp, GError **error)
+/* From the places, in the shape of the updates */
+static IrValue *
+taken (const IrVjp *vjp, IrValue *value)
 {
   const IrNode *node = vjp->node;
-  gint64 axis = ir_node_attr_int (node, "axis", 0);
-  gboolean add;
+  IrValue *inputs[] = { value, node->inputs[1] };
 
-  if (!read_reduction (vjp, &add, error))
-    return FALSE;
-  if (vjp->wanted[0])
-    vjp->dx[0] = add ? vjp->dy[0]
-                     : scatter_elements (vjp, vjp->dy[0], node->inputs[1],
-                                         ir_emit_filled (vjp, node->inputs[2], 0), axis, FALSE);
-  if (vjp->wanted[2])
+  if (strcmp (node->op_type, "ScatterND") == 0)
+    return ir_emit2 (vjp, "GatherND", value, node->inputs[1]);
+  IrNode *gather = ir_emit_node (vjp, "GatherElements", 2, inputs, 1);
+  ir_emit_copy_attr (vjp, gather, "axis");
+  return ir_emit_end (vjp, gather);
+}
+
+/* @updates at the places of @data; @reduction: (nullable): they are written over */
+static IrValue *
+put (const IrVjp *vjp, IrValue *data, IrValue *updates, const char *reduction)
+{
+  const IrNode *node = vjp->node;
+  IrValue *inputs[] = { data, node->inputs[1], updates };
+  IrNode *scatter = ir_emit_node (
+      vjp, strcmp (node->op_type, "ScatterND") == 0 ? "ScatterND" : "ScatterElements", 3, inputs,
+      1);
+
+  ir_emit_copy_attr (vjp, scatter, "axis");
+  if (reduction != NULL)
+    ir_emit_attr_string (vjp, scatter, "reduction", reduction);
+  return ir_emit_end (vjp, scatter);
+}
+
+static IrValue *
+is_true (const IrVjp *vjp, IrValue *condition)
+{
+  return ir_emit_cast (vjp, condition, ir_value_dtype (vjp->dy[0]));
+}
+
+/* Those that are the result share what comes. */
+static void
+derive_extreme (IrVjp *vjp)
+{
+  const IrNode *node = vjp->node;
+  IrValue *data = is_true (vjp, ir_emit2 (vjp, "Equal", node->inputs[0], node->outputs[0]));
+  IrValue *updates = is_true (
+      vjp, ir_emit2 (vjp, "Equal", node->inputs[2], taken (vjp, node->outputs[0])));
+  IrValue *share = ir_emit2 (vjp, "Div", vjp->dy[0], put (vjp, data, updates, "add"));
+
+  vjp->dx[0] = ir_emit2 (vjp, "Mul", share, data);
+  vjp->dx[2] = ir_emit2 (vjp, "Mul", taken (vjp, share), updates);
+}
+
+/* The product of the others at the same place: of all that are not 0, divided by this one, unless one of
+ * the others is 0. */
+static void
+derive_product (IrVjp *vjp)
+{
+  const IrNode *node = vjp->node;
+  IrValue *zero = ir_emit_number (vjp, 0), *one = ir_emit_number (vjp, 1);
+  IrValue *none[2], *safe[2];
+
+  for (guint i = 0; i < 2; i++)
     {
-      IrValue *inputs[] = { vjp->dy[0], node->inputs[1] };
-      IrNode *gather = ir_emit_node (vjp, "GatherElements", 2, inputs, 1);
-      ir_emit_attr_int (vjp, gather, "axis", axis);
-      vjp->dx[2] = ir_emit_end (vjp, gather);
+      IrValue *factor = node->inputs[2 * i], *is_none = ir_emit2 (vjp, "Equal", factor, zero);
+      none[i] = is_true (vjp, is_none);
+      safe[i] = ir_emit3 (vjp, "Where", is_none, one, factor);
     }
-  return TRUE;
+  IrValue *product = ir_emit2 (vjp, "Mul", vjp->dy[0], put (vjp, safe[0], safe[1], "mul"));
+  IrValue *zeros = put (vjp, none[0], none[1], "add");
+  for (guint i = 0; i < 2; i++)
+    {
+      IrValue *all = i == 0 ? product : taken (vjp, product),
+              *n = i == 0 ? zeros : taken (vjp, zeros);
+      vjp->dx[2 * i] = ir_emit3 (vjp, "Where", ir_emit2 (vjp, "Equal", n, none[i]),
+                                 ir_emit2 (vjp, "Div", all, safe[i]), zero);
+    }
 }
 
 gboolean
-ir_vjp_scatter_nd (IrVjp *vjp, GError **error)
+ir_vjp_scatter (IrVjp *vjp, GError **error)
 {
   const IrNode *node = vjp->node;
-  gboolean add;
+  const char *reduction = ir_node_attr_string (node, "reduction", "none");
+  const gboolean add = strcmp (reduction, "add") == 0;
 
-  if (!read_reduction (vjp, &add, error))
-    return FALSE;
+  if (!add && strcmp (reduction, "none") != 0)
+    {
+      if (!ir_emit_needs_opset (vjp, 18, error))
+        return FALSE;
+      (strcmp (reduction, "mul") == 0 ? derive_product : derive_extreme) (vjp);
+      return TRUE;
+    }
   if (vjp->wanted[0])
     vjp->dx[0] = add ? vjp->dy[0]
-                     : ir_emit3 (vjp, "ScatterND", vjp->dy[0], node->inputs[1],
-                                 ir_emit_filled (vjp, node->inputs[2], 0));
+                     : put (vjp, vjp->dy[0], ir_emit_filled (vjp, node->inputs[2], 0), NULL);
   if (vjp->wanted[2])
-    vjp->dx[2] = ir_emit2 (vjp, "GatherND", vjp->dy[0], node->inputs[1]);
+    vjp->dx[2] = taken (vjp, vjp->dy[0]);
   return TRUE;
 }
 

@@ -94,7 +94,9 @@ ir_vjp_gemm (IrVjp *vjp, GError **error)
   return TRUE;
 }
 
-/* -- Einsum: the terms of an operand and of the result change places -- */
+/* -- Einsum: the terms of an operand and of the result change places. An ellipsis is one letter here -- */
+
+#define ELLIPSIS '*'
 
 typedef struct
 {
@@ -110,11 +112,11 @@ equation_clear (Equation *equation)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Equation, equation_clear)
 
-/* Indices that stand once, sorted: what an equation without an arrow results in. */
+/* The ellipsis, and indices that stand once, sorted: what an equation without an arrow results in. */
 static char *
 implied_result (const char *terms)
 {
-  GString *result = g_string_new (NULL);
+  GString *result = g_string_new (strchr (terms, ELLIPSIS) != NULL ? "*" : NULL);
 
   for (int c = 'A'; c <= 'z'; c++)
     {
@@ -126,20 +128,14 @@ implied_result (const char *terms)
 }
 
 static gboolean
-repeats (const char *term)
-{
-  for (; *term != '\0'; term++)
-    if (strchr (term + 1, *term) != NULL)
-      return TRUE;
-  return FALSE;
-}
-
-static gboolean
 parse_equation (const IrVjp *vjp, Equation *equation, GError **error)
 {
   g_auto (GStrv) words = g_strsplit (ir_node_attr_string (vjp->node, "equation", ""), " ", -1);
-  g_autofree char *text = g_strjoinv ("", words);
-  g_auto (GStrv) sides = g_strsplit (text, "->", 2);
+  g_autofree char *joined = g_strjoinv ("", words);
+  g_autoptr (GString) text = g_string_new (joined);
+  g_string_replace (text, "...", "*", 0);
+  g_auto (GStrv) sides = g_strsplit (text->str, "->", 2);
+  gboolean anywhere = FALSE;
 
   equation->terms = g_strsplit (sides[0] != NULL ? sides[0] : "", ",", -1);
   equation->result = sides[0] != NULL && sides[1] != NULL
@@ -147,12 +143,16 @@ parse_equation (const IrVjp *vjp, Equation *equation, GError **error)
                          : implied_result (sides[0] != NULL ? sides[0] : "");
   if (g_strv_length (equation->terms) != vjp->node->n_inputs)
     return ir_emit_fail (vjp, error, "its equation has not as many terms as it has inputs");
-  if (strchr (text, '.') != NULL)
-    return ir_emit_fail (vjp, error, "its equation has an ellipsis, which has no rule");
   for (guint i = 0; equation->terms[i] != NULL; i++)
-    if (repeats (equation->terms[i]))
-      return ir_emit_fail (vjp, error, "its equation has a diagonal, which has no rule");
-  return TRUE;
+    {
+      const char *dots = strchr (equation->terms[i], ELLIPSIS);
+      anywhere |= dots != NULL;
+      if (dots != NULL && dots != equation->terms[i])
+        return ir_emit_fail (
+            vjp, error, "its equation has an ellipsis behind other indices, which has no rule");
+    }
+  return !anywhere || equation->result[0] == ELLIPSIS ||
+         ir_emit_fail (vjp, error, "its result has no ellipsis in front, which has no rule");
 }
 
 /* Is @index in the result, or in a term but that of operand @but? */
@@ -166,34 +166,97 @@ elsewhere (const Equation *equation, char index, guint but)
   return found;
 }
 
-static IrValue *
-einsum_of (const IrVjp *vjp, const Equation *equation, guint slot)
+static char
+unused_index (const Equation *equation, const char *more)
 {
-  g_autoptr (GString) text = g_string_new (equation->result);
-  g_autofree IrValue **inputs = g_new0 (IrValue *, vjp->node->n_inputs + 1);
-  gint64 axes[IR_MAX_RANK];
-  guint n = 0, n_axes = 0;
+  for (char c = 'a'; c <= 'z'; c++)
+    if (!elsewhere (equation, c, G_MAXUINT) && strchr (more, c) == NULL)
+      return c;
+  return 0;
+}
 
-  inputs[n++] = vjp->dy[0];
+/* What is built of one operand: operands and terms on the left, and the term on the right */
+typedef struct
+{
+  GPtrArray *inputs;
+  GString *left, *right;
+} Turned;
+
+static void
+turned_clear (Turned *turned)
+{
+  g_ptr_array_unref (turned->inputs);
+  g_string_free (turned->left, TRUE);
+  g_string_free (turned->right, TRUE);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Turned, turned_clear)
+
+/* A diagonal: what comes back lies where @index is another one, too. */
+static gboolean
+add_diagonal (const IrVjp *vjp,
+              const Equation *equation,
+              Turned *turned,
+              char index,
+              gint64 n,
+              GError **error)
+{
+  g_autofree char *used = g_strconcat (turned->left->str, turned->right->str, NULL);
+  const char other = unused_index (equation, used);
+  const gint64 dims[] = { n, n };
+
+  if (n < 0 || other == 0)
+    return ir_emit_fail (vjp, error, "the size of its diagonal is not known; give it (--dim)");
+  g_autofree double *ones = g_new0 (double, MAX (n * n, 1));
+  for (gint64 i = 0; i < n; i++)
+    ones[i * n + i] = 1;
+  g_string_append_printf (turned->left, ",%c%c", index, other);
+  g_string_append_c (turned->right, other);
+  g_ptr_array_add (turned->inputs, ir_emit_doubles (vjp, 2, dims, ones));
+  return TRUE;
+}
+
+/* Behind an ellipsis axes count from the end. (nullable) */
+static IrValue *
+einsum_of (const IrVjp *vjp, const Equation *equation, guint slot, GError **error)
+{
+  g_auto (Turned)
+      turned = { g_ptr_array_new (), g_string_new (equation->result), g_string_new (NULL) };
+  const char *term = equation->terms[slot];
+  const gint64 length = (gint64) strlen (term);
+  IrValue *operand = vjp->node->inputs[slot];
+  gint64 axes[IR_MAX_RANK];
+  guint n_axes = 0;
+
+  g_ptr_array_add (turned.inputs, vjp->dy[0]);
   for (guint i = 0; i < vjp->node->n_inputs; i++)
     if (i != slot)
       {
-        g_string_append_printf (text, ",%s", equation->terms[i]);
-        inputs[n++] = vjp->node->inputs[i];
+        g_string_append_printf (turned.left, ",%s", equation->terms[i]);
+        g_ptr_array_add (turned.inputs, vjp->node->inputs[i]);
       }
-  g_string_append (text, "->");
-  for (guint i = 0; equation->terms[slot][i] != '\0'; i++)
-    if (elsewhere (equation, equation->terms[slot][i], slot))
-      g_string_append_c (text, equation->terms[slot][i]);
+  if (equation->result[0] == ELLIPSIS && term[0] != ELLIPSIS)
+    g_string_append_c (turned.right, ELLIPSIS); /* which is summed away below */
+  for (gint64 i = 0; i < length; i++)
+    if (strchr (turned.right->str, term[i]) != NULL)
+      {
+        if (!add_diagonal (vjp, equation, &turned, term[i],
+                           ir_emit_dim (operand, (int) (i - length)), error))
+          return NULL;
+      }
+    else if (elsewhere (equation, term[i], slot) || strchr (term + i + 1, term[i]) != NULL)
+      g_string_append_c (turned.right, term[i]);
     else if (n_axes < IR_MAX_RANK)
-      axes[n_axes++] = i; /* summed away: the same for every element along it */
-  IrNode *node = ir_emit_node (vjp, "Einsum", n, inputs, 1);
-  ir_emit_attr_string (vjp, node, "equation", text->str);
+      axes[n_axes++] = i - length; /* summed away: the same for every element along it */
+  g_string_append_printf (turned.left, "->%s", turned.right->str);
+  g_string_replace (turned.left, "*", "...", 0);
+  IrNode *node = ir_emit_node (vjp, "Einsum", turned.inputs->len,
+                               (IrValue *const *) turned.inputs->pdata, 1);
+  ir_emit_attr_string (vjp, node, "equation", turned.left->str);
   IrValue *dx = ir_emit_end (vjp, node);
-  if (n_axes == 0)
-    return dx;
-  return ir_emit2 (vjp, "Expand", ir_emit_unsqueeze (vjp, dx, axes, n_axes),
-                   ir_emit_shape (vjp, vjp->node->inputs[slot]));
+  if (n_axes > 0)
+    dx = ir_emit2 (vjp, "Expand", ir_emit_unsqueeze (vjp, dx, axes, n_axes),
+                   ir_emit_shape (vjp, operand));
+  return ir_emit_sum_to (vjp, dx, operand);
 }
 
 gboolean
@@ -204,8 +267,8 @@ ir_vjp_einsum (IrVjp *vjp, GError **error)
   if (!parse_equation (vjp, &equation, error))
     return FALSE;
   for (guint i = 0; i < vjp->node->n_inputs; i++)
-    if (vjp->wanted[i])
-      vjp->dx[i] = einsum_of (vjp, &equation, i);
+    if (vjp->wanted[i] && (vjp->dx[i] = einsum_of (vjp, &equation, i, error)) == NULL)
+      return FALSE;
   return TRUE;
 }
 

@@ -205,7 +205,16 @@ ir_vjp_slice (IrVjp *vjp, GError **error)
   return TRUE;
 }
 
-/* What constants pad is cut off; what was padded with copies is added to them. */
+static IrValue *
+sum_of (const IrVjp *vjp, IrValue *value)
+{
+  IrNode *sum = ir_emit_node (vjp, "ReduceSum", 1, &value, 1);
+
+  ir_emit_attr_int (vjp, sum, "keepdims", 0);
+  return ir_emit_end (vjp, sum);
+}
+
+/* What constants pad is cut off, and comes to the constant; what was padded with copies is added to them. */
 gboolean
 ir_vjp_pad (IrVjp *vjp, GError **error)
 {
@@ -213,13 +222,15 @@ ir_vjp_pad (IrVjp *vjp, GError **error)
 
   if (!ir_emit_needs_opset (vjp, 11, error))
     return FALSE;
-  if (node->n_inputs > 2 && vjp->wanted[2])
-    return ir_emit_fail (vjp, error, "there is no rule for the value that it pads with");
   if (strcmp (ir_node_attr_string (node, "mode", "constant"), "constant") != 0)
     return ir_vjp_move (vjp, error);
   IrValue *inputs[4] = { vjp->dy[0], ir_emit1 (vjp, "Neg", node->inputs[1]), NULL,
                          ir_node_input (node, 3) };
   vjp->dx[0] = ir_emit (vjp, "Pad", inputs[3] != NULL ? 4 : 2, inputs);
+  if (node->n_inputs > 2 && vjp->wanted[2])
+    vjp->dx[2] = ir_emit_reshape_like (
+        vjp, ir_emit2 (vjp, "Sub", sum_of (vjp, vjp->dy[0]), sum_of (vjp, vjp->dx[0])),
+        node->inputs[2]);
   return TRUE;
 }
 

@@ -329,9 +329,10 @@ ir_vjp_lrn (IrVjp *vjp, GError **error)
 
 /* -- losses of classification -- */
 
-/* Of each target: its weight, 0 where it is ignored. @safe: (out): targets that name a class */
+/* Of each target: its weight, 0 where it is ignored. @safe: (out): targets that name a class;
+ * @counts: (out) (nullable): which targets are not ignored; NULL: all */
 static IrValue *
-target_weights (const IrVjp *vjp, IrValue *targets, IrValue **safe)
+target_weights (const IrVjp *vjp, IrValue *targets, IrValue **safe, IrValue **counts)
 {
   const IrNode *node = vjp->node;
   IrDtype dtype = ir_value_dtype (vjp->node->inputs[0]);
@@ -345,6 +346,7 @@ target_weights (const IrVjp *vjp, IrValue *targets, IrValue **safe)
                        ir_emit2 (vjp, "Equal", *safe, ir_emit_ints (vjp, &ignored, -1)));
       *safe = ir_emit3 (vjp, "Where", kept, *safe, ir_emit_ints (vjp, &zero, -1));
     }
+  *counts = kept;
   weights = table != NULL ? ir_emit2 (vjp, "Gather", table, *safe) : NULL;
   if (kept != NULL)
     {
@@ -373,6 +375,38 @@ one_hot (const IrVjp *vjp, IrValue *targets, IrDtype dtype)
   return ir_emit_end (vjp, node);
 }
 
+static IrValue *
+softmax_of (const IrVjp *vjp, const char *op)
+{
+  IrNode *softmax = ir_emit_node (vjp, op, 1, vjp->node->inputs, 1);
+
+  ir_emit_attr_int (vjp, softmax, "axis", 1);
+  return ir_emit_end (vjp, softmax);
+}
+
+/* By the weights of classes: what the targets of each lose without them. A mean, @total (nullable), is
+ * a quotient of two sums over weights: (loss of the target - mean) / total. */
+static IrValue *
+by_class (const IrVjp *vjp, gboolean softmax, IrValue *hot, IrValue *counts, IrValue *total)
+{
+  static const gint64 channel = 1;
+  const IrNode *node = vjp->node;
+  const int rank = ir_value_rank (node->inputs[0]);
+  IrValue *scores = softmax ? softmax_of (vjp, "LogSoftmax") : node->inputs[0];
+  IrValue *loss = ir_emit1 (
+      vjp, "Neg", ir_emit_reduce (vjp, "ReduceSum", mul (vjp, hot, scores), &channel, 1, FALSE));
+  gint64 others[IR_MAX_RANK] = { 0 };
+
+  for (int i = 2; i < rank; i++)
+    others[i - 1] = i;
+  if (total != NULL)
+    loss = ir_emit2 (vjp, "Div", ir_emit2 (vjp, "Sub", loss, node->outputs[0]), total);
+  if (counts != NULL)
+    loss = ir_emit3 (vjp, "Where", counts, loss, ir_emit_number (vjp, 0));
+  loss = ir_emit_unsqueeze (vjp, mul (vjp, loss, vjp->dy[0]), &channel, 1);
+  return ir_emit_reduce (vjp, "ReduceSum", mul (vjp, hot, loss), others, (guint) rank - 1, FALSE);
+}
+
 /* weight (softmax - onehot) dy for the cross entropy, - weight onehot dy for the likelihood; the mean
  * divides by the sum of weights, and is 0 where all targets are ignored, as frameworks say. */
 gboolean
@@ -380,35 +414,31 @@ ir_vjp_loss (IrVjp *vjp, GError **error)
 {
   static const gint64 channel = 1;
   const IrNode *node = vjp->node;
-  IrValue *x = node->inputs[0], *safe;
+  IrValue *x = node->inputs[0], *safe, *counts, *all = NULL;
   IrDtype dtype = ir_value_dtype (x);
   const char *reduction = ir_node_attr_string (node, "reduction", "mean");
+  const gboolean entropy = strcmp (node->op_type, "SoftmaxCrossEntropyLoss") == 0;
 
   if (!ir_emit_needs_opset (vjp, 13, error))
     return FALSE;
   if (ir_value_rank (x) < 2)
     return ir_emit_fail (vjp, error, "the rank of its input is not known");
-  if (wanted (vjp, 2))
-    return ir_emit_fail (vjp, error, "there is no rule for its weights of classes");
-  IrValue *factor = target_weights (vjp, node->inputs[1], &safe);
+  IrValue *factor = target_weights (vjp, node->inputs[1], &safe, &counts);
   if (strcmp (reduction, "mean") == 0)
     {
       IrNode *sum = ir_emit_node (vjp, "ReduceSum", 1, &factor, 1);
       ir_emit_attr_int (vjp, sum, "keepdims", 0);
-      IrValue *all = ir_emit_end (vjp, sum), *zero = ir_emit_number (vjp, 0);
+      IrValue *zero = ir_emit_number (vjp, 0);
+      all = ir_emit_end (vjp, sum);
       all = ir_emit3 (vjp, "Where", ir_emit2 (vjp, "Equal", all, zero), ir_emit_number (vjp, 1),
                       all);
       factor = ir_emit2 (vjp, "Div", factor, all);
     }
   factor = ir_emit_unsqueeze (vjp, mul (vjp, factor, vjp->dy[0]), &channel, 1);
   IrValue *hot = one_hot (vjp, safe, dtype);
-  if (strcmp (node->op_type, "SoftmaxCrossEntropyLoss") == 0)
-    {
-      IrNode *softmax = ir_emit_node (vjp, "Softmax", 1, &x, 1);
-      ir_emit_attr_int (vjp, softmax, "axis", 1);
-      vjp->dx[0] = mul (vjp, factor, ir_emit2 (vjp, "Sub", ir_emit_end (vjp, softmax), hot));
-    }
-  else
-    vjp->dx[0] = ir_emit1 (vjp, "Neg", mul (vjp, factor, hot));
+  vjp->dx[0] = entropy ? mul (vjp, factor, ir_emit2 (vjp, "Sub", softmax_of (vjp, "Softmax"), hot))
+                       : ir_emit1 (vjp, "Neg", mul (vjp, factor, hot));
+  if (wanted (vjp, 2))
+    vjp->dx[2] = by_class (vjp, entropy, hot, counts, all);
   return TRUE;
 }

@@ -16,18 +16,33 @@ ir_keep_places (const IrNode *node)
   return 1;
 }
 
+/* With its spatial axes in reverse, as Indices by columns count (storage_order) */
+static IrValue *
+by_columns (const IrVjp *vjp, IrValue *value, int rank)
+{
+  gint64 perm[IR_MAX_RANK] = { 0, 1 };
+
+  for (int i = 2; i < rank; i++)
+    perm[i] = rank + 1 - i;
+  return ir_emit_transpose (vjp, value, perm, (guint) rank);
+}
+
 /* To where the largest element stood: the forward node gives it besides, and nothing is searched
  * again. Windows overlap, so it is added. */
 gboolean
 ir_vjp_max_pool (IrVjp *vjp, GError **error)
 {
-  if (ir_node_attr_int (vjp->node, "storage_order", 0) != 0)
-    return ir_emit_fail (vjp, error,
-                         "its Indices count by columns (storage_order), which has no rule");
+  const gboolean turned = ir_node_attr_int (vjp->node, "storage_order", 0) != 0;
+  IrValue *x = vjp->node->inputs[0];
+  const int rank = ir_value_rank (x);
+
   if (!ir_emit_needs_opset (vjp, 16, error))
     return FALSE;
-  vjp->dx[0] = ir_emit_scatter_flat (vjp, vjp->node->inputs[0], ir_emit_extra_output (vjp, 1),
-                                     vjp->dy[0]);
+  if (turned && rank < 3)
+    return ir_emit_fail (vjp, error, "the rank of its input is not known");
+  IrValue *dx = ir_emit_scatter_flat (vjp, turned ? by_columns (vjp, x, rank) : x,
+                                      ir_emit_extra_output (vjp, 1), vjp->dy[0]);
+  vjp->dx[0] = turned ? by_columns (vjp, dx, rank) : dx;
   return TRUE;
 }
 
@@ -156,14 +171,34 @@ ir_vjp_global_lp_pool (IrVjp *vjp, GError **error)
   return TRUE;
 }
 
+/* Without what output_shape adds behind each axis, which indices do not count */
+static IrValue *
+pooled_part (const IrVjp *vjp, IrValue *value, GError **error)
+{
+  const IrValue *x = vjp->node->inputs[0];
+  gint64 starts[IR_MAX_RANK] = { 0 }, ends[IR_MAX_RANK], axes[IR_MAX_RANK];
+  IrSlide window;
+
+  if (!read_pool (vjp, &window, error))
+    return NULL;
+  for (guint i = 0; i < window.n; i++)
+    {
+      axes[i] = i + 2;
+      ends[i] = (x->type->dims[i + 2] - 1) * window.strides[i] + window.kernel[i] - window.pads[i] -
+                window.pads[i + window.n];
+    }
+  return ir_emit_slice (vjp, value, starts, ends, axes, window.n);
+}
+
 /* Each element is read from where it was put. */
 gboolean
 ir_vjp_max_unpool (IrVjp *vjp, GError **error)
 {
-  if (ir_node_input (vjp->node, 2) != NULL)
-    return ir_emit_fail (vjp, error,
-                         "its output_shape moves what its indices count, which has no rule");
-  vjp->dx[0] = ir_emit2 (vjp, "Gather", ir_emit_flat (vjp, vjp->dy[0]), vjp->node->inputs[1]);
+  IrValue *dy = vjp->dy[0];
+
+  if (ir_node_input (vjp->node, 2) != NULL && (dy = pooled_part (vjp, dy, error)) == NULL)
+    return FALSE;
+  vjp->dx[0] = ir_emit2 (vjp, "Gather", ir_emit_flat (vjp, dy), vjp->node->inputs[1]);
   return TRUE;
 }
 
@@ -213,6 +248,21 @@ copy_resize_attrs (const IrVjp *vjp, IrNode *node)
     ir_emit_copy_attr (vjp, node, names[i]);
 }
 
+static gboolean
+has_coordinates (const IrNode *node, const char *mode)
+{
+  return strcmp (ir_node_attr_string (node, "coordinate_transformation_mode", ""), mode) == 0;
+}
+
+/* tf_half_pixel_for_nn moves by half an element also what keeps its size, unless that is rounded away. */
+static gboolean
+moves_all (const IrNode *node)
+{
+  return has_coordinates (node, "tf_half_pixel_for_nn") &&
+         (strcmp (ir_node_attr_string (node, "mode", "nearest"), "nearest") != 0 ||
+          g_str_has_suffix (ir_node_attr_string (node, "nearest_mode", ""), "ceil"));
+}
+
 static IrValue *
 unit_matrix (const IrVjp *vjp, gint64 n)
 {
@@ -243,12 +293,29 @@ read_scales (const IrVjp *vjp, IrResize *resize, GError **error)
   return read;
 }
 
-/* The weights [in, out] of one axis */
+/* Start and end of @axis in roi, behind those of an axis that is taken whole: [0, start, 1, end] */
 static IrValue *
-axis_matrix (const IrVjp *vjp, gint64 in, gint64 out, const double *scale)
+crop_along (const IrVjp *vjp, const IrResize *resize, int axis)
+{
+  static const gint64 one = 1;
+  IrValue *roi = ir_node_input (vjp->node, 1), *ends[2];
+
+  for (gint64 i = 0; i < 2; i++)
+    {
+      IrValue *whole = ir_emit_number_like (vjp, roi, (double) i);
+      IrValue *end = ir_emit_pick (vjp, roi, 0, resize->place[axis] + i * resize->n_chosen);
+      ends[i] = ir_emit_concat (vjp, ir_emit_reshape (vjp, whole, &one, 1),
+                                ir_emit_reshape (vjp, end, &one, 1), 0);
+    }
+  return ir_emit_concat (vjp, ends[0], ends[1], 0);
+}
+
+/* The weights [in, out] of one axis. What a crop (nullable) adds around the input is 0 here. */
+static IrValue *
+axis_matrix (const IrVjp *vjp, gint64 in, gint64 out, IrValue *crop, const double *scale)
 {
   gint64 sizes[] = { in, out }, two = 2;
-  IrValue *inputs[4] = { unit_matrix (vjp, in) };
+  IrValue *inputs[4] = { unit_matrix (vjp, in), crop };
 
   if (scale != NULL)
     {
@@ -281,15 +348,19 @@ ir_vjp_resize (IrVjp *vjp, GError **error)
 {
   static const gint64 swap[] = { 1, 0 };
   const IrNode *node = vjp->node;
+  const gboolean crops = has_coordinates (node, "tf_crop_and_resize");
   gint64 in[IR_MAX_RANK], out[IR_MAX_RANK];
   int rank, out_rank;
   IrResize resize;
 
   if (!ir_emit_needs_opset (vjp, 13, error))
     return FALSE;
-  if (strcmp (ir_node_attr_string (node, "coordinate_transformation_mode", ""),
-              "tf_crop_and_resize") == 0)
-    return ir_emit_fail (vjp, error, "it crops, which has no rule");
+  for (guint i = 1; i < node->n_inputs; i++)
+    if (vjp->wanted[i])
+      return ir_emit_fail (vjp, error, "there is no rule for its input %u", i);
+  if (moves_all (node))
+    return ir_emit_fail (vjp, error,
+                         "its coordinates move axes that keep their size, too, which has no rule");
   if (!ir_emit_dims (node->inputs[0], in, &rank) ||
       !ir_emit_dims (node->outputs[0], out, &out_rank) || rank != out_rank)
     return ir_emit_fail (vjp, error, "its sizes are not known; give them (--dim)");
@@ -300,7 +371,8 @@ ir_vjp_resize (IrVjp *vjp, GError **error)
     {
       const double scale = resize.scale[i], reached = scale * (double) in[i];
       const gboolean by_sizes = scale == 0 || fabs (reached - (double) out[i]) < 1e-6;
-      if (by_sizes && in[i] == out[i])
+      IrValue *crop = crops && resize.chosen[i] ? crop_along (vjp, &resize, i) : NULL;
+      if (by_sizes && in[i] == out[i] && crop == NULL)
         continue;
       if (scale == 0 && ir_node_input (node, 2) != NULL)
         return ir_emit_fail (vjp, error, "its scales are not constant, which has no rule");
@@ -309,7 +381,7 @@ ir_vjp_resize (IrVjp *vjp, GError **error)
                              "axis %d keeps the aspect ratio by a size that is rounded, which has "
                              "no rule",
                              i);
-      IrValue *matrix = axis_matrix (vjp, in[i], out[i], by_sizes ? NULL : &scale);
+      IrValue *matrix = axis_matrix (vjp, in[i], out[i], crop, by_sizes ? NULL : &scale);
       dx = multiply_along (vjp, dx, i, rank, ir_emit_transpose (vjp, matrix, swap, 2));
     }
   vjp->dx[0] = dx;

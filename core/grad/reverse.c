@@ -561,7 +561,11 @@ ir_reverse_node (const IrReverse *reverse, IrVjp *vjp, GError **error)
   else if (!ir_vjp_run (vjp, error))
     return FALSE;
   for (guint i = 0; i < n_inputs; i++)
-    g_ptr_array_add (results, vjp->dx[i]);
+    {
+      if (!vjp->wanted[i])
+        vjp->dx[i] = NULL;
+      g_ptr_array_add (results, vjp->dx[i]);
+    }
   for (guint i = 0; i < vjp->n_captured; i++)
     g_ptr_array_add (results, vjp->by_captured[i]);
   ir_emit_sweep (vjp->edit, first_node, first_value, (IrValue *const *) results->pdata,

@@ -61,8 +61,7 @@
   F (gather)                                                                                       \
   F (gather_elements)                                                                              \
   F (gather_nd)                                                                                    \
-  F (scatter_elements)                                                                             \
-  F (scatter_nd)                                                                                   \
+  F (scatter)                                                                                      \
   F (one_hot)                                                                                      \
   F (rotary)                                                                                       \
   F (lp_pool)                                                                                      \

@@ -28,7 +28,8 @@ typedef struct
   const IrVjp *in;
   guint n_axes, n_taps; /* along each axis: 1 nearest, 2 linear, 4 cubic */
   Outside outside;
-  gboolean align; /* where reflection turns: at the centre of the outermost element */
+  gboolean align;   /* where reflection turns: at the centre of the outermost element */
+  gboolean largest; /* of the weighted neighbours, not their sum */
   gint64 sizes[MAX_AXES];
   IrValue *index[MAX_AXES][MAX_TAPS];  /* int64, within the axis */
   IrValue *weight[MAX_AXES][MAX_TAPS]; /* (nullable): 1 */
@@ -192,7 +193,7 @@ sampled (const Sampling *s, IrValue *x)
   x = ir_emit_reshape (s->in, x, flat, 3);
   for (guint i = 0; i < n; i++)
     parts[i] = combination (s, x, i);
-  return n == 1 ? parts[0] : ir_emit (s->in, "Sum", n, parts);
+  return n == 1 ? parts[0] : ir_emit (s->in, s->largest ? "Max" : "Sum", n, parts);
 }
 
 static gboolean
@@ -364,13 +365,19 @@ ir_expand_deform_conv (const IrVjp *emit, IrValue **outputs, GError **error)
   return TRUE;
 }
 
-/* -- RoiAlign: means of samples -- */
+/* -- RoiAlign: means, or the largest, of samples -- */
 
+/* One axis of all regions. Without sampling_ratio the cells of a region have as many samples as elements: then
+ * there are places for those of the largest cell, and @counts says which of them are samples. */
 typedef struct
 {
   gint64 cells, ratio, size;
-  guint from, to;  /* columns of rois */
-  gint64 shape[3]; /* of its samples: [regions, y, 1] or [regions, 1, x] */
+  guint from, to; /* columns of rois */
+  gint64 apart
+      [2]; /* axes of the samples of the other side, of five: regions, then cells and samples of both */
+  IrValue *places; /* in elements */
+  IrValue *n,
+      *counts; /* (nullable) samples of a cell, [regions, 1, 1], and bool; NULL: ratio, and all */
 } Side;
 
 /* A constant of rank 3, in double */
@@ -390,9 +397,40 @@ column_of (const IrVjp *in, guint column)
   return ir_emit_reshape (in, ir_emit_pick (in, in->node->inputs[1], 1, column), dims, 3);
 }
 
-/* Where the samples lie, in elements */
+/* How far in cells the samples lie behind the start: [1, cells, ratio], or [regions, cells, most] */
 static IrValue *
-places_of (const Sampling *s, const Side *side)
+along_cells (const Sampling *s, Side *side, IrValue *cell)
+{
+  static const gint64 all[] = { 0, 1, 2 }, row[] = { 1, 1, -1 }, none = 0, one = 1;
+  const IrDtype dtype = ir_value_dtype (cell);
+  const gint64 samples = MAX (side->ratio, 1), shape[] = { 1, side->cells, samples };
+  g_autofree double *at = g_new (double, side->cells *samples);
+
+  for (gint64 i = 0; i < side->cells * samples; i++)
+    at[i] = (double) (i / samples) +
+            (side->ratio > 0 ? ((double) (i % samples) + 0.5) / (double) samples : 0);
+  IrValue *fixed = ir_emit_cast (s->in, exact (s, shape, at), dtype);
+  if (side->ratio > 0)
+    return fixed;
+  side->n = ir_emit2 (s->in, "Max", ir_emit1 (s->in, "Ceil", cell), number (s, cell, 0));
+  IrValue *most = ir_emit2 (s->in, "Max",
+                            ir_emit_reduce (s->in, "ReduceMax", side->n, all, 3, FALSE),
+                            number (s, cell, 1));
+  IrValue *range = ir_emit3 (s->in, "Range", ir_emit_ints (s->in, &none, -1),
+                             ir_emit_cast (s->in, most, IR_DTYPE_INT64),
+                             ir_emit_ints (s->in, &one, -1));
+  IrValue *sample = ir_emit_cast (s->in, ir_emit_reshape (s->in, range, row, 3), dtype);
+  /* Both moved on by the number of the cell, which makes them [regions, cells, most] */
+  side->counts = ir_emit_unsqueeze (s->in,
+                                    ir_emit2 (s->in, "Less", ir_emit2 (s->in, "Add", fixed, sample),
+                                              ir_emit2 (s->in, "Add", fixed, side->n)),
+                                    side->apart, 2);
+  IrValue *some = ir_emit2 (s->in, "Max", side->n, number (s, cell, 1));
+  return ir_emit2 (s->in, "Add", fixed, ir_emit2 (s->in, "Div", plus (s, sample, 0.5), some));
+}
+
+static void
+place_samples (const Sampling *s, Side *side)
 {
   const IrNode *node = s->in->node;
   const gint64 opset = ir_node_opset (node);
@@ -401,61 +439,99 @@ places_of (const Sampling *s, const Side *side)
                            strcmp (ir_node_attr_string (node, "coordinate_transformation_mode",
                                                         "half_pixel"),
                                    "half_pixel") == 0;
-  const gint64 n = side->cells * side->ratio;
-  g_autofree double *parts = g_new (double, n);
 
-  for (gint64 i = 0; i < n; i++)
-    parts[i] = ((double) i + 0.5) / (double) n;
   IrValue *start = times (s, column_of (s->in, side->from), scale);
   IrValue *extent = ir_emit2 (s->in, "Sub", times (s, column_of (s->in, side->to), scale), start);
-  IrValue *along = ir_emit_cast (s->in, exact (s, side->shape, parts),
-                                 ir_value_dtype (node->inputs[1]));
   if (!shifted)
     extent = ir_emit2 (s->in, "Max", extent, number (s, extent, 1));
-  return ir_emit2 (s->in, "Add", plus (s, start, shifted ? -0.5 : 0),
-                   ir_emit2 (s->in, "Mul", extent, along));
+  IrValue *cell = ir_emit2 (s->in, "Div", extent, number (s, extent, (double) side->cells));
+  IrValue *at = ir_emit2 (s->in, "Add", plus (s, start, shifted ? -0.5 : 0),
+                          ir_emit2 (s->in, "Mul", cell, along_cells (s, side, cell)));
+  side->places = ir_emit_unsqueeze (s->in, at, side->apart, 2);
 }
 
 /* 1 where a sample lies in X or less than an element beside it, else 0 */
 static IrValue *
-within (const Sampling *s, IrValue *at, gint64 size, IrDtype dtype)
+within (const Sampling *s, const Side *side, IrDtype dtype)
 {
-  IrValue *outside = ir_emit2 (s->in, "Or", ir_emit2 (s->in, "Less", at, number (s, at, -1)),
-                               ir_emit2 (s->in, "Greater", at, number (s, at, (double) size)));
+  IrValue *at = side->places;
+  IrValue *outside = ir_emit2 (
+      s->in, "Or", ir_emit2 (s->in, "Less", at, number (s, at, -1)),
+      ir_emit2 (s->in, "Greater", at, number (s, at, (double) side->size)));
 
   return ir_emit_cast (s->in, ir_emit1 (s->in, "Not", outside), dtype);
+}
+
+/* @taken [regions, channels, all places]: the mean of the samples of each cell, or the largest */
+static IrValue *
+pooled_evenly (const Sampling *s, const Side sides[2], IrValue *taken)
+{
+  static const gint64 samples[] = { 3, 5 };
+  const gint64 dims[] = { 0,
+                          ir_emit_dim (s->in->node->inputs[0], 1),
+                          sides[0].cells,
+                          sides[0].ratio,
+                          sides[1].cells,
+                          sides[1].ratio };
+
+  return ir_emit_reduce (s->in, s->largest ? "ReduceMax" : "ReduceMean",
+                         ir_emit_reshape (s->in, taken, dims, 6), samples, 2, FALSE);
+}
+
+/* Of those places that are samples; 0 where a cell has none */
+static IrValue *
+pooled_as_counted (const Sampling *s, const Side sides[2], IrValue *taken)
+{
+  static const gint64 samples[] = { 3, 5 }, channel = 1, end = G_MAXINT64, axis = 0;
+  const gint64 front[] = { 0, ir_emit_dim (s->in->node->inputs[0], 1) };
+  IrValue *some = ir_emit2 (s->in, "And", sides[0].counts, sides[1].counts);
+  IrValue *behind = ir_emit_slice (s->in, ir_emit1 (s->in, "Shape", some), &channel, &end, &axis,
+                                   1);
+  IrValue *n = ir_emit_unsqueeze (s->in, ir_emit2 (s->in, "Mul", sides[0].n, sides[1].n), &channel,
+                                  1);
+  IrValue *zero = number (s, taken, 0);
+
+  taken = ir_emit2 (s->in, "Reshape", taken,
+                    ir_emit_concat (s->in, ir_emit_ints (s->in, front, 2), behind, 0));
+  taken = ir_emit3 (s->in, "Where", ir_emit_unsqueeze (s->in, some, &channel, 1), taken,
+                    s->largest ? number (s, taken, -INFINITY) : zero);
+  taken = ir_emit_reduce (s->in, s->largest ? "ReduceMax" : "ReduceSum", taken, samples, 2, FALSE);
+  if (s->largest)
+    return ir_emit3 (s->in, "Where", ir_emit2 (s->in, "Greater", n, zero), taken, zero);
+  return ir_emit2 (s->in, "Div", taken, ir_emit2 (s->in, "Max", n, number (s, taken, 1)));
 }
 
 gboolean
 ir_expand_roi_align (const IrVjp *emit, IrValue **outputs, GError **error)
 {
-  static const gint64 flat[] = { 0, 1, -1 }, sides[] = { 3, 5 };
+  static const gint64 flat[] = { 0, 1, -1 };
   const IrNode *node = emit->node;
-  const gint64 ratio = ir_node_attr_int (node, "sampling_ratio", 0);
-  const gint64 height = ir_node_attr_int (node, "output_height", 1);
-  const gint64 width = ir_node_attr_int (node, "output_width", 1);
+  const gint64 ratio = MAX (ir_node_attr_int (node, "sampling_ratio", 0), 0);
   const IrDtype dtype = ir_value_dtype (node->inputs[0]);
-  Sampling s = { .in = emit, .n_taps = 2, .outside = OUTSIDE_BORDER };
+  Sampling s = { .in = emit,
+                 .n_taps = 2,
+                 .outside = OUTSIDE_BORDER,
+                 .align = TRUE,
+                 .largest = strcmp (ir_node_attr_string (node, "mode", "avg"), "max") == 0 };
 
-  if (ratio < 1 || strcmp (ir_node_attr_string (node, "mode", "avg"), "avg") != 0)
-    return ir_emit_fail (emit, error,
-                         "only means of a given number of samples are derived (mode avg, "
-                         "sampling_ratio from 1)");
   if (!read_sizes (&s, node->inputs[0], error))
     return FALSE;
-  const gint64 n_y = height * ratio, n_x = width * ratio;
-  const Side rows = { height, ratio, s.sizes[0], 1, 3, { 1, n_y, 1 } };
-  const Side columns = { width, ratio, s.sizes[1], 0, 2, { 1, 1, n_x } };
-  IrValue *y = places_of (&s, &rows), *x = places_of (&s, &columns);
-  find_taps (&s, 0, y, dtype);
-  find_taps (&s, 1, x, dtype);
+  Side sides[2] = {
+    { .cells = ir_node_attr_int (node, "output_height", 1), .from = 1, .to = 3, .apart = { 3, 4 } },
+    { .cells = ir_node_attr_int (node, "output_width", 1), .from = 0, .to = 2, .apart = { 1, 2 } }
+  };
+  for (guint i = 0; i < 2; i++)
+    {
+      sides[i].ratio = ratio;
+      sides[i].size = s.sizes[i];
+      place_samples (&s, &sides[i]);
+      find_taps (&s, i, sides[i].places, dtype);
+    }
   IrValue *taken = sampled (&s, ir_emit2 (emit, "Gather", node->inputs[0], node->inputs[2]));
-  IrValue *counts = ir_emit2 (emit, "Mul", within (&s, y, s.sizes[0], dtype),
-                              within (&s, x, s.sizes[1], dtype));
-  taken = ir_emit2 (emit, "Mul", taken, ir_emit_reshape (emit, counts, flat, 3));
-  const gint64 cells[] = { 0, ir_emit_dim (node->inputs[0], 1), height, ratio, width, ratio };
-  outputs[0] = ir_emit_reduce (emit, "ReduceMean", ir_emit_reshape (emit, taken, cells, 6), sides,
-                               2, FALSE);
+  IrValue *inside = ir_emit2 (emit, "Mul", within (&s, &sides[0], dtype),
+                              within (&s, &sides[1], dtype));
+  taken = ir_emit2 (emit, "Mul", taken, ir_emit_reshape (emit, inside, flat, 3));
+  outputs[0] = ratio > 0 ? pooled_evenly (&s, sides, taken) : pooled_as_counted (&s, sides, taken);
   return TRUE;
 }
 

@@ -138,6 +138,14 @@ static const GradientCase gradient_cases[] = {
     "y = Einsum <equation = \"ij, jk -> k\"> (a, b)" },
   { "Einsum", BOTH_SIGNS, "double[2,3]", SMALL, "double[3,4]",
     "y = Einsum <equation = \"ij,jk\"> (a, b)" },
+  { "Einsum", BOTH_SIGNS, "double[2,2,3]", SMALL, "double[1,3,4]",
+    "y = Einsum <equation = \"...ij, ...jk -> ...ik\"> (a, b)" },
+  { "Einsum", BOTH_SIGNS, "double[2,3]", SMALL, "double[2,2,3,2]",
+    "y = Einsum <equation = \"ij,...jk\"> (a, b)" },
+  { "Einsum", BOTH_SIGNS, "double[3,3]", SMALL, "double[3,4]",
+    "y = Einsum <equation = \"ii,ij->j\"> (a, b)" },
+  { "Einsum", BOTH_SIGNS, "double[2,3,3,3]", SMALL, "double[2]",
+    "y = Einsum <equation = \"...iii,...->...\"> (a, b)" },
   { "Conv", BOTH_SIGNS, "double[2,4,6]", SMALL, "double[6,2,3]",
     "y = Conv <group = 2, strides = [2], pads = [1, 0], dilations = [2]> (a, b)" },
   { "Conv", BOTH_SIGNS, "double[2,2,5,6]", SMALL, "double[3,2,3,2]",
@@ -196,6 +204,12 @@ static const GradientCase gradient_cases[] = {
   { "NegativeLogLikelihoodLoss", BOTH_SIGNS, "double[3,4]", NULL, NULL,
     "t = Constant <value = int64[3] {1, 3, 0}> ()\n k = Constant <value = double[4] {1, 2, 0.5, 3}> ()\n"
     "y = NegativeLogLikelihoodLoss <ignore_index = 3> (a, t, k)" },
+  { "NegativeLogLikelihoodLoss", BOTH_SIGNS, "double[3,4]", "1 2 0.5 3", "double[4]",
+    "t = Constant <value = int64[3] {1, 3, 0}> ()\n"
+    "y = NegativeLogLikelihoodLoss <ignore_index = 3> (a, t, b)" },
+  { "SoftmaxCrossEntropyLoss", BOTH_SIGNS, "double[2,3,2]", "1 2 0.5", "double[3]",
+    "t = Constant <value = int64[2,2] {1, 1, 0, 2}> ()\n"
+    "y = SoftmaxCrossEntropyLoss <reduction = \"none\"> (a, t, b)" },
   { "SoftmaxCrossEntropyLoss", BOTH_SIGNS, "double[2,3,2]", NULL, NULL,
     "t = Constant <value = int64[2,2] {1, -1, 0, 2}> ()\n"
     "y = SoftmaxCrossEntropyLoss <ignore_index = -1> (a, t)" },
@@ -204,6 +218,10 @@ static const GradientCase gradient_cases[] = {
     "y = SoftmaxCrossEntropyLoss <reduction = \"none\"> (a, t)" },
   { "MaxPool", "1.1 3.4 3.2 -2 -2.5 -5 0.3", "double[1,2,5,4]", NULL, NULL,
     "y = MaxPool <kernel_shape = [3, 2], pads = [1, 0, 0, 1], strides = [2, 1]> (a)" },
+  { "MaxPool", "1.1 3.4 3.2 -2 -2.5 -5 0.3", "double[1,2,5,4]", NULL, NULL,
+    "y = MaxPool <kernel_shape = [2, 2], strides = [2, 1], storage_order = 1> (a)" },
+  { "MaxPool", "1.1 3.4 3.2 -2 -2.5 -5 0.3", "double[2,1,3,2,2]", NULL, NULL,
+    "y = MaxPool <kernel_shape = [2, 2, 1], storage_order = 1> (a)" },
   { "AveragePool", BOTH_SIGNS, "double[1,2,5,4]", NULL, NULL,
     "y = AveragePool <kernel_shape = [3, 2], pads = [1, 0, 0, 1], strides = [2, 1]> (a)" },
   { "AveragePool", BOTH_SIGNS, "double[2,2,6]", NULL, NULL,
@@ -214,6 +232,9 @@ static const GradientCase gradient_cases[] = {
   { "MaxUnpool", BOTH_SIGNS, "double[1,1,2,2]", NULL, NULL,
     "i = Constant <value = int64[1,1,2,2] {5, 7, 13, 8}> ()\n"
     "y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (a, i)" },
+  { "MaxUnpool", BOTH_SIGNS, "double[1,1,2,2]", NULL, NULL,
+    "i = Constant <value = int64[1,1,2,2] {5, 7, 13, 8}> ()\n s = Constant <value_ints = [1, 1, 5, 6]> ()\n"
+    "y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (a, i, s)" },
   { "RotaryEmbedding", BOTH_SIGNS, "double[1,2,2,4]", NULL, NULL,
     "k = Constant <value = double[1,2,2] {0.6, 0.8, -0.6, 1}> ()\n"
     "s = Constant <value = double[1,2,2] {0.8, 0.6, 0.8, 0}> ()\n y = RotaryEmbedding (a, k, s)" },
@@ -234,6 +255,13 @@ static const GradientCase gradient_cases[] = {
   { "Resize", BOTH_SIGNS, "double[1,1,4,5]", NULL, NULL,
     "s = Constant <value_ints = [1, 1, 3, 7]> ()\n"
     "y = Resize <mode = \"cubic\", exclude_outside = 1, antialias = 1> (a, , , s)" },
+  { "Resize", BOTH_SIGNS, "double[1,2,3,4]", NULL, NULL,
+    "r = Constant <value = float[8] {0, 0, 0.2, -0.3, 1, 1, 1.1, 0.9}> ()\n"
+    "s = Constant <value_ints = [1, 2, 4, 4]> ()\n"
+    "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"tf_crop_and_resize\", extrapolation_value = 3.0> (a, r, , s)" },
+  { "Resize", BOTH_SIGNS, "double[1,2,3,4]", NULL, NULL,
+    "r = Constant <value = float[4] {0.6, 0.25, 0.1, 0.8}> ()\n s = Constant <value = float[2] {0.6, 1.5}> ()\n"
+    "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"tf_crop_and_resize\", axes = [-1, 2]> (a, r, s)" },
   ONE ("Split", BOTH_SIGNS, "y, z = Split <axis = 1, num_outputs = 2> (a)"),
   ONE ("Split",
        BOTH_SIGNS,
@@ -248,6 +276,8 @@ static const GradientCase gradient_cases[] = {
       "s = Constant <value_ints = [-1]> ()\n e = Constant <value_ints = [-100]> ()\n"
       "i = Constant <value_ints = [1]> ()\n st = Constant <value_ints = [-2]> ()\n y = Slice (a, s, e, i, st)"),
   ONE ("Pad", BOTH_SIGNS, "p = Constant <value_ints = [1, 0, 0, 2]> ()\n y = Pad (a, p)"),
+  { "Pad", BOTH_SIGNS, "double[2,3]", "0.6", "double[]",
+    "p = Constant <value_ints = [1, 0, -1, 2]> ()\n y = Pad (a, p, b)" },
   ONE ("Pad",
        BOTH_SIGNS,
        "p = Constant <value_ints = [1, 2, -1, 1]> ()\n y = Pad <mode = \"edge\"> (a, p)"),
@@ -290,6 +320,16 @@ static const GradientCase gradient_cases[] = {
   { "ScatterElements", BOTH_SIGNS, "double[2,3]", SMALL, "double[2,2]",
     "i = Constant <value = int64[2,2] {0, 0, 2, 1}> ()\n"
     "y = ScatterElements <axis = 1, reduction = \"add\"> (a, i, b)" },
+  { "ScatterElements", "-1.5 0 -0.2 0.3 0 1.9", "double[2,3]", "0.5 0 0.7 -0.8", "double[2,2]",
+    "i = Constant <value = int64[2,2] {0, 0, -1, 1}> ()\n"
+    "y = ScatterElements <axis = 1, reduction = \"mul\"> (a, i, b)" },
+  { "ScatterElements", BOTH_SIGNS, "double[2,3]", "0.5 -3 0.7 2.8", "double[2,2]",
+    "i = Constant <value = int64[2,2] {0, 0, -1, 1}> ()\n"
+    "y = ScatterElements <axis = 1, reduction = \"max\"> (a, i, b)" },
+  { "ScatterND", BOTH_SIGNS, "double[3,2]", "0.5 -3 0.7 2.8", "double[2,2]",
+    "i = Constant <value = int64[2,1] {2, 2}> ()\n y = ScatterND <reduction = \"min\"> (a, i, b)" },
+  { "ScatterND", BOTH_SIGNS, "double[3,2]", "0.5 -3 0 2.8", "double[2,2]",
+    "i = Constant <value = int64[2,1] {2, 2}> ()\n y = ScatterND <reduction = \"mul\"> (a, i, b)" },
   { "ScatterND", BOTH_SIGNS, "double[3,2]", SMALL, "double[2,2]",
     "i = Constant <value = int64[2,1] {2, 0}> ()\n y = ScatterND (a, i, b)" },
   { "ScatterND", BOTH_SIGNS, "double[3,2]", SMALL, "double[2,2]",

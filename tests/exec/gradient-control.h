@@ -289,6 +289,14 @@ static const GradientCase control_cases[] = {
   { "RoiAlign", BOTH_SIGNS, "double[2,2,3,4]", "0.3 0.2 2.4 1.7 0.45 0.6 3.3 2.6", "double[2,4]",
     "i = Constant <value = int64[2] {1, 0}> ()\n"
     "y = RoiAlign <output_height = 2, output_width = 2, sampling_ratio = 2, spatial_scale = 0.9> (a, b, i)" },
+  { "RoiAlign", "1.1 3.4 3.2 -2 -2.5 -5 0.3", "double[2,2,3,4]", "0.3 0.2 2.4 1.7 0.45 0.6 3.3 2.6", "double[2,4]",
+    "i = Constant <value = int64[2] {1, 0}> ()\n"
+    "y = RoiAlign <mode = \"max\", output_height = 2, output_width = 2, sampling_ratio = 2> (a, b, i)" },
+  { "RoiAlign", BOTH_SIGNS, "double[2,2,3,4]", "0.3 0.2 3.7 1.6 1.45 0.6 1.1 2.7", "double[2,4]",
+    "i = Constant <value = int64[2] {1, 0}> ()\n y = RoiAlign <output_width = 2> (a, b, i)" },
+  { "RoiAlign", "1.1 3.4 3.2 -2 -2.5 -5 0.3", "double[2,2,3,4]", "0.3 0.2 3.7 1.6 1.45 0.6 1.1 2.7", "double[2,4]",
+    "i = Constant <value = int64[2] {1, 0}> ()\n"
+    "y = RoiAlign <mode = \"max\", output_width = 2, coordinate_transformation_mode = \"output_half_pixel\"> (a, b, i)" },
   { "MaxRoiPool", "1.1 3.4 3.2 -2 -2.5 -5 0.3", "double[2,2,4,5]", NULL, NULL,
     "r = Constant <value = double[3,5] {1, 0.5, 1, 3.4, 2.6, 0, 2, 0, 9, 1, 1, -3, -1, -1, 4}> ()\n"
     "y = MaxRoiPool <pooled_shape = [2, 3], spatial_scale = 0.9> (a, r)" },

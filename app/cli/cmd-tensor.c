@@ -138,8 +138,26 @@ other_contents (
              : NULL;
 }
 
+/* Why the two cannot be compared element by element */
+static void
+set_error_apart (IrContext *context,
+                 const char *against,
+                 const IrTensor *tensor,
+                 const IrTensor *other,
+                 GError **error)
+{
+  g_autofree char *own = ir_type_to_string (context, ir_tensor_type (tensor, context)),
+                  *its = ir_type_to_string (context, ir_tensor_type (other, context));
+
+  g_set_error (
+      error, CLI_ERROR, 0,
+      "--against %s: %s beside %s: it needs the same shape, and real numbers on both sides",
+      against, its, own);
+}
+
 static gboolean
 measure (Cli *cli,
+         IrContext *context,
          const IrTensor *tensor,
          const IrTensor *other,
          IrTensorMetrics *metrics,
@@ -150,9 +168,7 @@ measure (Cli *cli,
   if (ir_tensors_measure (other, tensor, cli->cancellable, metrics))
     return TRUE;
   if (!g_cancellable_set_error_if_cancelled (cli->cancellable, error))
-    g_set_error (error, CLI_ERROR, 0,
-                 "--against %s: it has another shape, or one of the two holds no real numbers",
-                 options->against);
+    set_error_apart (context, options->against, tensor, other, error);
   return FALSE;
 }
 
@@ -322,7 +338,9 @@ show (Cli *cli, const char *file, const CliModel *opened, const CliContents *ans
     other = other_contents (cli, file, opened, options->against, &error);
   if (error != NULL && options->against != NULL)
     g_prefix_error (&error, "--against %s: ", options->against);
-  if (error != NULL || (other != NULL && !measure (cli, answer->tensor, other, &metrics, &error)) ||
+  if (error != NULL ||
+      (other != NULL &&
+       !measure (cli, opened->model->context, answer->tensor, other, &metrics, &error)) ||
       !write_out (options, answer->tensor, other, &error))
     return cli_fail (cli_status_of (error), error);
   ir_tensor_stats (answer->tensor, N_BINS, &stats);

@@ -6,6 +6,7 @@ and the commands of --debug; prints TAP.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -135,6 +136,32 @@ def _():
     assert 'value t' in text and '[15, 30]' in text.replace('  ', ' '), text
     end = run(LOOP, *START, '--debug', stdin='c\n').stdout.splitlines()
     assert any(line.startswith('y') and '31' in line for line in end), end
+
+
+IN_PLACE = model('in-place.onnxtxt', '''g (float[4,8] x) => (float[4,8] y, float[8,4] z) {
+ [made] a = Exp (x)
+ [over] b = Neg (a)
+ [seen] c = Flatten (b)
+ [turned] d = Transpose <perm = [1, 0]> (c)
+ [other] e = Sin (d)
+ [more] z = Neg (e)
+ [last] y = Neg (x)
+}''')
+
+
+@test('a value whose bytes are given to others is said to be gone, and none holds what another has')
+def _():
+    kept = {v['name']: v for v in answer(IN_PLACE, '--capture', 'stats')['captured'] if 'min' in v}
+    gone = set()
+    for steps in range(1, 6):
+        done = run(IN_PLACE, '--debug', stdin='s\n' * steps + ''.join(f'v {name}\n' for name in 'abcde'), status=2)
+        shown = dict(re.findall(r'^  value (\w+) .*\n    min (\S+)', done.stdout, re.M))
+        assert shown, done
+        for name, least in shown.items():
+            assert abs(float(least) - kept[name]['min']) <= 1e-5 * abs(kept[name]['min']), (steps, name, least, kept[name])
+        gone |= {name for name in 'abcde'[:steps] if name not in shown}
+        assert all(f'{name} holds nothing now' in done.stderr for name in 'abcde' if name not in shown), done.stderr
+    assert gone == {'a', 'b', 'c', 'd'}, gone
 
 
 @test('step by node gives the bits of a run that is not parallel, and of one of several threads')

@@ -226,7 +226,7 @@ def _():
                         (('y', *X, '--picture', path('q.svg'), '--as', 'scatter'), '--against'),
                         (('y', *X, '--picture', path('q.svg'), '--as', 'line', '--axes', 'r,c'), 'one axis'),
                         (('u', '--find', '3'), 'no numbers'), (('y', *X, '--against', 'nobody'), 'nobody'),
-                        (('y', *X, '--against', 'j'), 'another shape')):
+                        (('y', *X, '--against', 'j'), 'same shape')):
         done = subprocess.run([PROGRAM, 'tensor', GRAPH, *args], capture_output=True, text=True)
         assert done.returncode == 2 and words in done.stderr, (args, done.returncode, done.stderr)
     assert not os.path.exists(path('q.svg'))

@@ -649,6 +649,17 @@ take_place (IrRunBreak *self, const IrModel *model, GError **error)
   return self->asked == NULL || self->query != NULL;
 }
 
+/* "nan, inf, ..." */
+static char *
+list_tests (void)
+{
+  GString *names = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (tests); i++)
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", tests[i].name);
+  return g_string_free (names, FALSE);
+}
+
 /**
  * ir_run_break_check:
  * @self: a breakpoint, that was not checked before
@@ -678,9 +689,11 @@ ir_run_break_check (IrRunBreak *self, const IrModel *model, GError **error)
     }
   if (finds_some (self, model))
     return TRUE;
+  g_autofree char *names = list_tests ();
   g_set_error (error, IR_RUN_BREAK_ERROR, IR_RUN_BREAK_ERROR_NOTHING,
-               "“%s”: the graph has no such node; irscope find says what a question finds",
-               self->text);
+               "“%s”: the graph has no such node; tests of values are %s; irscope find says what a "
+               "question finds",
+               self->text, names);
   return FALSE;
 }
 

@@ -192,12 +192,32 @@ overlap (const IrTensor *a, const IrTensor *b)
   return x != NULL && y != NULL && x < y + ir_tensor_n_bytes (b) && y < x + ir_tensor_n_bytes (a);
 }
 
-/* Whether the node that has just run may have written over @tensor. A view has written nothing. */
+/* Whether the plan lets its bytes be another's by now, or still */
+static gboolean
+lends_bytes (const IrRunControl *self, const IrValue *value)
+{
+  const IrPrepared *prepared = self->state->prepared;
+  const GArray *items = prepared->memplan->items;
+
+  if (!ir_prepared_in_arena (prepared, value))
+    return FALSE;
+  if (value->producer != NULL && !self->state->ran[value->producer->id])
+    return TRUE;
+  for (guint i = 0; i < items->len; i++)
+    if (g_array_index (items, IrMemItem, i).value == value->id)
+      return g_array_index (items, IrMemItem, i).last < self->state->n_done;
+  return FALSE;
+}
+
+/* Whether others may have written over @tensor: nodes that ran before, or the one that has just run. A view has written
+ * nothing. */
 static gboolean
 may_be_gone (IrRunControl *self, const IrValue *value, const IrTensor *tensor)
 {
   const IrNode *node = self->last;
 
+  if (lends_bytes (self, value))
+    return TRUE;
   if (node == NULL || value->producer == node || (node->op != NULL && node->op->flags & IR_OP_VIEW))
     return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)

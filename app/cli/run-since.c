@@ -47,7 +47,7 @@ cli_run_since (Cli *cli,
 void
 cli_run_report_reused (const Cli *cli, const CliRun *options, const IrRun *run, cJSON *json)
 {
-  const guint n = run->schedule->items->len;
+  const guint n = ir_run_n_computing (run);
   cJSON *object;
 
   if (options->since == NULL)

@@ -33,6 +33,7 @@
 #define MAX_RECENT        8
 #define TOAST_COMES_US    1000000
 #define TOAST_CHARS       64
+#define TOAST_LEAST       24 /* a word or two is not broken */
 
 G_DEFINE_FINAL_TYPE (IrWindow, ir_window, ADW_TYPE_APPLICATION_WINDOW)
 
@@ -316,6 +317,7 @@ toast_label (const char *text)
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   gtk_label_set_max_width_chars (GTK_LABEL (label), TOAST_CHARS);
+  gtk_label_set_width_chars (GTK_LABEL (label), (int) MIN (g_utf8_strlen (text, -1), TOAST_LEAST));
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   return label;
 }

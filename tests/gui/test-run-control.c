@@ -187,7 +187,7 @@ test_reused (void)
   /* Their times are said to be missing, and the timeline has none of them. */
   g_autofree char *note = ir_session_times_note (self.session),
                   *words_of_it = g_strdup_printf ("%u of %u nodes have no times", again->n_reused,
-                                                  again->schedule->items->len);
+                                                  ir_run_n_computing (again));
   g_assert_true (g_str_has_prefix (note, words_of_it));
   IrTimeline *timeline = ir_timeline_new_measured (again->trace, again->schedule, again->model);
   guint n_ran = 0; /* constants too, which nobody computes */
@@ -202,6 +202,56 @@ test_reused (void)
   again = ir_session_get_run (self.session, IR_SIDE_AFTER);
   g_assert_cmpuint (again->n_reused, ==, 0);
   g_assert_cmpuint (ir_run_options (again)->without & IR_DECISION_CHAINS, ==, 0); /* as the first */
+  close_window (&self);
+}
+
+/* What a long run has computed is there when it is cancelled, on both sides. */
+static gboolean
+is_cancelled (gpointer data)
+{
+  const IrRun *run = ir_session_get_run (((Opened *) data)->session, IR_SIDE_AFTER);
+
+  return has_ended (data) && run != NULL && run->error != NULL;
+}
+
+static gboolean
+is_in_loop (gpointer data)
+{
+  const char *text = ir_session_get_progress_text (((Opened *) data)->session);
+
+  return text != NULL && strstr (text, "node 1 of 3") != NULL;
+}
+
+static void
+test_cancelled (void)
+{
+  static const char graph[] =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[64,64] x) => (float[64,64] y) <int64 n = {900000}> {\n"
+      " a = Exp (x)\n"
+      " b = Loop (n, , a) <body = r (int64 i, bool c, float[64,64] s) => (bool d, float[64,64] t) {\n"
+      "  d = Identity (c)\n  t = Sin (s)\n }>\n"
+      " y = Add (b, x)\n}\n";
+  g_autofree char *path = g_build_filename (g_get_user_config_dir (), "long.onnxtxt", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  Opened self;
+
+  g_assert_true (g_file_set_contents (path, graph, -1, NULL));
+  open_digits (&self);
+  ir_window_open (self.window, file);
+  wait_for_text (&self, "long.onnxtxt");
+  wait_for ("the graph", is_open_and_idle, self.session);
+  ir_session_run_graph (self.session);
+  wait_for ("the loop", is_in_loop, &self);
+  ir_session_cancel (self.session);
+  wait_for ("what was computed", is_cancelled, &self);
+  const IrRun *run = ir_session_get_run (self.session, IR_SIDE_AFTER);
+  const IrGraph *main = ir_session_get_frame (self.session)->model->main;
+  g_assert_nonnull (ir_run_value (run, ir_graph_find_value (main, "a")->id));
+  g_assert_null (ir_run_value (run, ir_graph_find_value (main, "y")->id));
+  g_assert_true (ir_session_get_run (self.session, IR_SIDE_BEFORE) == run);
+  wait_for_text (&self, "The run was cancelled behind node 1 of 3");
+  wait_for_text (&self, "Cancelled");
   close_window (&self);
 }
 
@@ -457,6 +507,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run-control/breaks", test_breaks);
   g_test_add_func ("/run-control/stale", test_stale);
   g_test_add_func ("/run-control/reused", test_reused);
+  g_test_add_func ("/run-control/cancelled", test_cancelled);
   g_test_add_func ("/run-control/closed-while-it-stands", test_closed_while_it_stands);
   g_test_add_func ("/run-control/gradients", test_gradients);
   g_test_add_func ("/run-control/training", test_training);

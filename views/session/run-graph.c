@@ -18,9 +18,10 @@
 typedef struct
 {
   GWeakRef session;
-  gint waits;      /* atomic: a picture is not taken yet */
-  gboolean over;   /* in the main thread */
-  IrLastRun about; /* whose step and inputs; without runs */
+  gint waits;        /* atomic: a picture is not taken yet */
+  gboolean over;     /* in the main thread */
+  gboolean original; /* it is a run of the original graph, too */
+  IrLastRun about;   /* whose step and inputs; without runs */
 } SoFar;
 
 typedef struct
@@ -133,6 +134,8 @@ on_arrival (gpointer data)
   if (self == NULL || arrival->so_far->over)
     return G_SOURCE_REMOVE;
   last.runs[IR_SIDE_AFTER] = ir_run_ref (arrival->run);
+  if (arrival->so_far->original)
+    last.runs[IR_SIDE_BEFORE] = ir_run_ref (arrival->run);
   last.sizes = g_hash_table_ref (about->sizes);
   last.inputs = g_hash_table_ref (ir_run_inputs (arrival->run));
   ir_session_take_last_run (self, &last, NULL);
@@ -140,11 +143,11 @@ on_arrival (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* In the thread of the run. */
+/* In the thread of the run. @how: it is with the nodes that have run */
 static void
-on_so_far (IrRun *run, gpointer data)
+send (RunRequest *request, IrRun *run, const char *how)
 {
-  SoFar *so_far = ((RunRequest *) data)->so_far;
+  SoFar *so_far = request->so_far;
   Arrival *arrival;
 
   if (!g_atomic_int_compare_and_exchange (&so_far->waits, FALSE, TRUE))
@@ -152,12 +155,18 @@ on_so_far (IrRun *run, gpointer data)
       ir_run_unref (run);
       return;
     }
-  g_set_error (&run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED,
-               "The run has come to node %u of %u", run->trace->items->len,
-               run->schedule->items->len);
+  g_clear_error (&run->error);
+  g_set_error (&run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED, "The run %s node %u of %u", how,
+               run->trace->items->len, run->schedule->items->len);
   arrival = g_new0 (Arrival, 1);
   *arrival = (Arrival){ g_atomic_rc_box_acquire (so_far), run };
   g_idle_add_full (G_PRIORITY_DEFAULT, on_arrival, arrival, arrival_free);
+}
+
+static void
+on_so_far (IrRun *run, gpointer request)
+{
+  send (request, run, "has come to");
 }
 
 static SoFar *
@@ -481,6 +490,7 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
     }
   run->unknown = unknown_values (request);
   twice = !request->settings.one_run && (request->step > 0 || is_on_device (request));
+  request->so_far->original = request->step == 0 && !twice;
   if (run->inputs != NULL && twice)
     {
       request->what = request->step == 0 ? "Running the graph on the CPU"
@@ -499,6 +509,9 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
                                          &ran->output_changes);
   if (*after != NULL && !g_cancellable_is_cancelled (cancellable))
     return ran;
+  /* What a cancelled run has computed arrives before the news of its end. */
+  if (*after != NULL && (*after)->trace != NULL && (*after)->trace->items->len > 0)
+    send (request, g_steal_pointer (after), "was cancelled behind");
   if (*error == NULL)
     g_cancellable_set_error_if_cancelled (cancellable, error);
   ran_free (ran);
@@ -612,7 +625,7 @@ say_outcome (IrSession *self, const IrRun *run)
     ir_session_message (self,
                         "%u of %u nodes ran, what leads to the others has not changed; another run "
                         "runs all",
-                        run->schedule->items->len - run->n_reused, run->schedule->items->len);
+                        ir_run_n_computing (run) - run->n_reused, ir_run_n_computing (run));
 }
 
 static void

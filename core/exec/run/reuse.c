@@ -304,6 +304,14 @@ is_there (const IrReuse *self, const IrRunStep *step)
   return !step->there && step->chain == 0 && !has_bodies (node);
 }
 
+/* Whether nobody computes what @node gives, so that it is neither run nor reused */
+gboolean
+ir_reuse_is_constant (const IrNode *node)
+{
+  return node->n_inputs == 0 && node->n_outputs == 1 && node->outputs[0] != NULL &&
+         ir_value_constant (node->outputs[0]) != NULL;
+}
+
 /* Whether something is another: where nothing has changed, somebody wants to see it run. */
 static gboolean
 choose (IrReuse *self, const IrPrepared *prepared, gboolean all, guint *n_reused)
@@ -319,7 +327,7 @@ choose (IrReuse *self, const IrPrepared *prepared, gboolean all, guint *n_reused
 
       changed = changed || !same;
       self->nodes[step->node->id] = there;
-      *n_reused += there;
+      *n_reused += there && !ir_reuse_is_constant (step->node);
     }
   return changed && *n_reused > 0;
 }

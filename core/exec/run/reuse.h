@@ -7,6 +7,7 @@
 typedef struct _IrReuse IrReuse;
 
 IrReuse *ir_reuse_new (IrRun *before, const IrRunState *state);
+gboolean ir_reuse_is_constant (const IrNode *node);
 void ir_reuse_free (IrReuse *self);
 gboolean ir_reuse_has (const IrReuse *self, const IrNode *node); /* @self: (nullable) */
 gboolean ir_reuse_fill (const IrReuse *self, IrRunState *state, IrRunStep *step, GError **error);

@@ -44,6 +44,24 @@ ir_run_new (const IrPrepared *prepared,
 }
 
 /**
+ * ir_run_n_computing:
+ * @run: a run
+ *
+ * Returns: how many nodes of the main graph compute something, or were reused: all but constants
+ */
+guint
+ir_run_n_computing (const IrRun *run)
+{
+  const GArray *items = run->schedule->items;
+  guint n = 0;
+
+  for (guint i = 0; i < items->len; i++)
+    n += !ir_reuse_is_constant (
+        ir_model_node (run->model, g_array_index (items, IrScheduleItem, i).node));
+  return n;
+}
+
+/**
  * ir_run_state_snapshot:
  * @state: a run under way
  * @n_steps: how many steps of its schedule have run

@@ -9,7 +9,7 @@
 /* -- trace -- */
 typedef struct
 {
-  GArray *items; /* of IrTraceItem, by start */
+  GArray *items;  /* of IrTraceItem, by start */
   GArray *copies; /* (nullable) of IrTraceCopy, by start */
   gint64 duration_ns;
   guint64 peak_bytes;      /* measured: live value memory at its highest */
@@ -66,7 +66,8 @@ typedef struct _IrRun
   /* Nodes that ran, those of subgraphs once each: by kernels of the back end that was asked for, by
    * reference kernels in their place, and control flow, which the runner itself executes. */
   guint n_own, n_fallback, n_control;
-  guint n_reused; /* nodes of the main graph that did not run: IrRunOptions.before had what they give */
+  guint
+      n_reused; /* nodes of the main graph that did not run: IrRunOptions.before had what they give; no constants */
 } IrRun;
 
 /* A prepared plan for one model, back end and set of input shapes; run it many times. */
@@ -97,6 +98,7 @@ void ir_run_unref (IrRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRun, ir_run_unref)
 const GArray *ir_run_contradictions (const IrRun *run, guint *n_nodes);
 guint ir_run_n_kept (const IrRun *run);
+guint ir_run_n_computing (const IrRun *run); /* nodes of the main graph but constants */
 IrTensor *ir_run_value (const IrRun *run, IrValueId value); /* (transfer none) (nullable) */
 
 /* One shot: prepare, run, free. */

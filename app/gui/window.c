@@ -4,6 +4,7 @@
 
 #include "app/gui/edit-menu.h"
 #include "app/gui/execution.h"
+#include "app/gui/focus.h"
 #include "app/gui/inputs.h"
 #include "app/gui/pipelines.h"
 #include "app/gui/problems.h"
@@ -735,6 +736,7 @@ ir_window_init (IrWindow *self)
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
   add_bubbling_keys (self);
   add_blinking_key (self);
+  ir_focus_keep (GTK_WINDOW (self));
   gtk_window_set_default_size (GTK_WINDOW (self), ir_state_get_int ("width", 1280),
                                ir_state_get_int ("height", 860));
   ir_sides_expect (self->sides, ir_state_get_int ("width", 1280));

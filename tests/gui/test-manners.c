@@ -309,6 +309,55 @@ test_group_menu (void)
   settle (50);
 }
 
+/* The entry of that text that is seen. (nullable) */
+static GtkWidget *
+find_entry (GtkWidget *root, const char *text)
+{
+  GtkWidget *found = NULL;
+  g_autofree char *label = NULL;
+
+  if (strcmp (G_OBJECT_TYPE_NAME (root), "GtkModelButton") == 0 && gtk_widget_get_mapped (root))
+    {
+      g_object_get (root, "text", &label, NULL);
+      if (g_strcmp0 (label, text) == 0)
+        return root;
+    }
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL && found == NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_entry (child, text);
+  return found;
+}
+
+/* A menu that is left in one of its submenus gives back the focus: keys would go nowhere. */
+static void
+test_menu_focus (void)
+{
+  g_autofree char *path = example ("digits.onnx");
+  IrWindow *window = ir_window_new (NULL);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *before, *popover, *entry;
+  GtkMenuButton *button = find_primary (GTK_WIDGET (window));
+
+  gtk_window_present (GTK_WINDOW (window));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  before = find_widget (GTK_WIDGET (window), IR_TYPE_CANVAS);
+  gtk_widget_grab_focus (before);
+  gtk_menu_button_popup (button);
+  settle (200);
+  popover = GTK_WIDGET (gtk_menu_button_get_popover (button));
+  entry = find_entry (popover, "View");
+  g_assert_nonnull (entry);
+  g_signal_emit_by_name (entry, "clicked");
+  settle (300);
+  gtk_widget_child_focus (popover, GTK_DIR_TAB_FORWARD);
+  gtk_popover_popdown (GTK_POPOVER (popover));
+  settle (300);
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (window)) == before);
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
 /* -- the list of pipelines -- */
 
 static void
@@ -669,6 +718,7 @@ main (int argc, char **argv)
   g_test_add_func ("/manners/a command is done by its name", test_palette);
   g_test_add_func ("/manners/what cannot be done says why", test_reasons);
   g_test_add_func ("/manners/the menu of a group begins with it", test_group_menu);
+  g_test_add_func ("/manners/a menu gives back the focus", test_menu_focus);
   g_test_add_func ("/manners/a pipeline says what it does", test_pipelines);
   g_test_add_func ("/manners/passes are chosen one by one", test_passes);
   g_test_add_func ("/manners/each view says how to read it", test_help);

@@ -479,6 +479,8 @@ add_bubbling_keys (IrWindow *self)
     { "<Control>z", "win.undo" },
     { "<Control><Shift>z", "win.redo" },
     { "f", "win.view('fit')" },
+    { "z", "win.view('show-changes')" },
+    { "v", "win.view('side-by-side')" },
     { "slash", "win.view('search')" },
     { "Escape", "win.cancel" },
   };

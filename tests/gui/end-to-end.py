@@ -130,6 +130,11 @@ def sees_the_graph_before(window, n):
             subprocess.run(['xdotool', 'keyup', 'space'], check=True)
         window.wait('both graphs', lambda: is_new() and is_removed())
     check('the graph before is seen while Space is held, from the graph and from the steps', True)
+    key('v')
+    window.expect('label', 'After: step .*')
+    key('v')
+    window.wait('one graph', lambda: window.find('label', 'After: step .*') is None)
+    check('V shows both sides from the steps, too', True)
 
 
 def runs_the_graph(window):
@@ -598,7 +603,7 @@ def menu_has(window, label):
     window.shot('15-menu')
     enabled = found.has(SENSITIVE)
     key('Escape')
-    window.expect_focus('push button', 'Main menu')
+    window.wait('the focus outside of the menu', lambda: window.focus().role != 'menu item')
     return enabled
 
 

@@ -180,10 +180,6 @@ on_key (GtkEventControllerKey *controller,
         g_signal_emit_by_name (self, "menu", (box->x + box->width / 2) * now.zoom - now.x,
                                (box->y + box->height) * now.zoom - now.y);
     }
-  else if (keyval == GDK_KEY_z)
-    ir_canvas_zoom_to_changes (self);
-  else if (keyval == GDK_KEY_v)
-    gtk_widget_activate_action (GTK_WIDGET (self), "view.side-by-side", NULL);
   else
     return GDK_EVENT_PROPAGATE;
   return GDK_EVENT_STOP;

@@ -361,6 +361,49 @@ test_asked (void)
   close_window (window);
 }
 
+/* What is looked for in a closed group comes into sight, though what reads it was drawn all along. */
+static void
+test_found (void)
+{
+  enum
+  {
+    LENGTH = 40
+  };
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "group.onnxtxt", NULL);
+  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                           "net (float[4] v0) => (float[4] y) {\n");
+  const IrSceneBox *boxes;
+  const IrNode *node;
+  guint n, i = 0;
+
+  for (guint k = 0; k < LENGTH; k++)
+    g_string_append_printf (text, "  [\"/group/n%u\"] v%u = %s (v%u)\n", k, k + 1,
+                            k % 3 == 0 ? "Tanh" : "Neg", k);
+  g_string_append_printf (text, "  y = Exp (v%u)\n}\n", LENGTH);
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  settle (300);
+  boxes = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
+  while (boxes[i].fold == NULL)
+    i++;
+  if (!ir_scene_box_is_closed (&boxes[i]))
+    ir_session_toggle_fold (session, boxes[i].fold);
+  settle (400);
+  g_assert_cmpint (ir_canvas_selected_box (canvas), <, 0);
+  node = ir_graph_find_value (ir_session_get_frame (session)->model->main, "v34")->producer;
+  ir_session_show_node (session, node->id);
+  settle (600);
+  g_assert_cmpint (ir_canvas_selected_box (canvas), >=, 0);
+  g_assert_cmpfloat (selected_end (window).y, >, 0);
+  g_assert_cmpfloat (selected_end (window).y, <, free_height (window));
+  close_window (window);
+}
+
 /* After a run there is still a graph to be seen, and its map lies on nothing else. */
 static void
 test_small_run (void)
@@ -552,6 +595,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/the text is beside the graph", test_beside);
   g_test_add_func ("/layout/a run leaves the graph room in a small window", test_small_run);
   g_test_add_func ("/layout/a node stays where it is asked about", test_asked);
+  g_test_add_func ("/layout/what is found in a closed group is seen", test_found);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
   g_test_add_func ("/layout/each icon says what it does, and no view needs much room", test_names);
   return run_window_tests ();

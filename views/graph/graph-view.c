@@ -499,6 +499,18 @@ show_place (IrGraphView *self)
     ir_canvas_show_changes (self->canvas);
 }
 
+/* Whether what is selected has a box itself: another one that stands for it while its scopes are closed is
+ * not where one wants to go. */
+static gboolean
+draws_selected (IrGraphView *self)
+{
+  const IrFrame *frame = ir_canvas_get_frame (self->canvas);
+  const IrNodeId node = ir_session_get_selected_node (session (self));
+
+  return frame != NULL && node != 0 ? ir_frame_find_box (frame, node) >= 0
+                                    : ir_canvas_selected_box (self->canvas) >= 0;
+}
+
 static void
 ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
 {
@@ -507,13 +519,13 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
 
   if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
     {
-      const gboolean was_drawn = ir_canvas_selected_box (self->canvas) >= 0;
+      const gboolean was_drawn = draws_selected (self);
 
       update_page (self);
       ir_canvas_frame_changed (self->canvas);
       ir_two_sides_session_changed (self->sides, changes);
       ir_minimap_scene_changed (self->minimap);
-      if (!was_drawn && ir_canvas_selected_box (self->canvas) >= 0)
+      if (!was_drawn && draws_selected (self))
         ir_canvas_show_selection (self->canvas); /* its scopes were opened for it */
       update_legend (self);
       update_tints (self, frame);

@@ -44,19 +44,28 @@ add_first (Loop *loop, IrValue *first, const IrType *type)
   g_ptr_array_add (loop->types, (gpointer) type);
 }
 
+/* A condition that is left out: true, and no constant that somebody else may have written */
+static IrValue *
+add_true (Loop *loop, IrValue *number)
+{
+  IrValue *inputs[] = { number, number };
+
+  return ir_lower_add_node (loop->c, "Equal", NULL, 2, inputs, 1,
+                            ir_lower_scalar_type (loop->c, IR_DTYPE_BOOL))
+      ->outputs[0];
+}
+
 static void
 find_firsts (Loop *loop)
 {
   const IrLowerForm *form = loop->form;
   const IrNode *node = loop->c->node;
+  IrValue *number = ir_lower_add_scalar (loop->c, "first", IR_DTYPE_INT64, 0);
   IrValue *condition = form->is_loop ? ir_node_input (node, 1) : NULL;
 
-  add_first (loop, ir_lower_add_scalar (loop->c, "first", IR_DTYPE_INT64, 0),
-             ir_lower_scalar_type (loop->c, IR_DTYPE_INT64));
+  add_first (loop, number, ir_lower_scalar_type (loop->c, IR_DTYPE_INT64));
   if (form->is_loop)
-    add_first (loop,
-               condition != NULL ? condition
-                                 : ir_lower_add_scalar (loop->c, "true", IR_DTYPE_BOOL, 1),
+    add_first (loop, condition != NULL ? condition : add_true (loop, number),
                ir_graph_input (form->body, 1)->type);
   for (guint i = 0; i < form->n_states; i++)
     {
@@ -232,6 +241,9 @@ add_functions (Loop *loop)
                           NULL);
   fill_body (loop, &body, header.graph);
   fill_header (loop, &header, body.graph, after.graph);
+  IrNode *back = ir_graph_output (body.graph, 0)->producer;
+  ir_infer_node (c->l->edit, back->inputs[0]->producer, NULL);
+  ir_infer_node (c->l->edit, back, NULL);
   c->graph = c->node->graph;
   return header.graph;
 }
@@ -295,5 +307,5 @@ ir_closure_loop (IrLowering *l, IrNode *node, const char *rule)
   if (why != NULL)
     ir_lower_refuse (l, rule, node, why);
   else if (ir_lower_begin (&c, l, rule, node))
-    ir_lower_end (&c, rule, close_loop (&c, &form));
+    ir_lower_end (&c, rule, close_loop (&c, &form) ? NULL : IR_LOWER_LESS_KNOWN);
 }

@@ -37,6 +37,7 @@ void ir_closure_set_outputs (IrClosureFunction *f,
                              const GPtrArray *types);
 
 /* -- new nodes, where new nodes go -- */
+/* Of a @function that has no outputs yet the type of the closure is not known. */
 IrValue *ir_closure_add_partial (IrLowerConstruct *c, const IrGraph *function, GPtrArray *captured);
 IrValue *ir_closure_add_switch (IrLowerConstruct *c,
                                 IrValue *condition,

@@ -63,7 +63,7 @@ is_open (const IrGraph *graph)
 }
 
 static void
-note_members (IrLowering *l, IrGraph *graph)
+note_own_members (IrLowering *l, IrGraph *graph)
 {
   IrLowerMembers *members = g_new0 (IrLowerMembers, 1);
   guint n;
@@ -76,7 +76,20 @@ note_members (IrLowering *l, IrGraph *graph)
   for (guint i = 0; i < n; i++)
     if (values[i]->producer == NULL && !ir_graph_has_input (graph, values[i]))
       g_ptr_array_add (members->free, values[i]);
-  g_hash_table_insert (l->members, graph, members);
+  g_hash_table_replace (l->members, graph, members);
+}
+
+void
+ir_lower_note_members (IrLowering *l, IrGraph *graph)
+{
+  note_own_members (l, graph);
+  const GPtrArray *nodes = members_of (l, graph)->nodes;
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes->pdata[i]);
+      for (guint k = 0; k < inner->len; k++)
+        ir_lower_note_members (l, inner->pdata[k]);
+    }
 }
 
 /* -- what is read from around -- */
@@ -373,24 +386,28 @@ ir_lower_begin (IrLowerConstruct *c, IrLowering *l, const char *rule, IrNode *no
 }
 
 void
-ir_lower_end (IrLowerConstruct *c, const char *rule, gboolean done)
+ir_lower_finish (IrLowerConstruct *c, const char *why)
 {
-  IrLowering *l = c->l;
-  IrNodeId id = c->node->id;
-
-  if (done)
+  if (why == NULL)
     ir_lower_drop_unread (c, c->gate);
   g_hash_table_unref (c->inside);
   g_hash_table_unref (c->brought);
   g_ptr_array_unref (c->switches);
-  if (done)
-    {
-      ir_pass_end (l->context);
-      return;
-    }
-  ir_pass_abort (l->context);
-  ir_lower_refuse (l, rule, ir_model_node (l->context->model, id),
-                   "less would be known of the type of an output");
+  if (why == NULL)
+    ir_pass_end (c->l->context);
+  else
+    ir_pass_abort (c->l->context);
+}
+
+void
+ir_lower_end (IrLowerConstruct *c, const char *rule, const char *why)
+{
+  const IrNode *node = c->node;
+  IrLowering *l = c->l;
+
+  ir_lower_finish (c, why);
+  if (why != NULL)
+    ir_lower_refuse (l, rule, node, why);
 }
 
 /* -- If -- */
@@ -528,7 +545,9 @@ lower_if (IrLowering *l, IrNode *node, const char *rule)
   else if (ir_lower_begin (&c, l, rule, node))
     ir_lower_end (&c, rule,
                   lower_if_into (&c, ir_node_attr_graph (node, "then_branch"),
-                                 ir_node_attr_graph (node, "else_branch")));
+                                 ir_node_attr_graph (node, "else_branch"))
+                      ? NULL
+                      : IR_LOWER_LESS_KNOWN);
 }
 
 /* -- the pass -- */
@@ -589,13 +608,41 @@ static void
 find_constructs (IrLowering *l, const GPtrArray *graphs)
 {
   for (guint i = 0; i < graphs->len; i++)
-    note_members (l, graphs->pdata[i]);
+    note_own_members (l, graphs->pdata[i]);
   for (guint i = 0; i < graphs->len; i++)
     {
       const IrGraph *graph = graphs->pdata[i];
       if (graph->kind == IR_GRAPH_MAIN || (graph->kind == IR_GRAPH_FUNCTION && l->everywhere))
         wait_for_constructs (l, graph);
     }
+}
+
+void
+ir_lowering_init (IrLowering *l,
+                  IrPassContext *context,
+                  const IrLowerWay *ways,
+                  const char *domain,
+                  gboolean everywhere)
+{
+  *l = (IrLowering){ .context = context,
+                     .ways = ways,
+                     .domain = domain,
+                     .everywhere = everywhere,
+                     .edit = context->edit,
+                     .waiting = G_QUEUE_INIT };
+  l->members = g_hash_table_new_full (NULL, NULL, NULL, members_free);
+  l->conditional = g_hash_table_new (NULL, NULL);
+  l->waited_for = g_hash_table_new (NULL, NULL);
+}
+
+void
+ir_lowering_clear (IrLowering *l)
+{
+  g_queue_clear (&l->waiting);
+  g_hash_table_unref (l->members);
+  g_hash_table_unref (l->conditional);
+  g_hash_table_unref (l->waited_for);
+  g_clear_pointer (&l->names, ir_pass_names_free);
 }
 
 gboolean
@@ -606,17 +653,10 @@ ir_lower_run (IrPassContext *context,
               GError **error)
 {
   g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
-  IrLowering l = { .context = context,
-                   .ways = ways,
-                   .domain = domain,
-                   .everywhere = everywhere,
-                   .edit = context->edit,
-                   .waiting = G_QUEUE_INIT };
+  IrLowering l;
   gboolean good = TRUE;
 
-  l.members = g_hash_table_new_full (NULL, NULL, NULL, members_free);
-  l.conditional = g_hash_table_new (NULL, NULL);
-  l.waited_for = g_hash_table_new (NULL, NULL);
+  ir_lowering_init (&l, context, ways, domain, everywhere);
   find_constructs (&l, graphs);
   l.names = l.waiting.length > 0 ? ir_pass_names_new (context->model) : NULL;
   while (good && l.waiting.length > 0 && !context->stopped)
@@ -625,11 +665,7 @@ ir_lower_run (IrPassContext *context,
       if (good)
         lower (&l, g_queue_pop_head (&l.waiting));
     }
-  g_queue_clear (&l.waiting);
-  g_hash_table_unref (l.members);
-  g_hash_table_unref (l.conditional);
-  g_hash_table_unref (l.waited_for);
-  g_clear_pointer (&l.names, ir_pass_names_free);
+  ir_lowering_clear (&l);
   return good;
 }
 

@@ -297,5 +297,5 @@ ir_lower_loop (IrLowering *l, IrNode *node, const char *rule)
   if (why != NULL)
     ir_lower_refuse (l, rule, node, why);
   else if (ir_lower_begin (&c, l, rule, node))
-    ir_lower_end (&c, rule, lower_into (&c, &form));
+    ir_lower_end (&c, rule, lower_into (&c, &form) ? NULL : IR_LOWER_LESS_KNOWN);
 }

@@ -62,6 +62,15 @@ gboolean ir_lower_run (IrPassContext *context,
                        GError **error);
 void ir_lower_refuse (IrLowering *l, const char *rule, const IrNode *node, const char *why);
 
+/* Where @graph is not among those that were there when the pass began, or has changed since, with those in it */
+void ir_lower_note_members (IrLowering *l, IrGraph *graph);
+void ir_lowering_init (IrLowering *l,
+                       IrPassContext *context,
+                       const IrLowerWay *ways,
+                       const char *domain,
+                       gboolean everywhere);
+void ir_lowering_clear (IrLowering *l);
+
 /* -- what is read from around -- */
 /* What the nodes of @inner, and of graphs inside of it, read of @graph and of graphs around that. */
 void ir_lower_find_captures (const IrLowering *l,
@@ -105,7 +114,11 @@ gboolean ir_lower_begin (IrLowerConstruct *c, IrLowering *l, const char *rule, I
 const char *ir_lower_why_not_if (const IrLowering *l, const IrNode *node);
 /* @results, by output, stand for the node, and it goes. FALSE: nothing may stay. */
 gboolean ir_lower_hand_over (IrLowerConstruct *c, IrValue *const *results);
-void ir_lower_end (IrLowerConstruct *c, const char *rule, gboolean done);
+#define IR_LOWER_LESS_KNOWN "less would be known of the type of an output"
+/* (nullable) @why: it is taken back; %NULL: it is done */
+void ir_lower_finish (IrLowerConstruct *c, const char *why);
+/* The same, and says why it stays. */
+void ir_lower_end (IrLowerConstruct *c, const char *rule, const char *why);
 
 /* -- Loop, Scan and SequenceMap: lower-form.c -- */
 /* What the three have in common. */

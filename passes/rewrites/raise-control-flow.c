@@ -39,13 +39,8 @@ static void
 note_waiting (IrRaise *raise, IrNode *node)
 {
   for (guint i = 0; node->controls != NULL && i < node->controls->n; i++)
-    {
-      IrNode *before = ir_model_node (raise->graph->model, node->controls->ids[i]);
-      GPtrArray *waiting = g_hash_table_lookup (raise->waiting, before);
-      if (waiting == NULL)
-        g_hash_table_insert (raise->waiting, before, waiting = g_ptr_array_new ());
-      g_ptr_array_add (waiting, node);
-    }
+    ir_raise_note_waiting (raise, node,
+                           ir_model_node (raise->graph->model, node->controls->ids[i]));
 }
 
 static void
@@ -216,21 +211,32 @@ raise_item (IrRaise *raise, const Item *item)
 }
 
 /* Frames that are broken have no form. */
-static gboolean
-is_sound (IrRaise *raise)
+char *
+ir_raise_why_unsound (const IrGraph *graph, IrNodeId *node)
 {
   g_autoptr (GPtrArray) problems = ir_problems_new ();
 
-  ir_graph_report_frames (raise->graph, problems);
+  ir_graph_report_frames (graph, problems);
   for (guint i = 0; i < problems->len; i++)
     {
       const IrProblem *problem = problems->pdata[i];
       if (problem->severity != IR_SEVERITY_ERROR)
         continue;
-      refuse (raise, IR_RAISE_LOOP, problem->node, problem->message);
-      return FALSE;
+      *node = problem->node;
+      return g_strdup (problem->message);
     }
-  return TRUE;
+  return NULL;
+}
+
+static gboolean
+is_sound (IrRaise *raise)
+{
+  IrNodeId node = 0;
+  g_autofree char *why = ir_raise_why_unsound (raise->graph, &node);
+
+  if (why != NULL)
+    refuse (raise, IR_RAISE_LOOP, node, why);
+  return why == NULL;
 }
 
 static gboolean
@@ -260,8 +266,8 @@ raise_graph (
   return good;
 }
 
-static guint
-count_primitives (const IrModel *model)
+guint
+ir_raise_count_primitives (const IrModel *model)
 {
   guint n = 0;
 
@@ -279,7 +285,7 @@ raise_all (IrPassContext *context, IrRaiseLeft *left, GError **error)
 {
   const GPtrArray *graphs = context->model->graphs;
   const guint n = graphs->len; /* those that it makes have no tokens */
-  guint n_left = count_primitives (context->model);
+  guint n_left = ir_raise_count_primitives (context->model);
   gboolean good = TRUE;
 
   for (guint i = 1; i < n && good && !context->stopped; i++)

@@ -49,17 +49,27 @@ copy_condition (IrRaiseLoop *l, GHashTable *map, IrGraph *graph)
   return found != NULL ? found : result;
 }
 
+/* As what is left out becomes: an initializer, or in closures a number that equals itself */
+static gboolean
+is_left_out (const IrValue *condition)
+{
+  const IrNode *node = condition->producer;
+
+  if (node == NULL)
+    return ir_raise_is_number (condition, IR_DTYPE_BOOL, 1);
+  return ir_node_is (node, "Equal") && node->n_inputs == 2 && node->inputs[0] == node->inputs[1] &&
+         ir_raise_is_number (node->inputs[0], IR_DTYPE_INT64, 0);
+}
+
 static IrValue *
 first_condition (IrRaiseLoop *l)
 {
   g_autoptr (GHashTable) map = g_hash_table_new (NULL, NULL);
-  IrNode *producer;
 
   if (l->loop_condition != NULL)
     {
       IrValue *first = l->loop_condition->enter->inputs[0];
-      producer = first->producer;
-      return producer == NULL && ir_raise_is_number (first, IR_DTYPE_BOOL, 1) ? NULL : first;
+      return is_left_out (first) ? NULL : first;
     }
   if (l->limit != NULL)
     return NULL;
@@ -384,6 +394,7 @@ remove_primitives (IrRaiseLoop *l)
   IrRaise *raise = l->raise;
   IrNode *limit = l->form != IR_RAISE_TO_LOOP ? l->limit->producer : NULL;
   IrNode *shape = l->form == IR_RAISE_TO_SCAN ? limit->inputs[0]->producer : NULL;
+  IrNode *first = l->loop_condition != NULL ? l->loop_condition->enter->inputs[0]->producer : NULL;
   g_autoptr (GPtrArray) empties = g_ptr_array_new ();
 
   if (l->counter != NULL)
@@ -403,6 +414,8 @@ remove_primitives (IrRaiseLoop *l)
   ir_raise_remove_unread (raise, l->steps);
   for (guint i = 0; i < empties->len; i++)
     remove_before (l, empties->pdata[i]);
+  if (first != NULL && ir_node_is (first, "Equal"))
+    remove_before (l, first);
   remove_before (l, limit);
   remove_before (l, shape);
 }

@@ -399,10 +399,12 @@ ir_raise_loop (IrRaise *raise, guint frame)
   l.steps = g_ptr_array_new ();
   l.parts = g_array_new (FALSE, FALSE, sizeof (IrRaisePart));
   why = find_parts (&l);
-  if (why != NULL || !ir_pass_begin (raise->context, rules[l.form], IR_CLASS_EXACT, l.cond))
+  if (why != NULL ||
+      (!raise->in_step && !ir_pass_begin (raise->context, rules[l.form], IR_CLASS_EXACT, l.cond)))
     return why;
   if (ir_raise_build_loop (&l))
     return NULL;
-  ir_pass_abort (raise->context);
+  if (!raise->in_step)
+    ir_pass_abort (raise->context);
   return g_strdup ("less would be known of the type of an output");
 }

@@ -22,6 +22,7 @@ typedef struct
   GHashTable *waiting; /* IrNode -> GPtrArray of IrNode that wait for it, or did */
   guint *n_left;       /* primitives in the whole model */
   IrRaiseLeft *left;   /* (nullable) the first that stays, once one does */
+  gboolean in_step;    /* of somebody else, who begins and ends it */
 } IrRaise;
 
 /* The Switches of one predicate, in one frame. */
@@ -68,6 +69,10 @@ void ir_raise_remove_unread (IrRaise *raise, GPtrArray *nodes);
 void ir_raise_end (IrRaise *raise, guint n_primitives);
 gboolean ir_raise_is_waited_for (const IrRaise *raise, const IrNode *node);
 char *ir_raise_find_waited_for (const IrRaise *raise, const GPtrArray *nodes); /* (nullable) */
+void ir_raise_note_waiting (IrRaise *raise, IrNode *node, IrNode *before);
+/* (nullable) (transfer full) What is wrong with frames of @graph; @node: (out): where */
+char *ir_raise_why_unsound (const IrGraph *graph, IrNodeId *node);
+guint ir_raise_count_primitives (const IrModel *model);
 void ir_raise_let_wait (IrRaise *raise, IrNode *node, IrNode *before);
 
 /* (transfer full) (nullable) Why it stays as it is; %NULL: it was raised, or somebody skipped it */

@@ -216,7 +216,7 @@ ir_raise_find_waited_for (const IrRaise *raise, const GPtrArray *nodes)
 }
 
 void
-ir_raise_let_wait (IrRaise *raise, IrNode *node, IrNode *before)
+ir_raise_note_waiting (IrRaise *raise, IrNode *node, IrNode *before)
 {
   GPtrArray *waiting = g_hash_table_lookup (raise->waiting, before);
 
@@ -226,6 +226,12 @@ ir_raise_let_wait (IrRaise *raise, IrNode *node, IrNode *before)
       g_hash_table_insert (raise->waiting, before, waiting);
     }
   g_ptr_array_add (waiting, node);
+}
+
+void
+ir_raise_let_wait (IrRaise *raise, IrNode *node, IrNode *before)
+{
+  ir_raise_note_waiting (raise, node, before);
   ir_edit_add_control (raise->edit, node, before);
 }
 
@@ -280,5 +286,6 @@ ir_raise_end (IrRaise *raise, guint n_primitives)
   *raise->n_left -= n_primitives;
   if (*raise->n_left == 0)
     ir_edit_set_opset (raise->edit, "irscope.flow", 0);
-  ir_pass_end (raise->context);
+  if (!raise->in_step)
+    ir_pass_end (raise->context);
 }

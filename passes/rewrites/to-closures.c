@@ -158,7 +158,8 @@ ir_closure_add_partial (IrLowerConstruct *c, const IrGraph *function, GPtrArray 
     ir_edit_set_attr (c->l->edit, node, ir_attr_string (context, "domain", info->domain, -1));
   if (info->overload != NULL && info->overload[0] != '\0')
     ir_edit_set_attr (c->l->edit, node, ir_attr_string (context, "overload", info->overload, -1));
-  ir_infer_node (c->l->edit, node, NULL);
+  if (ir_graph_n_outputs (function) > 0)
+    ir_infer_node (c->l->edit, node, NULL);
   return node->outputs[0];
 }
 
@@ -243,23 +244,32 @@ if_to_closures (IrLowering *l, IrNode *node, const char *rule)
   if (why != NULL)
     ir_lower_refuse (l, rule, node, why);
   else if (ir_lower_begin (&c, l, rule, node))
-    ir_lower_end (&c, rule, close_if (&c));
+    ir_lower_end (&c, rule, close_if (&c) ? NULL : IR_LOWER_LESS_KNOWN);
 }
 
 /* -- calls -- */
 
-/* Whether @function, or what it calls, draws. @seen: set of IrGraph */
+/* Whether @function, or what it calls, draws */
 static gboolean
-draws (const IrGraph *function, GHashTable *seen)
+draws (const IrGraph *function)
 {
-  guint n;
-  IrNode *const *nodes = ir_graph_order (function, &n);
-  gboolean found = ir_pass_draws_itself (function);
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) stack = g_ptr_array_new ();
+  gboolean found = FALSE;
 
-  for (guint i = 0; i < n && !found; i++)
+  g_ptr_array_add (stack, (gpointer) function);
+  while (stack->len > 0 && !found)
     {
-      const IrGraph *called = ir_node_function (nodes[i]);
-      found = called != NULL && g_hash_table_add (seen, (gpointer) called) && draws (called, seen);
+      const IrGraph *graph = g_ptr_array_steal_index_fast (stack, stack->len - 1);
+      guint n;
+      IrNode *const *nodes = ir_graph_order (graph, &n);
+      found = ir_pass_draws_itself (graph);
+      for (guint i = 0; i < n; i++)
+        {
+          const IrGraph *called = ir_node_function (nodes[i]);
+          if (called != NULL && g_hash_table_add (seen, (gpointer) called))
+            g_ptr_array_add (stack, (gpointer) called);
+        }
     }
   return found;
 }
@@ -268,8 +278,6 @@ draws (const IrGraph *function, GHashTable *seen)
 static const char *
 why_not_call (const IrNode *node, const IrGraph *function)
 {
-  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
-
   if (g_str_equal (node->domain, IR_PASS_FUSED_DOMAIN))
     return "it stands for fused elementwise nodes";
   if (node->n_attrs > 0 || function->function->n_attr_names > 0 ||
@@ -281,7 +289,7 @@ why_not_call (const IrNode *node, const IrGraph *function)
   for (guint i = 0; i < node->n_inputs; i++)
     if (node->inputs[i] == NULL)
       return "it leaves out inputs of its function";
-  return draws (function, seen) ? "it draws random numbers, which depend on names" : NULL;
+  return draws (function) ? "it draws random numbers, which depend on names" : NULL;
 }
 
 static gboolean
@@ -307,7 +315,7 @@ call_to_closure (IrLowering *l, IrNode *node, const char *rule)
   if (why != NULL)
     ir_lower_refuse (l, rule, node, why);
   else if (ir_lower_begin (&c, l, rule, node))
-    ir_lower_end (&c, rule, close_call (&c, function));
+    ir_lower_end (&c, rule, close_call (&c, function) ? NULL : IR_LOWER_LESS_KNOWN);
 }
 
 /* -- the pass -- */

@@ -723,8 +723,9 @@ imports (const IrOpsets *opsets, const char *domain)
   return FALSE;
 }
 
+/* @version: 0: it imports it no more */
 static void
-import_in_function (IrPassContext *context, IrGraph *graph, const char *domain)
+import_in_function (IrPassContext *context, IrGraph *graph, const char *domain, gint64 version)
 {
   const IrOpsets *old = graph->function->opsets;
   guint n = old != NULL ? old->n : 0;
@@ -732,12 +733,22 @@ import_in_function (IrPassContext *context, IrGraph *graph, const char *domain)
   g_autofree IrOpsets *opsets = g_malloc0 (size);
   IrFunctionInfo info = *graph->function;
 
-  if (n > 0)
-    memcpy (opsets->opsets, old->opsets, n * sizeof old->opsets[0]);
-  opsets->n = n + 1;
-  opsets->opsets[n] = (IrOpset){ ir_context_intern (context->model->context, domain), 1 };
+  for (guint i = 0; i < n; i++)
+    if (strcmp (old->opsets[i].domain, domain) != 0)
+      opsets->opsets[opsets->n++] = old->opsets[i];
+  if (version != 0)
+    opsets->opsets[opsets->n++] = (IrOpset){ ir_context_intern (context->model->context, domain),
+                                             version };
   info.opsets = ir_context_dup (context->model->context, opsets, size);
   ir_edit_set_function_info (context->edit, graph, &info);
+}
+
+static IrGraph *
+root_of (IrGraph *graph)
+{
+  while (graph->kind == IR_GRAPH_SUBGRAPH && ir_graph_outer (graph) != NULL)
+    graph = ir_graph_outer (graph);
+  return graph;
 }
 
 /**
@@ -756,11 +767,47 @@ ir_pass_import (IrPassContext *context, IrGraph *graph, const char *domain)
     return;
   if (!imports (context->model->opsets, domain))
     ir_edit_set_opset (context->edit, domain, 1);
-  while (graph->kind == IR_GRAPH_SUBGRAPH && ir_graph_outer (graph) != NULL)
-    graph = ir_graph_outer (graph);
+  graph = root_of (graph);
   if (graph->kind == IR_GRAPH_FUNCTION && graph->function != NULL &&
       !imports (graph->function->opsets, domain))
-    import_in_function (context, graph, domain);
+    import_in_function (context, graph, domain, 1);
+}
+
+/**
+ * ir_pass_drop_import:
+ * @context: a run of passes with an open step
+ * @graph: where an operator of @domain was used
+ * @domain: a domain
+ *
+ * Takes the import back from the model, and from the function that @graph lies in, if nothing there is of
+ * @domain any more. O(model).
+ */
+void
+ir_pass_drop_import (IrPassContext *context, IrGraph *graph, const char *domain)
+{
+  const IrModel *model = context->model;
+  gboolean in_model = FALSE, in_function = FALSE;
+
+  graph = root_of (graph);
+  for (guint i = 1; i < model->nodes->len && !in_function; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      if (node == NULL || strcmp (node->domain, domain) != 0)
+        continue;
+      in_model = TRUE;
+      in_function = root_of (node->graph) == graph;
+    }
+  for (guint i = 1; i < model->graphs->len && !in_model; i++)
+    {
+      const IrGraph *function = model->graphs->pdata[i];
+      in_model = function->state == IR_STATE_LIVE && function->function != NULL &&
+                 strcmp (function->function->domain, domain) == 0;
+    }
+  if (!in_model && imports (model->opsets, domain))
+    ir_edit_set_opset (context->edit, domain, 0);
+  if (!in_function && graph->state == IR_STATE_LIVE && graph->function != NULL &&
+      imports (graph->function->opsets, domain))
+    import_in_function (context, graph, domain, 0);
 }
 
 /**

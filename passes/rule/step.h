@@ -63,6 +63,7 @@ IrValue *ir_pass_add_constant (IrPassContext *context,
                                IrTensor *tensor);
 void ir_pass_make_constant (IrPassContext *context, IrValue *value); /* of what came into one */
 void ir_pass_import (IrPassContext *context, IrGraph *graph, const char *domain);
+void ir_pass_drop_import (IrPassContext *context, IrGraph *graph, const char *domain);
 gboolean ir_pass_cancelled (IrPassContext *context, GError **error);
 /* Same tensor type, every dimension known or symbolic: reading one for the other changes nothing */
 gboolean ir_types_identical (const IrType *a, const IrType *b);

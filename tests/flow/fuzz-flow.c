@@ -120,6 +120,20 @@ try_broken (IrModel *lowered, GHashTable *inputs, GRand *rand, guint *n_ran)
   return NULL;
 }
 
+/* (transfer full) @model behind a pass */
+static IrModel *
+rewritten (const IrModel *model, const char *pass)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find (pass));
+  const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT, .verify = TRUE };
+  IrModel *other = ir_model_clone ((IrModel *) model);
+
+  ir_pipeline_run (other, pipeline, &options, NULL, NULL, &error);
+  g_assert_no_error (error);
+  return other;
+}
+
 /* How often each operator is there; Identity and constants, which hold values back, left out */
 static GHashTable *
 count_operators (const IrModel *model)
@@ -139,28 +153,34 @@ count_operators (const IrModel *model)
   return counts;
 }
 
+/* (nullable) (transfer full) An operator that @after has more often than @before */
+static char *
+find_more (const IrModel *before, const IrModel *after, const char *way)
+{
+  g_autoptr (GHashTable) counts = count_operators (before), more = count_operators (after);
+  GHashTableIter iter;
+  gpointer op, n;
+
+  g_hash_table_iter_init (&iter, more);
+  while (g_hash_table_iter_next (&iter, &op, &n))
+    if (GPOINTER_TO_UINT (g_hash_table_lookup (counts, op)) < GPOINTER_TO_UINT (n))
+      return g_strdup_printf ("%s: %u times %s, more than before", way, GPOINTER_TO_UINT (n),
+                              ((const IrOp *) op)->name);
+  return NULL;
+}
+
 /* Back to If and Loop, from the primitives alone: the same values, by no other operators. Outputs that
  * nobody reads are not lowered, so what they alone need does not come back. */
 static char *
 try_raised (const IrModel *lowered, IrModel *model, IrRun *run, GHashTable *inputs)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (IrModel) raised = ir_model_clone ((IrModel *) lowered);
-  g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find ("raise-control-flow"));
-  GHashTableIter iter;
-  gpointer op, n;
+  g_autoptr (IrModel) raised = rewritten (lowered, "raise-control-flow");
+  char *found = NULL;
 
-  ir_pipeline_run (raised, pipeline, NULL, NULL, NULL, &error);
-  g_assert_no_error (error);
   if (ir_graph_has_tokens (raised->main) || ir_model_opset (raised, "irscope.flow") != 0)
     return g_strdup ("raised: primitives are left");
-  g_autoptr (GHashTable) before = count_operators (model), after = count_operators (raised);
-  g_hash_table_iter_init (&iter, after);
-  while (g_hash_table_iter_next (&iter, &op, &n))
-    if (GPOINTER_TO_UINT (g_hash_table_lookup (before, op)) < GPOINTER_TO_UINT (n))
-      return g_strdup_printf ("raised: %u times %s, more than before", GPOINTER_TO_UINT (n),
-                              ((const IrOp *) op)->name);
-  return try_way (raised, model, run, inputs, "raised");
+  found = find_more (model, raised, "raised");
+  return found != NULL ? found : try_way (raised, model, run, inputs, "raised");
 }
 
 static IrRun *
@@ -251,20 +271,6 @@ has_constructs (const IrModel *model)
   return FALSE;
 }
 
-/* (transfer full) @model behind a pass */
-static IrModel *
-rewritten (const IrModel *model, const char *pass)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find (pass));
-  const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT, .verify = TRUE };
-  IrModel *other = ir_model_clone ((IrModel *) model);
-
-  ir_pipeline_run (other, pipeline, &options, NULL, NULL, &error);
-  g_assert_no_error (error);
-  return other;
-}
-
 /* (transfer full) @model written as ONNX text and read */
 static IrModel *
 read_again (IrModel *model)
@@ -278,7 +284,35 @@ read_again (IrModel *model)
   return again;
 }
 
-/* As functions that are values, and once more as they are read from a file. */
+static guint
+count_functions (const IrModel *model)
+{
+  guint n = 0;
+
+  for (guint i = 1; i < model->graphs->len; i++)
+    n += ((const IrGraph *) model->graphs->pdata[i])->state == IR_STATE_LIVE &&
+         ((const IrGraph *) model->graphs->pdata[i])->kind == IR_GRAPH_FUNCTION;
+  return n;
+}
+
+/* Back from closures: the same operators, each as often. */
+static char *
+try_opened (const IrModel *closures, IrModel *model, IrRun *run, GHashTable *inputs)
+{
+  g_autoptr (IrModel) opened = rewritten (closures, "from-closures");
+  char *found = NULL;
+
+  if (count_functions (opened) > count_functions (model) ||
+      ir_model_opset (opened, "irscope.closure") != ir_model_opset (model, "irscope.closure") ||
+      ir_model_opset (opened, "irscope.flow") != 0)
+    return g_strdup ("from closures: some are left");
+  found = find_more (model, opened, "from closures");
+  if (found == NULL)
+    found = find_more (opened, model, "before closures");
+  return found != NULL ? found : try_way (opened, model, run, inputs, "from closures");
+}
+
+/* As functions that are values, once more as they are read from a file, and back from that. */
 static char *
 try_closures (IrModel *model, IrRun *run, GHashTable *inputs)
 {
@@ -290,7 +324,46 @@ try_closures (IrModel *model, IrRun *run, GHashTable *inputs)
   if (has_constructs (closures))
     return g_strdup ("closures: constructs are left");
   found = try_way (closures, model, run, inputs, "closures");
-  return found != NULL ? found : try_way (read, model, run, read_inputs, "closures, read again");
+  if (found == NULL)
+    found = try_way (read, model, run, read_inputs, "closures, read again");
+  return found != NULL ? found : try_opened (read, model, run, read_inputs);
+}
+
+/* Some edges of closures, and of what their functions do, are moved: that and how from-closures ends is what is
+ * tried, and what it makes of a graph that runs nevertheless does the same. */
+static char *
+try_broken_closures (const IrModel *whole, GHashTable *inputs, GRand *rand, guint *n_ran)
+{
+  g_autoptr (IrModel) closures = ir_model_clone ((IrModel *) whole);
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrEdit) edit = ir_edit_new_import (closures);
+  const IrRunOptions options = { .backend = ir_backend_find ("ref"),
+                                 .n_threads = 1,
+                                 .iteration_limit = 1000 };
+
+  for (guint i = 1; i < closures->nodes->len; i++)
+    if (ir_model_live_node (closures, i) != NULL)
+      g_ptr_array_add (nodes, closures->nodes->pdata[i]);
+  for (gint32 i = g_rand_int_range (rand, 1, 3), tries = 0; i > 0 && tries < 100; tries++)
+    {
+      IrNode *node = nodes->pdata[g_rand_int_range (rand, 0, (gint32) nodes->len)];
+      const IrNode *other = nodes->pdata[g_rand_int_range (rand, 0, (gint32) nodes->len)];
+      if (node == other || node->graph != other->graph || node->n_inputs == 0 ||
+          other->n_outputs == 0)
+        continue;
+      ir_edit_set_input (edit, node, (guint) g_rand_int_range (rand, 0, (gint32) node->n_inputs),
+                         other->outputs[g_rand_int_range (rand, 0, (gint32) other->n_outputs)]);
+      i--;
+    }
+  g_clear_pointer (&edit, ir_edit_free);
+  g_autoptr (IrRun) run = ir_model_run (closures, inputs, &options, NULL, NULL);
+  g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find ("from-closures"));
+  g_autoptr (IrModel) opened = ir_model_clone (closures);
+  if (!ir_pipeline_run (opened, pipeline, NULL, NULL, NULL, &error))
+    return run != NULL ? g_strdup_printf ("from broken closures: %s", error->message) : NULL;
+  *n_ran += run != NULL;
+  return run != NULL ? try_way (opened, closures, run, inputs, "from broken closures") : NULL;
 }
 
 static char *
@@ -316,7 +389,8 @@ try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint
   if (run == NULL)
     return g_strdup_printf ("as it is: %s", error->message);
   g_autoptr (IrModel) lowered = rewritten (model, "lower-control-flow");
-  if (has_constructs (lowered)) /* a condition that the body reads, of which the rank is not known */
+  if (has_constructs (
+          lowered)) /* a condition that the body reads, of which the rank is not known */
     {
       *n_left += 1;
       return try_way (lowered, model, run, inputs, "lowered in part");
@@ -344,6 +418,12 @@ try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint
     }
   for (guint i = 0; found == NULL && i < n_broken; i++)
     found = try_broken (lowered, inputs, rand, n_ran);
+  if (found == NULL && n_broken > 0)
+    {
+      g_autoptr (IrModel) closures = rewritten (model, "to-closures");
+      for (guint i = 0; found == NULL && i < n_broken; i++)
+        found = try_broken_closures (closures, inputs, rand, n_ran);
+    }
   if (found != NULL)
     return found;
   on_cpu = run_model (model, inputs, "cpu", &error);

@@ -1,0 +1,37 @@
+/* What the ways back from closures share. */
+#pragma once
+
+#include "passes/rewrites/closures-private.h"
+
+/* A loop of functions: the header calls body or after last, and the body the header. */
+typedef struct
+{
+  IrGraph *header, *body, *after;
+  IrNode *tail, *choose;    /* Call and Switch of the header */
+  IrNode *again, *done;     /* Partials there, of body and after */
+  IrNode *back_call, *back; /* Call and Partial of the body */
+  gboolean is_until;        /* the body is what is called where the condition is false */
+} IrClosureLoop;
+
+/* Whether @header begins such a loop */
+gboolean ir_closure_find_loop (const IrGraph *header, IrClosureLoop *loop);
+/* (nullable) (transfer full): why the loop that @call begins stays; else it is a Loop, a Scan or a SequenceMap */
+char *ir_closure_raise_loop (IrLowering *l,
+                             IrNode *call,
+                             const IrClosureLoop *loop,
+                             const char *rule);
+
+/* -- functions: from-closures.c -- */
+/* (nullable) The Partial that makes @value */
+IrNode *ir_closure_partial_of (const IrValue *value);
+/* (nullable) Why the functions of @partials, which name one each, cannot go where they are called: somebody else
+ * names them or calls these closures */
+char *ir_closure_why_shared (IrNode *const *partials, guint n);
+/* Inputs of the function of @partial are what it holds, and then what @call gives: input @i */
+IrValue *ir_closure_given (const IrNode *partial, const IrNode *call, guint i);
+/* Removes closures that nobody reads any more. */
+void ir_closure_drop (IrLowering *l, IrNode *node);
+/* @functions: that are gone; @graph: where what called them was */
+void ir_closure_drop_imports (IrLowering *l, IrGraph *const *functions, guint n, IrGraph *graph);
+/* New nodes go where the construct was: (transfer full) of IrNode, those that were moved there */
+void ir_closure_take_place (IrLowerConstruct *c, IrNode *node);

@@ -1,0 +1,548 @@
+/* Functions that are values as control flow again: what to-closures does, backwards, and such graphs as others
+ * write.
+ *
+ *     Call (Switch (c, Partial (f, x..), Partial (g, z..)), a..)     If (c) { f (x.., a..) } else { g (z.., a..) }
+ *     Call (Partial (header, x..), v..), a loop                      Loop, Scan or SequenceMap
+ *     Call (Partial (f, x..), a..), any other                        f (x.., a..)
+ *
+ * Inner constructs come before those around them. What has no such form stays, with the reason; only the
+ * operators and what functions name are read, no names of nodes and no metadata. Loops are in closures-raise.c.
+ *
+ * Source: MindSpore, functional control flow; ONNX, If and Loop. */
+#include "config.h"
+
+#include "core/ir/inline.h"
+#include "passes/rewrites/closures-raise.h"
+#include "passes/rewrites/raise.h"
+#include "passes/rewrites/trips.h"
+#include "passes/rule/rule.h"
+
+#include <string.h>
+
+#define RULE_IF   "if-from-closures"
+#define RULE_LOOP "loop-from-closures"
+#define RULE_CALL "call-from-closure"
+
+typedef struct
+{
+  IrLowering l;
+  GHashTable
+      *uses; /* main graph or function -> GPtrArray of the functions that it names or calls */
+  GHashTable *seen; /* set of IrGraph: of which the calls have been looked at */
+  IrNodeId left;    /* (nullable) the first that stays, once one does, and why */
+  char *why;
+} Raising;
+
+/* -- functions -- */
+
+static IrGraph *
+root_of (IrGraph *graph)
+{
+  while (graph->kind == IR_GRAPH_SUBGRAPH && ir_graph_outer (graph) != NULL)
+    graph = ir_graph_outer (graph);
+  return graph;
+}
+
+IrNode *
+ir_closure_partial_of (const IrValue *value)
+{
+  IrNode *node = value != NULL ? value->producer : NULL;
+
+  return node != NULL && ir_op_is (node, IR_OP_PARTIAL) && ir_node_named_function (node) != NULL
+             ? node
+             : NULL;
+}
+
+IrValue *
+ir_closure_given (const IrNode *partial, const IrNode *call, guint i)
+{
+  return i < partial->n_inputs ? partial->inputs[i]
+                               : ir_node_input (call, i - partial->n_inputs + 1);
+}
+
+/* Whether all inputs of the function of @partial are given, and no more, and it gives what is read of @call */
+static gboolean
+fits (const IrNode *partial, const IrNode *call)
+{
+  const IrGraph *function = ir_node_named_function (partial);
+  const guint n = partial->n_inputs + call->n_inputs - 1;
+
+  if (n != ir_graph_n_inputs (function) || call->n_outputs > ir_graph_n_outputs (function))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (ir_closure_given (partial, call, i) == NULL || ir_graph_input (function, i) == NULL)
+      return FALSE;
+  for (guint i = 0; i < ir_graph_n_outputs (function); i++)
+    if (ir_graph_output (function, i) == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+static guint
+count_uses (const IrGraph *function)
+{
+  const IrModel *model = function->model;
+  guint n = 0;
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      n += node != NULL && ir_node_used_function (node) == function;
+    }
+  return n;
+}
+
+char *
+ir_closure_why_shared (IrNode *const *partials, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      const IrGraph *function = ir_node_named_function (partials[i]);
+      guint n_own = 0;
+      for (guint k = 0; k < n; k++)
+        n_own += ir_node_named_function (partials[k]) == function;
+      if (partials[i]->outputs[0]->n_uses != 1 || ir_node_has_control_uses (partials[i]))
+        {
+          g_autofree char *label = ir_node_label (partials[i]);
+          return g_strdup_printf ("the closure of %s is read by more than one", label);
+        }
+      if (count_uses (function) != n_own)
+        return g_strdup_printf ("another node names the function %s, too", function->name);
+    }
+  return NULL;
+}
+
+void
+ir_closure_drop (IrLowering *l, IrNode *node)
+{
+  if (node->state == IR_STATE_LIVE && node->outputs[0]->n_uses == 0 &&
+      !ir_node_has_control_uses (node))
+    ir_pass_remove_node (l->context, node);
+}
+
+void
+ir_closure_drop_imports (IrLowering *l, IrGraph *const *functions, guint n, IrGraph *graph)
+{
+  for (guint i = 0; i < n; i++)
+    ir_pass_drop_import (l->context, graph, functions[i]->function->domain);
+  ir_pass_drop_import (l->context, graph, IR_CLOSURE_DOMAIN);
+}
+
+void
+ir_closure_take_place (IrLowerConstruct *c, IrNode *node)
+{
+  ir_edit_rename_node (c->l->edit, node, c->node->name);
+  ir_edit_set_scope (c->l->edit, node, c->node->scope);
+  ir_edit_set_device (c->l->edit, node, c->node->device);
+  ir_lower_guard (c, node);
+}
+
+/* -- If -- */
+
+/* What @function does, as a branch of @node; it takes what @partial and @call give. */
+static void
+add_branch (
+    IrLowerConstruct *c, IrNode *node, const char *name, IrNode *partial, const IrNode *call)
+{
+  IrEdit *edit = c->l->edit;
+  IrGraph *function = (IrGraph *) ir_node_named_function (partial);
+  IrGraph *branch = ir_edit_add_graph (edit, IR_GRAPH_SUBGRAPH, name);
+  g_autoptr (GPtrArray) results = ir_lower_take_outputs (c->l, function);
+
+  ir_edit_set_attr (edit, node, ir_attr_graph (c->l->context->model->context, name, branch->id));
+  ir_lower_note_members (c->l, function);
+  for (guint i = 0; i < ir_graph_n_inputs (function); i++)
+    {
+      IrValue *input = ir_graph_input (function, i), *given = ir_closure_given (partial, call, i);
+      ir_edit_replace_uses (edit, input, given);
+      ir_lower_swap_result (results, input, given);
+    }
+  c->graph = branch;
+  ir_lower_move_in (c, function, NULL);
+  g_ptr_array_set_size (results, (int) node->n_outputs);
+  for (guint i = 0; i < results->len; i++)
+    {
+      IrValue *value = results->pdata[i];
+      if (value->graph != branch)
+        results->pdata[i] = ir_lower_add_node (c, "Identity", NULL, 1, &value, 1, value->type)
+                                ->outputs[0];
+    }
+  c->graph = node->graph;
+  ir_edit_set_graph_outputs (edit, branch, (IrValue *const *) results->pdata, results->len);
+}
+
+static gboolean
+open_if (IrLowerConstruct *c, IrNode *choose, IrNode *const *partials)
+{
+  static const char *const names[] = { "then_branch", "else_branch" };
+  IrNode *call = c->node;
+  IrGraph *functions[2];
+  IrNode *node = ir_lower_add_node (c, "If", NULL, 1, &choose->inputs[0], call->n_outputs, NULL);
+
+  for (guint i = 0; i < 2; i++)
+    {
+      functions[i] = (IrGraph *) ir_node_named_function (partials[i]);
+      add_branch (c, node, names[i], partials[i], call);
+    }
+  ir_closure_take_place (c, node);
+  if (!ir_lower_hand_over (c, node->outputs))
+    return FALSE;
+  ir_closure_drop (c->l, choose);
+  for (guint i = 0; i < 2; i++)
+    {
+      ir_closure_drop (c->l, partials[i]);
+      ir_edit_remove_graph (c->l->edit, functions[i]);
+    }
+  ir_closure_drop_imports (c->l, functions, 2, c->graph);
+  return TRUE;
+}
+
+/* (nullable) (transfer full) */
+static char *
+why_not_if (const IrNode *call, const IrNode *choose, IrNode *const *partials)
+{
+  char *why = NULL;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      const IrGraph *function = ir_node_named_function (partials[i]);
+      if (!fits (partials[i], call))
+        return g_strdup_printf ("what is given does not fit the function %s", function->name);
+      if (function == root_of (call->graph))
+        return g_strdup_printf ("%s calls itself", function->name);
+      if (ir_pass_draws_itself (function))
+        return g_strdup_printf ("%s draws random numbers, which depend on names", function->name);
+    }
+  if (choose->outputs[0]->n_uses != 1)
+    {
+      g_autofree char *label = ir_node_label (choose);
+      return g_strdup_printf ("the closure of %s is read by more than one", label);
+    }
+  why = ir_closure_why_shared (partials, 2);
+  if (why == NULL && ir_node_named_function (partials[0]) == ir_node_named_function (partials[1]))
+    why = g_strdup_printf ("both sides call the function %s",
+                           ir_node_named_function (partials[0])->name);
+  return why;
+}
+
+static char *
+raise_if (Raising *r, IrNode *call, IrNode *choose)
+{
+  IrNode *partials[2] = { ir_closure_partial_of (choose->inputs[1]),
+                          ir_closure_partial_of (choose->inputs[2]) };
+  IrLowerConstruct c;
+  char *why;
+
+  if (partials[0] == NULL || partials[1] == NULL)
+    return g_strdup ("what is chosen does not come from Partial");
+  if ((why = why_not_if (call, choose, partials)) != NULL)
+    return why;
+  r->l.domain = "";
+  if (!ir_lower_begin (&c, &r->l, RULE_IF, call))
+    return NULL;
+  why = open_if (&c, choose, partials) ? NULL : g_strdup (IR_LOWER_LESS_KNOWN);
+  ir_lower_finish (&c, why);
+  return why;
+}
+
+/* -- calls -- */
+
+static gboolean
+open_call (IrLowerConstruct *c, IrNode *partial, const IrGraph *function)
+{
+  IrNode *call = c->node;
+  const IrFunctionInfo *info = function->function;
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
+
+  for (guint i = 0; i < ir_graph_n_inputs (function); i++)
+    g_ptr_array_add (inputs, ir_closure_given (partial, call, i));
+  IrNode *node = ir_lower_add_node (c, info->name, info->domain, inputs->len,
+                                    (IrValue *const *) inputs->pdata, call->n_outputs, NULL);
+  if (info->overload != NULL && info->overload[0] != '\0')
+    ir_edit_set_op (c->l->edit, node, info->name, info->domain, info->overload);
+  ir_closure_take_place (c, node);
+  if (!ir_lower_hand_over (c, node->outputs))
+    return FALSE;
+  ir_closure_drop (c->l, partial);
+  ir_pass_drop_import (c->l->context, c->graph, IR_CLOSURE_DOMAIN);
+  return TRUE;
+}
+
+/* Whether @function comes to itself by what it names and calls. */
+static gboolean
+calls_itself (const Raising *r, const IrGraph *function)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) stack = g_ptr_array_new ();
+
+  g_ptr_array_add (stack, (gpointer) function);
+  while (stack->len > 0 && !g_hash_table_contains (seen, function))
+    {
+      const GPtrArray *uses = g_hash_table_lookup (
+          r->uses, g_ptr_array_steal_index_fast (stack, stack->len - 1));
+      for (guint i = 0; uses != NULL && i < uses->len; i++)
+        if (g_hash_table_add (seen, uses->pdata[i]))
+          g_ptr_array_add (stack, uses->pdata[i]);
+    }
+  return g_hash_table_contains (seen, function);
+}
+
+static char *
+raise_call (Raising *r, IrNode *call, IrNode *partial)
+{
+  const IrGraph *function = ir_node_named_function (partial);
+  IrLowerConstruct c;
+
+  if (!fits (partial, call))
+    return g_strdup_printf ("what is given does not fit the function %s", function->name);
+  if (calls_itself (r, function))
+    return g_strdup_printf (
+        "%s calls itself, and is no loop of a header and a body that calls it last",
+        function->name);
+  if (ir_pass_draws_itself (function))
+    return g_strdup_printf ("%s draws random numbers, which depend on names", function->name);
+  r->l.domain = function->function->domain;
+  if (!ir_lower_begin (&c, &r->l, RULE_CALL, call))
+    return NULL;
+  char *why = open_call (&c, partial, function) ? NULL : g_strdup (IR_LOWER_LESS_KNOWN);
+  ir_lower_finish (&c, why);
+  return why;
+}
+
+/* -- what is there -- */
+
+/* Whether @call is one of those by which a loop goes round */
+static gboolean
+is_in_loop (const IrNode *call)
+{
+  const IrNode *maker = call->inputs[0]->producer;
+  const IrNode *partial = ir_closure_partial_of (call->inputs[0]);
+  IrClosureLoop loop;
+
+  if (partial != NULL && ir_closure_find_loop (ir_node_named_function (partial), &loop))
+    return loop.back_call == call;
+  return maker != NULL && call->graph->kind == IR_GRAPH_FUNCTION &&
+         ir_closure_find_loop (call->graph, &loop) && loop.tail == call;
+}
+
+static char *
+raise_one (Raising *r, IrNode *call, const char **rule)
+{
+  IrNode *maker = call->inputs[0]->producer, *partial = ir_closure_partial_of (call->inputs[0]);
+  IrClosureLoop loop;
+
+  *rule = RULE_CALL;
+  if (ir_pass_is_control_source (r->l.context, call))
+    return g_strdup ("another node waits for it");
+  if (partial != NULL && ir_closure_find_loop (ir_node_named_function (partial), &loop))
+    {
+      *rule = RULE_LOOP;
+      r->l.domain = IR_LOWER_DOMAIN;
+      return fits (partial, call) ? ir_closure_raise_loop (&r->l, call, &loop, RULE_LOOP)
+                                  : g_strdup ("what is given does not fit its header");
+    }
+  if (partial != NULL)
+    return raise_call (r, call, partial);
+  *rule = RULE_IF;
+  if (maker != NULL && ir_op_is (maker, IR_OP_CLOSURE_SWITCH))
+    return raise_if (r, call, maker);
+  g_autofree char *label = maker != NULL ? ir_node_label (maker) : NULL;
+  return g_strdup_printf ("what it calls comes from %s, not from Partial or Switch",
+                          label != NULL ? label : call->inputs[0]->name);
+}
+
+static void
+look_at_call (Raising *r, IrNode *call)
+{
+  const char *rule;
+
+  if (call->inputs[0] == NULL || ir_pass_is_open (call) || is_in_loop (call))
+    return;
+  g_autofree char *why = raise_one (r, call, &rule);
+  if (why == NULL)
+    return;
+  ir_edit_refuse (r->l.edit, rule, call->id, why);
+  if (r->why == NULL)
+    {
+      r->left = call->id;
+      r->why = g_steal_pointer (&why);
+    }
+}
+
+/* Calls in @graph and in those inside of it, in order */
+static void
+find_calls (const IrGraph *graph, GPtrArray *calls)
+{
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes->pdata[i]);
+      for (guint k = 0; k < inner->len; k++)
+        find_calls (inner->pdata[k], calls);
+      if (ir_op_is (nodes->pdata[i], IR_OP_CLOSURE_CALL))
+        g_ptr_array_add (calls, nodes->pdata[i]);
+    }
+}
+
+static gboolean
+look_at (Raising *r, const IrGraph *graph, GError **error)
+{
+  g_autoptr (GPtrArray) calls = g_ptr_array_new ();
+
+  if (graph->state != IR_STATE_LIVE || ir_graph_is_cyclic (graph))
+    return TRUE;
+  find_calls (graph, calls);
+  for (guint i = 0; i < calls->len && !r->l.context->stopped; i++)
+    {
+      IrNode *call = calls->pdata[i];
+      if (ir_pass_cancelled (r->l.context, error))
+        return FALSE;
+      g_hash_table_remove_all (r->l.conditional);
+      g_hash_table_remove_all (r->l.waited_for);
+      if (call->state == IR_STATE_LIVE)
+        look_at_call (r, call);
+    }
+  return TRUE;
+}
+
+/* Looks at @root behind all functions that it comes to. */
+static gboolean
+look_from (Raising *r, const IrGraph *root, GError **error)
+{
+  typedef struct
+  {
+    const IrGraph *graph;
+    guint next;
+  } Place;
+  g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (Place));
+  Place place = { root, 0 };
+  gboolean good = TRUE;
+
+  if (g_hash_table_add (r->seen, (gpointer) root))
+    g_array_append_val (stack, place);
+  while (stack->len > 0 && good)
+    {
+      Place *top = &g_array_index (stack, Place, stack->len - 1);
+      const GPtrArray *uses = g_hash_table_lookup (r->uses, top->graph);
+      if (uses == NULL || top->next == uses->len)
+        {
+          good = look_at (r, top->graph, error);
+          g_array_set_size (stack, stack->len - 1);
+          continue;
+        }
+      place.graph = uses->pdata[top->next++];
+      if (g_hash_table_add (r->seen, (gpointer) place.graph))
+        g_array_append_val (stack, place);
+    }
+  return good;
+}
+
+/* FALSE: there are no closures */
+static gboolean
+find_uses (Raising *r)
+{
+  const IrModel *model = r->l.context->model;
+  gboolean some = FALSE;
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      const IrGraph *used = node != NULL ? ir_node_used_function (node) : NULL;
+      IrGraph *root = used != NULL ? root_of (node->graph) : NULL;
+      GPtrArray *list = root != NULL ? g_hash_table_lookup (r->uses, root) : NULL;
+      some = some || (node != NULL && strcmp (node->domain, IR_CLOSURE_DOMAIN) == 0);
+      if (used == NULL)
+        continue;
+      if (list == NULL)
+        g_hash_table_insert (r->uses, root, list = g_ptr_array_new ());
+      g_ptr_array_add (list, (gpointer) used);
+    }
+  return some;
+}
+
+/* @left, @why: (out): of what stays the first, and the reason */
+static gboolean
+raise_all (IrPassContext *context, IrNodeId *left, char **why, GError **error)
+{
+  static const IrLowerWay none[] = { { 0 } };
+  const GPtrArray *graphs = context->model->graphs;
+  Raising r = { 0 };
+  gboolean good = TRUE;
+
+  ir_lowering_init (&r.l, context, none, IR_LOWER_DOMAIN, FALSE);
+  r.uses = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+  r.seen = g_hash_table_new (NULL, NULL);
+  if (find_uses (&r))
+    {
+      r.l.names = ir_pass_names_new (context->model);
+      for (guint i = 1; i < graphs->len && good; i++)
+        {
+          IrGraph *graph = graphs->pdata[i];
+          if (graph->state == IR_STATE_LIVE && graph->kind != IR_GRAPH_SUBGRAPH)
+            good = look_from (&r, graph, error);
+        }
+    }
+  g_hash_table_unref (r.uses);
+  g_hash_table_unref (r.seen);
+  ir_lowering_clear (&r.l);
+  *left = r.left;
+  *why = r.why;
+  return good;
+}
+
+/* -- the pass -- */
+
+static gboolean
+run (IrPassContext *context, GError **error)
+{
+  g_autofree char *why = NULL;
+  IrNodeId left;
+
+  return raise_all (context, &left, &why, error);
+}
+
+gboolean
+ir_raise_closures (IrPassContext *context, const char *who, GError **error)
+{
+  g_autofree char *why = NULL;
+  IrNodeId left;
+
+  if (!raise_all (context, &left, &why, error) || why == NULL)
+    return why == NULL;
+  const IrNode *node = ir_model_live_node (context->model, left);
+  g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("a call");
+  return ir_pass_refuse (
+      error, who,
+      "closures have no derivatives, and %s has no form as If, Loop, Scan, SequenceMap or a "
+      "call of a function: %s",
+      label, why);
+}
+
+static const IrRule rules[] = {
+  { RULE_IF, "a call of what Switch chooses of two Partials", "an If", IR_CLASS_EXACT,
+    "Each function becomes a branch, which reads what its inputs were given." },
+  { RULE_LOOP,
+    "a call of a header that calls body or after last, where the body calls the header last",
+    "a Loop, a Scan or a SequenceMap", IR_CLASS_EXACT,
+    "What the body hands to the header unchanged by its Partial is read from around, all else is carried; what "
+    "raise-control-flow says of frames holds." },
+  { RULE_CALL, "a call of a Partial of any other function", "a call of that function",
+    IR_CLASS_EXACT, "What the closure holds and what the call gives are its inputs." },
+  { NULL },
+};
+
+const IrPass ir_pass_from_closures = {
+  .name = "from-closures",
+  .title = "Turn closures into control flow",
+  .doc =
+      "Calls of closures become If, Loop, Scan, SequenceMap and calls of functions again, inner ones first, a step "
+      "for each. What has no such form stays, with the reason.",
+  .source = "MindSpore, functional control flow",
+  .step_class = IR_CLASS_EXACT,
+  .before_after =
+      "x, c -> Partial (f), Partial (g) -> Switch -> Call -> y\nx, c -> If { f } else { g } -> y",
+  .run = run,
+  .documented_rules = rules,
+  .once = TRUE,
+};

@@ -1,5 +1,6 @@
 /* Whether each pass applies when one thing about its examples, its idioms (tests/fuzz) and its golden graphs is another: an
- * attribute, a type, a size, a constant, the opset, a device, or one more reader. Which rules take how many steps, how many
+ * attribute, a type, a size, a constant, the opset, a device, an operator, what an input reads, or
+ * one more reader; and when two are, drawn by a fixed seed. Which rules take how many steps, how many
  * nodes are left, and a digest of these, is in variants.txt (tests/table/snapshot.h). That what they do is right is tried
  * elsewhere. */
 #include "config.h"
@@ -12,6 +13,8 @@
 #include "tests/table/snapshot.h"
 
 #include <string.h>
+
+#define N_TWO 24 /* draws of each graph in which two things are others */
 
 typedef struct
 {
@@ -136,7 +139,8 @@ other_attr (IrContext *context, const IrAttr *attr, guint change)
   return ir_attr_ints (context, attr->name, ints, attr->n);
 }
 
-/* Other contents: the first or the last element one more, an axis more, nearly 0, the first much less, another type. */
+/* Other contents: the first or the last element one more, an axis more, nearly 0, the first much less, another type, a
+ * single element along each axis, the last axis one longer. */
 enum
 {
   FIRST,
@@ -145,6 +149,8 @@ enum
   SMALL,
   LOWER,
   RETYPED,
+  SINGLE,
+  LONGER,
   N_CONTENTS
 };
 
@@ -184,11 +190,17 @@ other_tensor (const IrTensor *tensor, guint change)
   if (change == SMALL && !ir_dtype_is_float (ir_tensor_dtype (tensor)))
     return NULL;
   memcpy (dims + (change == DEEPER), ir_tensor_dims (tensor), rank * sizeof *dims);
+  for (guint i = 0; change == SINGLE && i < rank; i++)
+    dims[i] = 1;
+  if ((change == SINGLE && n == 1) || (change == LONGER && rank == 0))
+    return NULL;
+  if (change == LONGER)
+    dims[rank - 1]++;
   IrTensor *other = ir_tensor_new_alloc (ir_tensor_dtype (tensor), rank + (change == DEEPER), dims,
                                          NULL);
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (other); i++)
     {
-      double is = ir_tensor_get_double (tensor, i);
+      double is = ir_tensor_get_double (tensor, i % n);
       double by = change == FIRST && i == 0      ? 1
                   : change == LAST && i == n - 1 ? 1
                   : change == LOWER && i == 0    ? -10
@@ -393,6 +405,79 @@ change_dtype (IrModel *model, IrEdit *edit, guint index, GString *said)
   return TRUE;
 }
 
+/* The next operator of the table that takes as many inputs and gives as many outputs. */
+static const char *
+other_operator (const IrNode *node)
+{
+  const IrOp *op = node->op;
+
+  for (guint i = 1; op != NULL && i < ir_op_n (); i++)
+    {
+      const IrOp *other = ir_op_by_id ((IrOpId) ((op->id + i) % ir_op_n ()));
+      if (other != NULL && other->family == op->family && other->domain == op->domain &&
+          other->start == NULL && op->start == NULL && other->in.min <= (gint) node->n_inputs &&
+          other->out.min <= (gint) node->n_outputs)
+        return other->name;
+    }
+  return NULL;
+}
+
+/* Another operator, the same name in a domain that nobody knows, or an input that reads what the graph or the node before
+ * it does. */
+static gboolean
+change_link (IrModel *model, IrEdit *edit, guint index, GString *said)
+{
+  enum
+  {
+    INPUTS = 4,
+    EACH = 2 + 2 * INPUTS
+  };
+  g_autoptr (GPtrArray) nodes = nodes_of (model);
+  const guint change = index % EACH, slot = (change - 2) / 2;
+
+  if (index / EACH >= nodes->len)
+    return FALSE;
+  IrNode *node = nodes->pdata[index / EACH];
+  const char *other = change == 1 ? other_operator (node) : NULL;
+  IrValue *input = change >= 2 && slot < node->n_inputs ? node->inputs[slot] : NULL;
+  IrValue *reads = NULL;
+
+  if (input != NULL && change % 2 == 0 && ir_graph_n_inputs (node->graph) > 0)
+    reads = ir_graph_input (node->graph, 0);
+  else if (input != NULL && change % 2 == 1 && input->producer != NULL)
+    reads = ir_node_input (input->producer, 0);
+  if (change == 0)
+    ir_edit_set_op (edit, node, node->op_type, "other", node->overload);
+  else if (other != NULL)
+    ir_edit_set_op (edit, node, other, node->domain, node->overload);
+  else if (reads != NULL && reads != input)
+    ir_edit_set_input (edit, node, slot, reads);
+  else
+    return TRUE;
+  g_string_append_printf (said, "node %u (%s) link %u", node->id, node->op_type, change);
+  return TRUE;
+}
+
+static gboolean
+change_two (IrModel *model, IrEdit *edit, guint index, GString *said)
+{
+  static const Change changes[] = { change_input, change_node, change_absent, change_initializer,
+                                    change_link };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (index);
+
+  if (index >= N_TWO)
+    return FALSE;
+  for (guint made = 0, tried = 0; made < 2 && tried < 40; tried++)
+    {
+      const Change change = changes[g_rand_int_range (rand, 0, G_N_ELEMENTS (changes))];
+      const gsize before = said->len;
+      change (model, edit, (guint) g_rand_int_range (rand, 0, 1 << g_rand_int_range (rand, 2, 9)),
+              said);
+      made += said->len > before;
+    }
+  return TRUE;
+}
+
 /* -- trying them -- */
 
 /* How many values there are; no two nodes of a graph have one name. */
@@ -564,8 +649,9 @@ forget_types (const IrModel *model, IrEdit *edit)
 static void
 try_model (Trial *t, IrModel *model)
 {
-  static const Change changes[] = { change_nothing, change_opset, change_input,      change_node,
-                                    change_absent,  change_dtype, change_initializer };
+  static const Change changes[] = { change_nothing,     change_opset,  change_input,
+                                    change_node,        change_absent, change_dtype,
+                                    change_initializer, change_link,   change_two };
 
   for (guint i = 0; i < G_N_ELEMENTS (changes); i++)
     for (guint index = 0;; index++)

@@ -282,9 +282,8 @@ recipe_input (Draw *d, const char *text, const Change *change)
   return tensor_new (d, dtype, rank, dims, (gint) (end == change->from ? change->to : end));
 }
 
-/* Operators of two domains may have one name. */
-static gboolean
-attrs_exist (const IrOp *op, const char *attrs)
+gboolean
+trial_attrs_exist (const IrOp *op, const char *attrs)
 {
   g_auto (GStrv) list = g_strsplit (attrs, " ", -1);
   for (guint i = 0; list[i] != NULL && *list[i] != '\0'; i++)
@@ -302,7 +301,7 @@ choose_recipe (Draw *d)
   const Recipe *found[G_N_ELEMENTS (recipes)];
   gint n = 0;
   for (guint i = 0; i < G_N_ELEMENTS (recipes); i++)
-    if (g_str_equal (recipes[i].op, d->op->name) && attrs_exist (d->op, recipes[i].attrs))
+    if (g_str_equal (recipes[i].op, d->op->name) && trial_attrs_exist (d->op, recipes[i].attrs))
       found[n++] = &recipes[i];
   return n == 0 || one_in (d, 5) ? NULL : found[pick (d, 0, n - 1)];
 }

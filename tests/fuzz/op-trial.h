@@ -24,6 +24,9 @@ void trial_init_as (
 void trial_clear (Trial *trial);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Trial, trial_clear)
 
+/* Whether a recipe with @attrs is @op's: operators of two domains may have one name. */
+gboolean trial_attrs_exist (const IrOp *op, const char *attrs);
+
 char *trial_to_string (const Trial *trial);
 
 /* How what a kernel gave for output @slot differs from what the reference gave, by the tolerance of the

@@ -10,6 +10,7 @@
 #include "core/io/io.h"
 #include "tests/exec/graphs.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -782,6 +783,55 @@ test_spill_file (void)
   g_assert_cmpuint ((guintptr) ir_tensor_data (other) % 64, ==, 0);
 }
 
+/* A disk with room for so many bytes, which takes a few at a time and is interrupted; below 0: as it is. */
+static gint64 disk_room = -1;
+static gboolean interrupted;
+
+gssize __real_pwrite64 (int fd, const void *data, gsize size, goffset offset);
+gssize __wrap_pwrite64 (int fd, const void *data, gsize size, goffset offset);
+
+gssize
+__wrap_pwrite64 (int fd, const void *data, gsize size, goffset offset)
+{
+  if (disk_room < 0)
+    return __real_pwrite64 (fd, data, size, offset);
+  interrupted = !interrupted;
+  if (interrupted)
+    {
+      errno = EINTR;
+      return -1;
+    }
+  if (disk_room == 0)
+    return 0;
+  gssize written = __real_pwrite64 (fd, data, MIN (size, MIN (7, (gsize) disk_room)), offset);
+  disk_room -= written;
+  return written;
+}
+
+/* What is written in pieces is whole; what does not fit is lost, and the reason is kept. */
+static void
+test_slow_disk (void)
+{
+  static const gint64 rooms[] = { 1 << 20, 84, 83, 20, 0 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rooms); i++)
+    {
+      g_autoptr (IrSpill) spill = ir_spill_new (0);
+      g_autoptr (IrTensor) tensor = tensor_random ("float[7,3]", 1);
+      disk_room = rooms[i];
+      gboolean fits = disk_room >= 84, written = ir_spill_write (spill, 1, tensor);
+      disk_room = -1;
+      g_autoptr (IrTensor) read = ir_spill_read (spill, 1, NULL);
+      g_assert_cmpint (written, ==, fits);
+      g_assert_cmpuint (ir_spill_n_lost (spill), ==, !fits);
+      g_assert_true (fits ? read != NULL && ir_tensor_equal (read, tensor) : read == NULL);
+      if (!fits)
+        g_assert_nonnull (strstr (ir_spill_problem (spill), g_strerror (ENOSPC)));
+      /* Nothing more is written. */
+      g_assert_cmpint (ir_spill_write (spill, 2, tensor), ==, fits);
+    }
+}
+
 /* Half of the run's memory at most, or what was asked for if that is less. */
 static void
 test_budget (void)
@@ -842,5 +892,7 @@ main (int argc, char **argv)
                    test_stats_extremes);
   g_test_add_func ("/capture/the file replaces contents and refuses what has no bytes",
                    test_spill_file);
+  g_test_add_func ("/capture/full-disk/what is written in pieces is whole, or counted as lost",
+                   test_slow_disk);
   return g_test_run ();
 }

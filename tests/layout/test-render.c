@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+static gboolean blesses;
+
 static IrScene *
 sample (IrSceneMeasure measure, gpointer data, double far)
 {
@@ -42,6 +44,12 @@ sample (IrSceneMeasure measure, gpointer data, double far)
       for (int k = 0; k < 4; k++)
         points[k].y += 20;
     }
+  IrSceneLine control = { .kind = IR_SCENE_LINE_CONTROL, .from = 0, .to = 1 },
+              captured = { .captured = TRUE, .from = 1, .to = 2, .value = 2 };
+  ir_scene_add_line (scene, &control, points, 4);
+  for (int k = 0; k < 4; k++)
+    points[k].y += 20;
+  ir_scene_add_line (scene, &captured, points, 4);
   IrSceneText label = {
     .style = IR_SCENE_TEXT_LABEL, .box = -1, .x = 66, .y = 60, .text = "1\303\2273"
   };
@@ -123,15 +131,32 @@ test_svg (void)
   Seen seen = { 0 };
 
   parse_svg (bytes, &seen);
-  g_assert_cmpuint (seen.n_group, ==, 8);
+  g_assert_cmpuint (seen.n_group, ==, 10);
   g_assert_cmpuint (seen.n_title, ==, 8);
   g_assert_cmpuint (seen.n_text, ==, 4 + 1 + 3 + 3); /* titles, label, states, problems */
-  g_assert_cmpuint (seen.n_path, ==, 4 * 2 + 4);     /* lines and arrows, headers */
+  g_assert_cmpuint (seen.n_path, ==, 6 * 2 + 4);     /* lines and arrows, headers */
   g_assert_nonnull (strstr (seen.text->str, "a & b < c"));
   g_assert_nonnull (strstr (seen.text->str, "<x>"));
   g_assert_null (strchr (seen.text->str, '\001'));
   g_assert_true (g_hash_table_contains (seen.ids, "b0"));
   seen_clear (&seen);
+}
+
+/* All that is drawn, as in sample.svg; --bless writes it anew. */
+static void
+test_every_element (void)
+{
+  g_autoptr (IrScene) scene = sample (NULL, NULL, 500);
+  g_autoptr (GBytes) bytes = ir_render_svg (scene, NULL, NULL);
+  g_autofree char *path = g_test_build_filename (G_TEST_DIST, "sample.svg", NULL), *wanted = NULL,
+                  *drawn = g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
+  g_autoptr (GError) error = NULL;
+
+  if (blesses)
+    g_file_set_contents (path, drawn, -1, NULL);
+  g_file_get_contents (path, &wanted, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (drawn, ==, wanted);
 }
 
 static guint
@@ -266,8 +291,10 @@ test_contrast (void)
 int
 main (int argc, char **argv)
 {
+  blesses = argc > 1 && strcmp (argv[1], "--bless") == 0;
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/render/an SVG is well-formed, with real text and titles", test_svg);
+  g_test_add_func ("/render/every element is drawn as before", test_every_element);
   g_test_add_func ("/render/SVG, PNG and scene have one size", test_sizes_agree);
   g_test_add_func ("/render/a PNG that would be too big is scaled down, with a note", test_big_png);
   g_test_add_func ("/render/the same scene gives the same bytes", test_same_bytes);

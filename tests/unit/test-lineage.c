@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/ir/history.h"
+#include "core/ir/lineage.h"
 #include "core/ir/origin.h"
 
 static IrNode *
@@ -187,6 +188,35 @@ test_unique_names (Fixture *f, gconstpointer data)
   g_assert_cmpstr (nodes[2]->name, ==, "same");
 }
 
+/* At each step and for all nodes at once as for each alone, also where a step only names what a node came from. */
+static void
+test_last_steps (Fixture *f, gconstpointer data)
+{
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new (f->model);
+    ir_edit_begin_step (edit, "beside", IR_CLASS_EXACT, 0);
+    IrNode *beside = add (edit, "Neg", 1, f->all->outputs);
+    ir_edit_step_map_node (edit, f->all->id, beside->id);
+    ir_edit_end_step (edit);
+  }
+  for (guint step = 0; step <= 3; step++)
+    {
+      g_autoptr (GArray) last = ir_lineage_last_steps (f->model, step);
+      g_assert_cmpuint (last->len, ==, f->model->nodes->len);
+      for (guint id = 1; id < last->len; id++)
+        {
+          g_autoptr (GArray) steps = ir_lineage_steps (f->model, id);
+          guint wanted = 0;
+          for (guint i = 0; i < steps->len; i++)
+            if (g_array_index (steps, guint, i) <= step)
+              wanted = g_array_index (steps, guint, i);
+          g_assert_cmpuint (g_array_index (last, guint, id), ==, wanted);
+        }
+    }
+  g_autoptr (GArray) last = ir_lineage_last_steps (f->model, 3);
+  g_assert_cmpuint (g_array_index (last, guint, f->all->id), ==, 3);
+}
+
 #define CHAIN   6
 #define N_STEPS 12
 
@@ -243,6 +273,7 @@ main (int argc, char **argv)
   ADD ("/lineage/a fused node leads back to all it was made of", test_origins);
   ADD ("/lineage/a node leads forward to what does its work", test_descendants);
   ADD ("/lineage/steps that touched a node are found", test_steps);
+  ADD ("/lineage/the last step of every node is that of each", test_last_steps);
   ADD ("/lineage/values stand for values", test_values);
   ADD ("/lineage/a model to be saved carries it in names", test_written);
   ADD ("/lineage/nodes that steps made are saved under names of their own", test_unique_names);

@@ -33,11 +33,21 @@ static const char function_text[] =
     "<domain: \"f\", opset_import: [\"\" : 17]>\n"
     "Twice <k: float = 1.5> (a) => (b) { c = LeakyRelu <alpha: float = @k> (a) b = Add (c, a) }\n";
 
+static const char attr_text[] = HEADER
+    "g (float[4,3] x) => (float[4,3] y) { a = Softmax <axis = 0> (x) y = LeakyRelu <alpha = 0.5> (a) }\n";
+
 static const struct
 {
   const char *name, *text, *from, *to; /* what is replaced by what */
 } edits[] = {
   { "an attribute is added", plain_text, "Relu (a)", "Softmax <axis = 0> (a)" },
+  { "an attribute goes", attr_text, " <axis = 0>", "" },
+  { "an attribute is changed", attr_text, "alpha = 0.5", "alpha = 0.25" },
+  { "an attribute gives way to another operator's", attr_text, "Softmax <axis = 0>",
+    "Elu <alpha = 2.0>" },
+  { "the version of the format is changed", plain_text, "ir_version: 8", "ir_version: 9" },
+  { "a branch goes with its attribute", if_text,
+    ",\n              else_branch = e () => (float[4] e1) { n = Neg (h) e1 = Add (n, w) }", "" },
   { "a constant is changed", plain_text, "{1.0, 2.0, 3.0}", "{1.0, -2.0, 3.0}" },
   { "a node is inserted", plain_text, "Add (b, x)", "Add (b2, x)\n  b2 = Neg (b)" },
   { "a node is taken out", plain_text, "  [second] b = Relu (a)\n  [third] y = Add (b, x)",

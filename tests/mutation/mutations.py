@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks irscope in many places of the kinds that happen, one at a time, and counts what the tests notice.
 
-  mutations.py FOLDER [--seed N] [--count N] [--where REGEX] [--tests REGEX] [--budget SECONDS] [--jobs N] [--again]
+  mutations.py FOLDER [--seed N] [--count N] [--where REGEX] [--tests REGEX] [--budget SECONDS] [--jobs N] [--again] [--races]
   mutations.py FOLDER --report [--seed N] [--count N] [--where REGEX]
   mutations.py --list REGEX
   mutations.py --check
@@ -15,6 +15,7 @@ What is left is unreached, unnoticed, over its budget, or equivalent (equivalent
 
 --where  only places whose name matches; --list prints the names   --tests   only these tests
 --again  only what survived, again                                --check   does equivalent.txt name places?
+--races  what leaves out a lock or a flag and survives meets tests under ThreadSanitizer, too (clang and its OpenMP)
 Exit status: 0 done, 1 something survived, 2 wrong usage or no build.
 """
 
@@ -44,8 +45,12 @@ SLOTS = 20000
 SUITES = {"unit", "table", "golden", "models", "flow", "fuzz-smoke"}
 MEMORY = 16 << 30
 LONG = 1.0  # seconds of cases that run together
+RACES = "races "  # begins the names of tests under ThreadSanitizer
+THREADED = ("parallel", "runner", "threads", "plans", "schedules", "cpu", "control", "packed", "lasting", "chains", "stats",
+            "detached", "stopping", "run-control", "capture", "check", "signals")
+ARCHER = "/usr/lib/llvm-14/lib/libarcher.so"
 WRAPPED = ("g_test_add_func", "g_test_add_data_func", "g_test_add_data_func_full", "g_test_add_vtable")
-BUSY = re.compile("exec-(detached|stopping|threads|signals)|io-kills|cut|bombs")  # may fail by itself on a busy machine
+BUSY = re.compile("(races )?exec-(detached|stopping|threads|signals|run-control)|io-kills|cut|bombs")  # may fail by itself on a busy machine
 TRIALS = 1100  # of one operator
 GRAPHS = 200   # of one family
 FATES = ("caught", "equivalent", "unnoticed", "unreached", "budget")
@@ -142,9 +147,8 @@ def build(folder, state, jobs):
     state.data.update(dropped=sorted(dropped), quiet=quiet)
     state.save()
     if not (target / "build.ninja").exists():
-      link = " ".join([str(reach), *(f"-Wl,--wrap={w}" for w in WRAPPED)])
       subprocess.run(["meson", "setup", target, source, "--buildtype=plain", "-Doptimization=1", "-Dwerror=true",
-                      "-Dgui=disabled", "-Dimages=enabled", f"-Dc_link_args={link}"], check=True)
+                      "-Dgui=disabled", "-Dimages=enabled", f"-Dc_link_args={link_args(folder)}"], check=True)
     done = subprocess.run(["ninja", "-C", target, "-k", "0", f"-j{jobs}", "meson-test-prereq"], text=True, capture_output=True)
     if done.returncode == 0:
       return found
@@ -162,6 +166,29 @@ def build(folder, state, jobs):
     print(f"{len(more)} places do not compile with their switch", flush=True)
     dropped |= more
   sys.exit("mutations.py: it still does not compile")
+
+
+def link_args(folder):
+  return " ".join([str(folder / "reach.o"), *(f"-Wl,--wrap={w}" for w in WRAPPED)])
+
+
+def race_tests(folder, jobs):
+  """Tests that run threads, of the same sources under ThreadSanitizer, as HACKING.md has it."""
+  source = folder / "source"
+  target = source / "build-races"
+  if not (target / "build.ninja").exists():
+    glib = subprocess.run(["pkg-config", "--cflags", "glib-2.0"], capture_output=True, check=True, text=True).stdout.strip()
+    counts = source / "tests/support/instrumented-counts.h"
+    subprocess.run(["meson", "setup", target, source, "--buildtype=plain", "-Doptimization=1", "-Dgui=disabled",
+                    "-Db_sanitize=thread", "-Db_lundef=false", f"-Dc_args=-g1 -w -D_GNU_SOURCE {glib} -include {counts}",
+                    f"-Dc_link_args={link_args(folder)}"], env={**os.environ, "CC": "clang"}, check=True)
+  programs = [f"tests/exec/test-exec-{name}" for name in THREADED]
+  subprocess.run(["ninja", "-C", target, f"-j{jobs}", *programs], stdout=subprocess.DEVNULL, check=True)
+  env = {"G_TEST_SRCDIR": str(source / "tests/exec"), "OMP_TOOL_LIBRARIES": ARCHER,
+         "TSAN_OPTIONS": "ignore_noninstrumented_modules=1 halt_on_error=1"}
+  return {f"{RACES}exec-{name}": {"cmd": [str(target / program)], "env": env, "cwd": str(target), "cases": True, "by": None,
+                                  "hash": hashlib.sha1((source / f"tests/exec/test-{name}.c").read_bytes()).hexdigest()}
+          for name, program in zip(THREADED, programs)}
 
 
 def tests_of(folder, pattern):
@@ -214,7 +241,8 @@ def run_test(test, arguments, cpu, wall, **env):
   """(status, seconds): 0 passed, 77 skipped, other failed, None took longer than allowed."""
   def limits():
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a run in the background ignores it
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if "TSAN_OPTIONS" not in test["env"]:  # its shadows take terabytes of addresses
+      resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + 1, int(cpu) + 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -270,8 +298,10 @@ class Hunt:
     self.base = {n: m for n, m in measured.items() if n in tests and m["status"] == 0}
     self.lock = threading.Lock()
     self.beside = collections.defaultdict(set)  # numbers of the same function, for what is newer than a measurement
+    self.of_file = collections.defaultdict(set)
     for key, number in numbers.items():
       self.beside[key.split(":")[0].split(" ", 1)[1]].add(number)
+      self.of_file[key.split(" ", 2)[1]].add(number)
     for m in self.base.values():
       for case in m["cases"]:
         case[2] = set(case[2])
@@ -280,30 +310,41 @@ class Hunt:
     """(seconds, name of a test, its arguments, name of the item): what reaches KEY, the best first."""
     number, beside, found = self.numbers[key], self.beside[key.split(":")[0].split(" ", 1)[1]], []
     for name, m in self.base.items():
+      if name.startswith(RACES) and not key.startswith("lock "):
+        continue
       known = number < m["numbers"]
       reach = [c for c in m["cases"] if (number in c[2] if known else not beside.isdisjoint(c[2]))]
       if any(c[0] in ("", "-") for c in reach):
         if any(c[0] == "" for c in reach) or len(reach) == 1:
-          found.append((m["seconds"], name, [], name))
+          found.append((m["seconds"], name, [], name, reach))
           continue
       reach = [c for c in reach if c[0] != "-"]
       part, seconds = [], 0
       most = LONG if self.tests[name]["by"] is None or self.tests[name]["by"][0] == "--op" else 0
       for case in sorted(reach, key=lambda c: c[1]):  # some go on behind a failure, so not all at once
         if part and seconds + case[1] > most:
-          found.append((seconds, name, choose(self.tests[name], part), f"{name} {part[0]}"))
+          found.append((seconds, name, choose(self.tests[name], [c[0] for c in part]), f"{name} {part[0][0]}", part))
           part, seconds = [], 0
-        part, seconds = [*part, case[0]], seconds + case[1]
+        part, seconds = [*part, case], seconds + case[1]
       if part:
-        found.append((seconds, name, choose(self.tests[name], part), f"{name} {part[0]}"))
+        found.append((seconds, name, choose(self.tests[name], [c[0] for c in part]), f"{name} {part[0][0]}", part))
+
     def worth(item):
-      likely = 0.5
+      likely = self.likely(item[4], key)
       for label in self.labels(item[3], key):
         kills, tries = self.noticed.get(label, (0, 0))
         likely = (kills + 2 * likely) / (tries + 2)
       return likely / (item[0] + 0.05)
     with self.lock:
-      return sorted(found, key=worth, reverse=True)
+      found.sort(key=worth, reverse=True)
+    return [item[:4] for item in found]
+
+  def likely(self, cases, key):
+    """How likely these notice KEY before anything is known of that: the more of its file they go through, and the less
+    besides, the more it is what they are about."""
+    of_file, reached = self.of_file[key.split(" ", 2)[1]], set().union(*(c[2] for c in cases))
+    own = len(reached & of_file)
+    return own / len(of_file) * (own / len(reached)) ** 0.5
 
   def labels(self, label, key):
     """Under which an item is remembered for the place KEY, from the widest."""
@@ -360,6 +401,7 @@ def arguments():
   parser.add_argument("--jobs", type=int, default=2)
   parser.add_argument("--again", action="store_true")
   parser.add_argument("--report", action="store_true")
+  parser.add_argument("--races", action="store_true")
   parser.add_argument("--list")
   parser.add_argument("--check", action="store_true")
   args = parser.parse_args()
@@ -401,7 +443,7 @@ def main():
     drawn = draw(found, args.seed, args.count)
   if not args.report:
     print(f"{len(numbers)} places, {len(dropped)} do not compile", flush=True)
-    tests = tests_of(folder, args.tests)
+    tests = {**tests_of(folder, args.tests), **(race_tests(folder, args.jobs) if args.races else {})}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
       def again(name):
         measured.data[name] = measure(folder, name, tests[name], len(numbers))

@@ -7,6 +7,7 @@ refuses; prints TAP.
 import json
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -169,7 +170,9 @@ def _killed():
 
 @test('a checkpoint of another seed, batch or method is refused, and says what is another')
 def _resume_refused():
-    train('--epochs', '1', out='one.onnx')
+    answer = train('--epochs', '1', out='one.onnx')
+    stands = dict(re.findall(r'"(step|epoch|place|samples)":"(\d+)"', open(path('one.onnx'), 'rb').read().decode('latin-1')))
+    assert stands == {'step': str(answer['steps']), 'epoch': '1', 'place': '0', 'samples': '1797'}, stands
     for more, says in ((('--seed', '9'), 'with --seed 0, and now it is 9'), (('--batch', '64'), 'with --batch 32'),
                        (('--clip', '1'), 'now it would be by'), (('--validate', '20%'), 'a number of samples of 1797')):
         code, _, err = irscope('train', DIGITS, *SAMPLES, '--loss', 'cross-entropy', '--optimizer', 'adam', '--rate', '3e-3',

@@ -766,6 +766,43 @@ test_iterations (void)
   g_assert_nonnull (strstr (error->message, "(written as y@4/look)"));
 }
 
+/* Which ranges of iterations can be taken from a loop. */
+static void
+test_ranges (void)
+{
+  static const struct
+  {
+    const char *range;
+    gboolean taken;
+  } rows[] = { { "0..0", TRUE },
+               { "2..2", TRUE },
+               { "3..2", FALSE },
+               { "0..9223372036854775806", TRUE },
+               { "9223372036854775806..9223372036854775806", TRUE },
+               { "0..9223372036854775807", FALSE },
+               { "9223372036854775807..9223372036854775807", FALSE },
+               { "-1..2", FALSE },
+               { "1", FALSE },
+               { "1..2..3", FALSE },
+               { "..", FALSE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      static const char *const names[] = { UNROLL, NULL };
+      g_autofree char *setting = g_strconcat ("unroll-loops.peel=", rows[i].range, NULL);
+      g_autoptr (IrModel) model = test_model (COUNTED NUMBER (5) "y, z = Loop (m, , x) " COUNTING);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, &error);
+      IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
+      IrPipelineResult result;
+
+      g_assert_true (ir_pipeline_set (pipeline, setting, &error));
+      gboolean taken = ir_pipeline_run (model, pipeline, &options, &result, NULL, &error);
+      if (taken != rows[i].taken)
+        g_error ("%s: %s", rows[i].range, taken ? "taken" : error->message);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -775,6 +812,7 @@ main (int argc, char **argv)
       g_autofree char *path = g_strdup_printf ("/control-passes/%s", cases[i].name);
       g_test_add_data_func (path, &cases[i], test_case);
     }
+  g_test_add_func ("/control-passes/ranges of iterations", test_ranges);
   g_test_add_func ("/control-passes/names and errors of iterations", test_iterations);
   return g_test_run ();
 }

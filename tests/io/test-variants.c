@@ -1,10 +1,11 @@
 /* What the readers say of files with one thing changed: a token of ONNX text left out, doubled or another; a key or a value
- * of JSON another; a byte of ONNX, of an array or of an archive of arrays another. Whether it is read, with which problems, and
- * as what, is in variants.txt (tests/table/snapshot.h). What is read is written as text, and that is read as the same; and
- * as DOT. */
+ * of JSON another; a byte or a field of ONNX, a byte of an array or of an archive of arrays another. Whether it is read, with
+ * which problems, and as what, is in variants.txt (tests/table/snapshot.h). What is read is written as text, and that is read
+ * as the same; and as DOT. */
 #include "config.h"
 
 #include "tests/io/models.h"
+#include "tests/support/folder.h"
 #include "tests/table/snapshot.h"
 
 #include <string.h>
@@ -26,6 +27,8 @@ typedef struct
 
 /* -- forms -- */
 
+static char *beside; /* where files lie that ONNX may name */
+
 static IrModel *
 read_text (const char *bytes, gsize size, GPtrArray *problems, GError **error)
 {
@@ -43,8 +46,12 @@ read_onnx (const char *bytes, gsize size, GPtrArray *problems, GError **error)
 {
   g_autoptr (GBytes) whole = g_bytes_new (bytes, size);
 
-  return ir_onnx_read_bytes (whole, NULL, problems, error);
+  return ir_onnx_read_bytes (whole, beside, problems, error);
 }
+
+static const char outside_text[] =
+    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+    "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }\n";
 
 static GBytes *
 write_text (IrModel *model)
@@ -159,6 +166,243 @@ vary_bytes (GBytes *whole, GFunc try_one, gpointer data)
         try_spliced (whole, at, 1, &others[i], 1, try_one, data);
       try_spliced (whole, at, 1, "", 0, try_one, data);
     }
+}
+
+/* -- fields of the wire -- */
+
+enum /* numbers of fields in ONNX */
+{
+  GRAPH = 7,
+  INITIALIZER = 5,
+  RAW_DATA = 9,
+  EXTERNAL_DATA = 13,
+  DATA_LOCATION = 14
+};
+
+/* One of a message: a number, bytes, or a message, for which bytes are taken that can be read as one. */
+typedef struct
+{
+  guint64 id, type, number; /* type: 0 a number, 1 and 5 as many words of 4 bytes, 2 bytes */
+  const guint8 *bytes;
+  gsize size;
+  GPtrArray *fields; /* (nullable) of Field */
+} Field;
+
+static void
+field_free (gpointer data)
+{
+  Field *field = data;
+
+  if (field == NULL)
+    return;
+  g_clear_pointer (&field->fields, g_ptr_array_unref);
+  g_free (field);
+}
+
+static gboolean
+read_varint (const guint8 **at, const guint8 *end, guint64 *number)
+{
+  *number = 0;
+  for (guint shift = 0; *at < end && shift < 64; shift += 7)
+    {
+      guint8 byte = *(*at)++;
+      *number |= (guint64) (byte & 127) << shift;
+      if (byte < 128)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static GPtrArray *read_fields (const guint8 *at, gsize size);
+
+static gboolean
+read_field (const guint8 **at, const guint8 *end, Field *field)
+{
+  guint64 tag, size;
+
+  if (!read_varint (at, end, &tag) || tag >> 3 == 0 || tag >> 3 > 4000)
+    return FALSE;
+  field->id = tag >> 3;
+  field->type = tag & 7;
+  if (field->type == 0)
+    return read_varint (at, end, &field->number);
+  size = field->type == 1 ? 8 : field->type == 5 ? 4 : 0;
+  if ((field->type == 2 && !read_varint (at, end, &size)) || (field->type != 2 && size == 0) ||
+      size > (gsize) (end - *at))
+    return FALSE;
+  field->bytes = *at;
+  field->size = size;
+  *at += size;
+  field->fields = field->type == 2 && size > 1 ? read_fields (field->bytes, size) : NULL;
+  return TRUE;
+}
+
+/* (transfer full) (nullable) */
+static GPtrArray *
+read_fields (const guint8 *at, gsize size)
+{
+  g_autoptr (GPtrArray) fields = g_ptr_array_new_with_free_func (field_free);
+  const guint8 *end = at + size;
+
+  while (at < end)
+    {
+      Field *field = g_new0 (Field, 1);
+      g_ptr_array_add (fields, field);
+      if (!read_field (&at, end, field))
+        return NULL;
+    }
+  return g_steal_pointer (&fields);
+}
+
+static void
+put_varint (GString *out, guint64 number)
+{
+  for (; number >= 128; number >>= 7)
+    g_string_append_c (out, (char) (number | 128));
+  g_string_append_c (out, (char) number);
+}
+
+static void
+put_fields (GString *out, const GPtrArray *fields)
+{
+  for (guint i = 0; i < fields->len; i++)
+    {
+      const Field *field = fields->pdata[i];
+      g_autoptr (GString) inside = g_string_new (NULL);
+
+      if (field == NULL)
+        continue;
+      put_varint (out, field->id << 3 | field->type);
+      if (field->fields != NULL)
+        put_fields (inside, field->fields);
+      else
+        g_string_append_len (inside, (const char *) field->bytes, (gssize) field->size);
+      if (field->type == 0)
+        put_varint (out, field->number);
+      if (field->type == 2)
+        put_varint (out, inside->len);
+      g_string_append_len (out, inside->str, (gssize) inside->len);
+    }
+}
+
+typedef struct
+{
+  GPtrArray *whole;
+  GFunc try_one;
+  gpointer data;
+} Fields;
+
+static void
+try_fields (const Fields *f)
+{
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  put_fields (out, f->whole);
+  f->try_one (out, f->data);
+}
+
+/* Each field is left out, doubled, behind the next, unknown, of the next number, of another type, or empty. */
+static void
+vary_field (const Fields *f, GPtrArray *fields, guint at)
+{
+  Field *field = fields->pdata[at], kept = *field;
+
+  fields->pdata[at] = NULL;
+  try_fields (f);
+  fields->pdata[at] = field;
+  g_ptr_array_set_free_func (fields, NULL);
+  g_ptr_array_insert (fields, (gint) at, field);
+  try_fields (f);
+  g_ptr_array_remove_index (fields, at);
+  g_ptr_array_set_free_func (fields, field_free);
+  if (at + 1 < fields->len)
+    {
+      fields->pdata[at] = fields->pdata[at + 1];
+      fields->pdata[at + 1] = field;
+      try_fields (f);
+      fields->pdata[at + 1] = fields->pdata[at];
+      fields->pdata[at] = field;
+    }
+  field->id = 4000;
+  try_fields (f);
+  field->id = kept.id + 1;
+  try_fields (f);
+  *field = (Field){ .id = kept.id, .type = kept.type == 0 ? 2 : 0, .number = 1 };
+  try_fields (f);
+  *field = (Field){ .id = kept.id, .type = 5, .bytes = (const guint8 *) "\0\0\0\0", .size = 4 };
+  try_fields (f);
+  if (kept.type == 2)
+    {
+      *field = (Field){ .id = kept.id, .type = 2 };
+      try_fields (f);
+    }
+  *field = kept;
+}
+
+static void
+vary_message (const Fields *f, GPtrArray *fields)
+{
+  for (guint i = 0; i < fields->len; i++)
+    {
+      Field *field = fields->pdata[i];
+      vary_field (f, fields, i);
+      if (field->fields != NULL)
+        vary_message (f, field->fields);
+    }
+}
+
+/* The weights lie in the file "w" behind 8 bytes. */
+static void
+move_outside (Field *tensor)
+{
+  static const char *const entries[] = { "\n\010location\022\001w", "\n\006offset\022\0018",
+                                         "\n\006length\022\0018" };
+
+  for (guint i = 0; i < tensor->fields->len; i++)
+    {
+      Field *field = tensor->fields->pdata[i];
+      if (field->id == RAW_DATA)
+        *field = (Field){ .id = DATA_LOCATION, .number = 1 };
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (entries); i++)
+    {
+      Field *field = g_new0 (Field, 1);
+      *field = (Field){ .id = EXTERNAL_DATA,
+                        .type = 2,
+                        .fields = read_fields ((const guint8 *) entries[i], strlen (entries[i])) };
+      g_ptr_array_add (tensor->fields, field);
+    }
+}
+
+static void
+vary_outside (GBytes *whole, GFunc try_one, gpointer data)
+{
+  gsize size;
+  const guint8 *bytes = g_bytes_get_data (whole, &size);
+  g_autoptr (GPtrArray) fields = read_fields (bytes, size);
+  const Fields f = { fields, try_one, data };
+
+  for (guint i = 0; i < fields->len; i++)
+    {
+      const Field *graph = fields->pdata[i];
+      for (guint k = 0; graph->id == GRAPH && k < graph->fields->len; k++)
+        if (((const Field *) graph->fields->pdata[k])->id == INITIALIZER)
+          move_outside (graph->fields->pdata[k]);
+    }
+  try_fields (&f);
+  vary_message (&f, fields);
+}
+
+static void
+vary_fields (GBytes *whole, GFunc try_one, gpointer data)
+{
+  gsize size;
+  const guint8 *bytes = g_bytes_get_data (whole, &size);
+  g_autoptr (GPtrArray) fields = read_fields (bytes, size);
+  const Fields f = { fields, try_one, data };
+
+  g_assert_nonnull (fields);
+  vary_message (&f, fields);
 }
 
 /* -- trying them -- */
@@ -295,10 +539,20 @@ main (int argc, char **argv)
     { "json-dtypes", test_dtypes_text, read_json, write_json, vary_values },
     { "onnx", test_rich_text, read_onnx, write_onnx, vary_bytes },
     { "onnx-dtypes", test_dtypes_text, read_onnx, write_onnx, vary_bytes },
+    { "onnx-fields", test_rich_text, read_onnx, write_onnx, vary_fields },
+    { "onnx-fields-dtypes", test_dtypes_text, read_onnx, write_onnx, vary_fields },
+    { "onnx-fields-outside", outside_text, read_onnx, write_onnx, vary_outside },
   };
 
+  g_autofree char *folder = test_folder (), *weights = g_build_filename (folder, "w", NULL);
+
+  beside = g_build_filename (folder, "model.onnx", NULL);
+  g_file_set_contents (weights, "12345678\0\0\200?\0\0\0@1234", 20, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
     snapshot_add (forms[i].name, say, &forms[i]);
   snapshot_add ("arrays", say_arrays, NULL);
-  return snapshot_run (argc, argv, "variants.txt");
+  int status = snapshot_run (argc, argv, "variants.txt");
+  g_free (beside);
+  test_remove_folder (folder);
+  return status;
 }

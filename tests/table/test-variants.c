@@ -1,5 +1,5 @@
 /* What inference says of each operator when one thing about it is another: a type, a rank, a size, an input, an
- * attribute, or contents that are known only as the shape of something; and when several are, drawn by a fixed seed.
+ * attribute, or contents that are known only as the shape of something; and when several are, or all is, drawn by a fixed seed.
  * How many of these it takes, as what and with which contents, at which cost, and whether cpu has a kernel, is in
  * variants.txt (snapshot.h); messages are no part of it. */
 #include "config.h"
@@ -9,6 +9,7 @@
 #include "core/ir/edit.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
+#include "tests/fuzz/op-trial.h"
 #include "tests/table/recipes.h"
 #include "tests/table/snapshot.h"
 
@@ -20,6 +21,7 @@
 #define MAX_INPUTS 16
 #define LATEST     24
 #define N_OLD      3
+#define N_DRAWS    200
 #define N_SEVERAL  160 /* draws of each recipe in which several things are others */
 
 typedef struct
@@ -227,27 +229,19 @@ say_contents (GString *said, IrModel *model)
     }
 }
 
+/* @problems: what the reader of the model has found, if it was read */
 static void
-try_variant (Variant *v)
+judge (Variant *v, IrModel *model, IrEdit *edit, GPtrArray *problems)
 {
-  g_autoptr (GPtrArray) problems = ir_problems_new ();
-  g_autoptr (GError) error = NULL;
-  g_autofree char *text = text_of (v);
-  g_autoptr (IrModel) model = ir_text_read (text, -1, problems, &error);
-
-  v->n_tried++;
-  g_string_append (v->said, strchr (text, '\n') + 1);
-  if (model == NULL)
-    g_error ("%s: %s", text, error->message);
-  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
   ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  v->n_tried++;
   v->n_taken += problems->len == 0;
   g_string_append (v->said, problems->len == 0 ? "  ->" : "  -> refused");
   for (guint i = 0; problems->len == 0 && i < ir_graph_n_outputs (model->main); i++)
     {
-      g_autofree char *type = ir_type_to_string (model->context,
-                                                 ir_graph_output (model->main, i)->type);
-      g_string_append_printf (v->said, " %s", type);
+      const IrType *type = ir_graph_output (model->main, i)->type;
+      g_autofree char *text = type != NULL ? ir_type_to_string (model->context, type) : NULL;
+      g_string_append_printf (v->said, " %s", text != NULL ? text : "unknown");
     }
   if (problems->len == 0)
     {
@@ -261,6 +255,37 @@ try_variant (Variant *v)
           cost.bytes, partial ? " at least" : "", why == NULL ? "cpu" : "ref");
     }
   g_string_append_c (v->said, '\n');
+}
+
+static void
+try_variant (Variant *v)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = text_of (v);
+  g_autoptr (IrModel) model = ir_text_read (text, -1, problems, &error);
+
+  g_string_append (v->said, strchr (text, '\n') + 1);
+  if (model == NULL)
+    g_error ("%s: %s", text, error->message);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  judge (v, model, edit, problems);
+}
+
+/* Random applications: any number of inputs of any type, odd attributes, all opsets, types that say less. */
+static void
+try_draws (Variant *v)
+{
+  for (guint32 seed = 0; seed < N_DRAWS; seed++)
+    {
+      g_auto (Trial) trial = { 0 };
+      g_autoptr (GPtrArray) problems = ir_problems_new ();
+      trial_init (&trial, v->op, seed, 0);
+      ir_edit_set_graph_outputs (trial.edit, trial.model->main, trial.node->outputs,
+                                 trial.node->n_outputs);
+      g_string_append_printf (v->said, "draw %u", seed);
+      judge (v, trial.model, trial.edit, problems);
+    }
 }
 
 static void
@@ -609,6 +634,8 @@ say (gconstpointer data, guint *n_tried, guint *n_taken)
         g_string_append (inputs, " f2x3x4");
       try_recipe (&v, op->in.max != 0 ? inputs->str : "", "");
     }
+  if (ir_ref_kernel (op) != NULL)
+    try_draws (&v);
   *n_tried = v.n_tried;
   *n_taken = v.n_taken;
   return g_string_free (v.said, FALSE);

@@ -9,6 +9,7 @@
 #include "core/exec/run/spill.h"
 #include "core/io/io.h"
 #include "tests/exec/graphs.h"
+#include "tests/support/locks.h"
 
 #include <errno.h>
 #include <math.h>
@@ -832,6 +833,33 @@ test_slow_disk (void)
     }
 }
 
+/* What other threads ask for while a run goes on, or another thread shows it, is read under a lock. */
+static void
+test_locks (void)
+{
+  g_auto (Subject) subject = subject_of (build_chain ());
+  g_autoptr (IrSpill) spill = ir_spill_new (0);
+  g_autoptr (IrTensor) tensor = tensor_random ("float[5]", 2);
+  IrRunOptions options = options_for (0);
+  guint n;
+  IrNode *const *nodes = ir_graph_order (subject.model->main, &n);
+  const IrValueId kept = nodes[n - 1]->outputs[0]->id, left = nodes[10]->outputs[0]->id;
+
+  ASSERT_LOCKS (1, ir_spill_write (spill, 1, tensor));
+  ASSERT_LOCKS (1, g_assert_true (ir_spill_alias (spill, 2, 1, tensor)));
+  ASSERT_LOCKS (1, g_assert_true (ir_spill_has (spill, 2)));
+  ASSERT_LOCKS (1, ir_tensor_unref (ir_spill_read (spill, 2, NULL)));
+  ASSERT_LOCKS (1, ir_spill_remove (spill, 2));
+  g_assert_false (ir_spill_has (spill, 2));
+  options.capture = IR_CAPTURE_NONE;
+  g_autoptr (IrRun) run = run_with (subject.model, subject.inputs, &options);
+  ASSERT_LOCKS (1, ir_tensor_unref (ir_capture_peek (run, kept)));
+  ASSERT_LOCKS (1, g_assert_null (ir_capture_present (run, left, NULL, NULL)));
+  g_autoptr (IrTensor) first = NULL;
+  ASSERT_LOCKS (12, first = ir_run_find (run, left, NULL, NULL, NULL));
+  g_assert_nonnull (first);
+}
+
 /* Half of the run's memory at most, or what was asked for if that is less. */
 static void
 test_budget (void)
@@ -892,6 +920,7 @@ main (int argc, char **argv)
                    test_stats_extremes);
   g_test_add_func ("/capture/the file replaces contents and refuses what has no bytes",
                    test_spill_file);
+  g_test_add_func ("/capture/locks/what threads share is read under them", test_locks);
   g_test_add_func ("/capture/full-disk/what is written in pieces is whole, or counted as lost",
                    test_slow_disk);
   return g_test_run ();

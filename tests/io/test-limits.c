@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/io/draft.h"
+#include "core/ir/edit.h"
 #include "tests/io/models.h"
 
 #include <string.h>
@@ -148,12 +149,67 @@ test_too_many (gconstpointer data)
     g_assert_true (read_at_most (format, bytes, n) == (n < n_all));
 }
 
+/* @depth graphs within the main one, and an input whose type is as many sequences. */
+static IrModel *
+nested (guint depth, guint type_depth)
+{
+  IrModel *model = ir_model_new ();
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  const IrType *type = ir_type_tensor (model->context, IR_DTYPE_FLOAT, 0, NULL);
+  IrGraph *graph = model->main;
+
+  ir_edit_set_opset (edit, "", 17);
+  for (guint i = 0; i < type_depth; i++)
+    type = ir_type_sequence (model->context, type);
+  IrValue *x = ir_edit_add_value (edit, graph, "x", type);
+  ir_edit_set_graph_inputs (edit, graph, &x, 1);
+  for (guint i = 0; i < depth; i++)
+    {
+      IrNode *owner = ir_edit_add_node (edit, graph, "If", NULL, NULL, 1, &x, 1);
+      ir_edit_set_graph_outputs (edit, graph, owner->outputs, 1);
+      graph = ir_edit_add_graph (edit, IR_GRAPH_SUBGRAPH, "inner");
+      ir_edit_set_attr (edit, owner, ir_attr_graph (model->context, "then_branch", graph->id));
+    }
+  IrNode *last = ir_edit_add_node (edit, graph, "Identity", NULL, NULL, 1, &x, 1);
+  ir_edit_set_graph_outputs (edit, graph, last->outputs, 1);
+  return model;
+}
+
+static gboolean
+is_too_deep (const Format *format, guint depth, guint type_depth)
+{
+  g_autoptr (IrModel) model = nested (depth, type_depth);
+  g_autoptr (GBytes) bytes = format->write (model);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) read = format->read (bytes, problems, &error);
+
+  for (guint i = 0; i < problems->len; i++)
+    g_test_message ("%s", ((const IrProblem *) problems->pdata[i])->message);
+  return read == NULL || ir_problems_count (problems, IR_SEVERITY_ERROR) > 0;
+}
+
+/* Graphs within graphs and types within types, just as many as may be and one more. */
+static void
+test_too_deep (gconstpointer data)
+{
+  const Format *format = data;
+
+  budget = IR_DRAFT_MAX_ENTITIES;
+  g_assert_false (is_too_deep (format, IR_DRAFT_MAX_DEPTH, 1));
+  g_assert_true (is_too_deep (format, IR_DRAFT_MAX_DEPTH + 1, 1));
+  g_assert_false (is_too_deep (format, 1, IR_DRAFT_MAX_DEPTH));
+  g_assert_true (is_too_deep (format, 1, IR_DRAFT_MAX_DEPTH + 1));
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
     {
+      g_autofree char *deep = g_strdup_printf ("/io/limits/depth/%s", formats[i].name);
+      g_test_add_data_func (deep, &formats[i], test_too_deep);
       g_autofree char *path = g_strdup_printf ("/io/limits/%s", formats[i].name);
 
       g_test_add_data_func (path, &formats[i], test_too_many);

@@ -205,7 +205,7 @@ def tests_of(folder, pattern):
     if not suites & SUITES or "long" in suites or not re.search(pattern, test["name"]):
       continue
     cmd, by = [*test["cmd"]], split(test["name"], folder)
-    if by:
+    if by and by[2]:
       cmd = cmd[:1]
     for at, word in enumerate(cmd[:-1]):
       if word in ("--trials", "--graphs", "--cases"):
@@ -218,7 +218,8 @@ def tests_of(folder, pattern):
 
 
 def split(name, folder):
-  """(option, its values, option of the number, number for each) of a fuzzer whose cases are chosen by an option."""
+  """(option, its values, option of the number, number for each) of a test whose cases are chosen by an option; without
+  a number where each is tried once."""
   if name == "fuzz-ops":
     listed = subprocess.run([folder / "source/build/irscope", "ops", "--json"], capture_output=True, check=True).stdout
     ops = [(op["domain"], op["name"]) for op in json.loads(listed)["ops"]]
@@ -226,6 +227,10 @@ def split(name, folder):
   if name == "fuzz-graphs":
     source = (ROOT / "tests/fuzz/graph-gen.c").read_text().split("families[] = {", 1)[1].split("};")[0]
     return "--family", re.findall(r'\{ "([^"]+)"', source), "--graphs", GRAPHS
+  if name == "said":
+    listed = subprocess.run([ROOT / "tests/cli/test-said.py", folder / "source/build/irscope", ROOT, "--list"],
+                            capture_output=True, check=True, text=True).stdout
+    return "--only", listed.splitlines(), None, 0
   return None
 
 
@@ -234,7 +239,7 @@ def choose(test, cases):
   if not test["by"]:
     return [word for case in cases for word in ("-p", case)]
   option, _, number, each = test["by"]
-  return [*(word for case in cases for word in (option, case)), number, str(each * len(cases))]
+  return [*(word for case in cases for word in (option, case)), *((number, str(each * len(cases))) if number else ())]
 
 
 def run_test(test, arguments, cpu, wall, **env):
@@ -320,7 +325,7 @@ class Hunt:
           continue
       reach = [c for c in reach if c[0] != "-"]
       part, seconds = [], 0
-      most = LONG if self.tests[name]["by"] is None or self.tests[name]["by"][0] == "--op" else 0
+      most = LONG if self.tests[name]["by"] is None or self.tests[name]["by"][0] != "--family" else 0
       for case in sorted(reach, key=lambda c: c[1]):  # some go on behind a failure, so not all at once
         if part and seconds + case[1] > most:
           found.append((seconds, name, choose(self.tests[name], [c[0] for c in part]), f"{name} {part[0][0]}", part))

@@ -1,7 +1,7 @@
 /* Whether each pass applies when one thing about its examples, its idioms (tests/fuzz) and its golden graphs is another: an
  * attribute, a type, a size, a constant, the opset, a device, an operator, what an input reads, or
  * one more reader; and when two are, drawn by a fixed seed. Which rules take how many steps, how many
- * nodes are left, and a digest of these, is in variants.txt (tests/table/snapshot.h). That what they do is right is tried
+ * nodes are left, and a digest of these and of what is said where rules fire and do not, is in variants.txt (tests/table/snapshot.h). That what they do is right is tried
  * elsewhere. */
 #include "config.h"
 
@@ -614,10 +614,26 @@ check_history (IrModel *model, guint n_steps)
   check_gates (model);
 }
 
+/* What is said of the steps, and of where a rule did not fire, as one number. */
+static guint
+digest_reasons (const IrModel *model, guint n_steps)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 1; i <= n_steps; i++)
+    g_string_append_printf (text, "%s\n", ir_history_step (model, i)->reason);
+  for (guint i = 0; i < ir_history_n_refusals (model); i++)
+    {
+      const IrRefusal *refusal = ir_history_refusal (model, i);
+      g_string_append_printf (text, "%u %s %s\n", refusal->anchor, refusal->rule, refusal->reason);
+    }
+  return g_str_hash (text->str);
+}
+
 static void
 run_pass (Trial *t, IrModel *model)
 {
-  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING, .record_refusals = TRUE };
   g_autoptr (GError) error = NULL;
 
   if (!ir_pipeline_run (model, t->pipeline, &options, NULL, NULL, &error))
@@ -625,9 +641,9 @@ run_pass (Trial *t, IrModel *model)
   guint n_steps = ir_history_n_steps (model);
   for (guint i = 1; i <= n_steps; i++)
     g_string_append_printf (t->said, " %s", ir_history_step (model, i)->rule);
-  g_string_append_printf (t->said, ": %u nodes, %u values, %08x\n",
+  g_string_append_printf (t->said, ": %u nodes, %u values, %08x %08x\n",
                           ir_model_n_counted_nodes (model), count_names (model),
-                          n_steps > 0 ? digest (model) : 0);
+                          n_steps > 0 ? digest (model) : 0, digest_reasons (model, n_steps));
   if (t->n_tried % 8 == 0)
     check_history (model, n_steps);
   t->n_tried++;

@@ -304,6 +304,17 @@ static const Recipe recipes[] = {
   { "BranchwiseRMSNorm", "f2x3x8 f8", "num_branches=2" },
   { "HyperConnectionPreMix", "f2x3x8 f2x3x2", "num_branches=2" },
   { "MoE", "f3x4 f3x2 f2x6x4 f2x6 f2x4x6 f2x4", "k=2" },
+  { "GatherBlockQuantized", "u4x48 i2<4 f4x3 u4x3", "block_size=16 bits=8" },
+  { "GatherBlockQuantized", "u4x24 i2<4 f4x3 u4x2", "block_size=16" },
+  { "ConvSigmoid", "f2x3x6x6 f4x3x3x3 f4", "" },
+  { "ConvTanh", "f2x3x6x6 f4x3x3x3 f4", "" },
+  { "ConvSilu", "f2x3x6x6 f4x3x3x3 f4", "" },
+  { "GemmRelu", "f3x4 f4x5 f5", "" },
+  { "GemmGelu", "f3x4 f4x5 f5", "" },
+  { "GemmGeluTanh", "f3x4 f4x5 f5", "" },
+  { "MatMulAdd", "f2x3x4 f4x5 f5", "" },
+  { "StringSplit", "s3", "delimiter=," },
+  { "RegexFullMatch", "s3", "pattern=a|7" },
 };
 /* clang-format on */
 

@@ -359,6 +359,26 @@ test_headless (void)
     }
 }
 
+/* A new node comes where the text has it, though nothing but the order of the file says so. */
+static void
+test_place (void)
+{
+  static const char *const after[] = { "[first] a = Mul (x, w)\n", "[second] b = Relu (a)\n" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (after); i++)
+    {
+      g_autofree char *with = g_strconcat (after[i], "  [new] n = Abs (x)\n", NULL);
+      g_autofree char *text = replaced (plain_text, after[i], with), *written = NULL;
+      g_autoptr (IrModel) model = read_text (plain_text, NULL);
+      reconcile (model, text);
+      written = ir_text_write (model);
+      const char *fresh = strstr (written, "[new]");
+      g_assert_nonnull (fresh);
+      g_assert_true (strstr (written, i == 0 ? "[first]" : "[second]") < fresh);
+      g_assert_true (fresh < strstr (written, i == 0 ? "[second]" : "[third]"));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -380,6 +400,7 @@ main (int argc, char **argv)
                         test_same_inferred);
   g_test_add_func ("/reconcile/types behind a change are forgotten", test_stale_types);
   g_test_add_func ("/reconcile/what stays keeps its id", test_ids);
+  g_test_add_func ("/reconcile/a new node comes where the text has it", test_place);
   g_test_add_func ("/reconcile/tensors that are left out stay", test_elided);
   g_test_add_func ("/reconcile/random texts one after another, and back to any", test_random);
   return g_test_run ();

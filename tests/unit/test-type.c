@@ -104,6 +104,9 @@ test_merging (void)
   g_assert_cmpstr (merged (context, "seq(float[...])", "seq(float[2])"), ==, "seq(float[2])");
   g_assert_null (merged (context, "float[4]", "float[5]"));
   g_assert_null (merged (context, "float[4]", "float[4,1]"));
+  g_assert_null (merged (context, "float[]", "float[4]"));
+  g_assert_null (merged (context, "float[4]", "float[]"));
+  g_assert_cmpstr (merged (context, "float[]", "float[...]"), ==, "float[]");
   g_assert_null (merged (context, "float[4]", "double[4]"));
   g_assert_null (merged (context, "float[4]", "seq(float[4])"));
   g_assert_null (merged (context, "seq(float[4])", "seq(float[5])"));

@@ -279,6 +279,41 @@ interface_sentence (const IrRewrite *rewrite)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+/* Those of @after that @before has not; %NULL: not all of @before are in @after. */
+static GPtrArray *
+nodes_besides (const GPtrArray *before, const GPtrArray *after)
+{
+  GPtrArray *besides = g_ptr_array_new ();
+  guint k = 0; /* both ascend */
+
+  for (guint i = 0; i < after->len; i++)
+    if (k < before->len &&
+        ((const IrNode *) before->pdata[k])->id == ((const IrNode *) after->pdata[i])->id)
+      k++;
+    else
+      g_ptr_array_add (besides, after->pdata[i]);
+  if (k < before->len)
+    g_clear_pointer (&besides, g_ptr_array_unref);
+  return besides;
+}
+
+/* Nodes that stay, with others that join them: those of a wrapped function go into its body. */
+static char *
+joined_sentence (const IrRewrite *rewrite, const GPtrArray *joined)
+{
+  const GPtrArray *stay = rewrite->nodes[IR_REWRITE_BEFORE];
+  const IrNode *first = stay->pdata[0],
+               *now = ir_model_live_node (rewrite->models[IR_REWRITE_AFTER], first->id);
+  g_autofree char *old = list_names (stay, name_of_node), *new = list_names (joined, name_of_node);
+  const char *were = stay->len == 1 ? "was" : "were";
+
+  if (now->graph->kind == IR_GRAPH_FUNCTION && now->graph->id != first->graph->id)
+    return g_strdup_printf ("%s %s moved into the function %s, which %s calls.", old, were,
+                            now->graph->name, new);
+  return g_strdup_printf ("%s %s changed, and %s %s added.", old, were, new,
+                          joined->len == 1 ? "was" : "were");
+}
+
 /**
  * ir_rewrite_sentence:
  * @rewrite: a rewrite
@@ -300,7 +335,12 @@ ir_rewrite_sentence (const IrRewrite *rewrite)
   if (same_nodes (before, after))
     return g_strdup_printf ("%s %s changed.", old, before->len == 1 ? "was" : "were");
   if (after->len > 0)
-    return g_strdup_printf ("%s became %s.", old, new);
+    {
+      g_autoptr (GPtrArray) joined = nodes_besides (before, after);
+
+      return joined != NULL ? joined_sentence (rewrite, joined)
+                            : g_strdup_printf ("%s became %s.", old, new);
+    }
   if (values->len == 0)
     return g_strdup_printf ("%s %s removed.", old, before->len == 1 ? "was" : "were");
   if (all_constant (values))

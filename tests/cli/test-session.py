@@ -285,6 +285,15 @@ def _():
     irscope('run', '--session', path('new.json'))
 
 
+@test('a step that keeps its nodes and adds others says so, and nodes of a wrapped function where they went')
+def _():
+    acts = ['input x float[2,3]', 'add Relu x name=act', 'add Neg act name=minus', 'output minus', 'wrap Block act minus']
+    write('wrap.json', {'irscope_session': 1, 'program': '0.1.0', 'step': len(acts), 'done': [
+        {'act': act, 'at': i, 'steps': i + 1} for i, act in enumerate(acts)]})
+    said = irscope('steps', '--session', path('wrap.json'), '--at=5').stdout
+    assert 'act (Relu) and minus (Neg) were moved into the function Block, which Block (Block) calls.' in said, said
+
+
 @test('a step that touches no node says what became of inputs and outputs, and their boxes hold their names')
 def _():
     acts = ['input x float[2,3]', 'input flag bool[2]', 'add Relu x name=act', 'output act wide', 'type flag bool[7]',

@@ -100,6 +100,7 @@ static const struct
   { "mode", "mode" },
   { "equation", "equation" },
   { "num_heads", "heads" },
+  { "function", "function" },
 };
 
 /* "3×3" for sizes, "0, 2, 1" for the rest. */

@@ -65,6 +65,8 @@ def _():
     assert render(closures, '-o', place('flow.svg'), '--view', 'flow', *given)[0] == 0
     texts = texts_of(place('flow.svg'))
     assert 'called' in texts and 'else' not in texts and 'body/Div (Div)' in texts, texts
+    assert render(closures, '-o', place('closures.svg'))[0] == 0
+    assert 'function header' in texts_of(place('closures.svg')), texts_of(place('closures.svg'))
     code, _, err = render(newton, '-o', place('flow.svg'), '--view', 'flow', '--overlay', 'flops')
     assert code == 2 and 'needs --view graph' in err, err
 

@@ -3,6 +3,8 @@
 #include "app/gui/palette.h"
 
 #include "app/gui/reasons.h"
+#include "app/gui/window-private.h"
+#include "core/look/overlay.h"
 
 #include <adwaita.h>
 
@@ -80,6 +82,13 @@ static const IrCommand commands[] = {
   { "Show Only, Grown by Inputs", "win.view('show-inputs')" },
   { "Show Only, Grown by Outputs", "win.view('show-outputs')" },
   { "Show All Nodes", "win.view('show-all')" },
+  { "Picture: Types Beside Lines", "graph.shapes" },
+  { "Picture: Names of Nodes", "graph.names" },
+  { "Picture: Frames of Scopes", "graph.scopes" },
+  { "Picture: Constants as Boxes", "graph.constants" },
+  { "Picture: Left to Right", "graph.sideways" },
+  { "Picture: Long Graphs in Columns", "graph.columns" },
+  { "Picture: Colour by Kind of Operator", "graph.overlay::" },
   { "Add a Node…", "win.view('add-node')" },
   { "Insert a Node…", "win.view('insert-node')" },
   { "Add an Input…", "win.view('add-input')" },
@@ -147,7 +156,47 @@ typedef struct
   GtkWindow *parent, *window;
   GtkEditable *entry;
   GtkListBox *list;
+  GPtrArray *overlays; /* of IrCommand: what there is to colour by */
 } Palette;
+
+static void
+command_free (gpointer data)
+{
+  IrCommand *command = data;
+
+  g_free ((char *) command->title);
+  g_free ((char *) command->action);
+  g_free (command);
+}
+
+static GPtrArray *
+overlay_commands (void)
+{
+  GPtrArray *list = g_ptr_array_new_with_free_func (command_free);
+  guint n;
+  const IrOverlay *overlays = ir_overlays (&n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const gboolean picture = overlays[i].kind == IR_OVERLAY_PICTURE;
+      IrCommand *command = g_new0 (IrCommand, 1);
+
+      command->title = g_strdup_printf ("Picture: %s%s", picture ? "" : "Colour by ",
+                                        overlays[i].title);
+      command->action = g_strdup_printf ("graph.overlay::%s", overlays[i].id);
+      g_ptr_array_add (list, command);
+    }
+  return list;
+}
+
+static void
+palette_free (gpointer data)
+{
+  Palette *self = data;
+
+  g_ptr_array_unref (self->overlays);
+  g_free (self);
+}
 
 /* Each word that was typed occurs in the title, or in the action's own name: "bisect" finds the step that fails. */
 static gboolean
@@ -175,6 +224,8 @@ why_not (Palette *self, const IrCommand *command)
 {
   GtkApplication *application = gtk_window_get_application (self->parent);
 
+  if (g_str_has_prefix (command->action, "graph."))
+    return ir_window_why_not (IR_WINDOW (self->parent), "win.view('fit')");
   if (!g_str_has_prefix (command->action, "app."))
     return ir_window_why_not (IR_WINDOW (self->parent), command->action);
   return application != NULL ? NULL : g_strdup ("Not in this window");
@@ -216,12 +267,15 @@ do_row (Palette *self, GtkListBoxRow *row)
   g_autofree char *name = NULL;
   g_autoptr (GVariant) target = NULL;
   GtkWindow *parent = self->parent;
+  GtkWidget *where = GTK_WIDGET (parent);
 
   if (row == NULL || !gtk_widget_get_sensitive (GTK_WIDGET (row)))
     return;
   g_action_parse_detailed_name (command_of (row)->action, &name, &target, NULL);
+  if (g_str_has_prefix (name, "graph."))
+    where = GTK_WIDGET (ir_window_visible_view (IR_WINDOW (parent), IR_VIEW_CENTRE));
   gtk_window_destroy (self->window);
-  gtk_widget_activate_action_variant (GTK_WIDGET (parent), name, target);
+  gtk_widget_activate_action_variant (where, name, target);
 }
 
 static void
@@ -327,6 +381,8 @@ build (Palette *self)
   gtk_list_box_set_placeholder (self->list, make_placeholder ());
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     gtk_list_box_append (self->list, make_row (self, &commands[i]));
+  for (guint i = 0; i < self->overlays->len; i++)
+    gtk_list_box_append (self->list, make_row (self, self->overlays->pdata[i]));
   gtk_list_box_set_filter_func (self->list, filter, self, NULL);
   g_signal_connect_swapped (entry, "changed", G_CALLBACK (on_typed), self);
   g_signal_connect_swapped (entry, "activate", G_CALLBACK (on_activate), self);
@@ -353,7 +409,8 @@ ir_palette_present (GtkWindow *parent)
 
   self->parent = parent;
   self->window = GTK_WINDOW (window);
-  g_object_set_data_full (G_OBJECT (window), "palette", self, g_free);
+  self->overlays = overlay_commands ();
+  g_object_set_data_full (G_OBJECT (window), "palette", self, palette_free);
   gtk_window_set_title (GTK_WINDOW (window), "Commands");
   gtk_window_set_transient_for (GTK_WINDOW (window), parent);
   gtk_window_set_destroy_with_parent (GTK_WINDOW (window), TRUE);

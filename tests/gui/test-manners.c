@@ -15,6 +15,7 @@
 #include "views/graph/canvas.h"
 #include "views/nodes/node-list.h"
 #include "views/session/file.h"
+#include "views/session/frame.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
 #include "views/session/undo.h"
@@ -79,11 +80,25 @@ test_commands (void)
       g_assert_true (g_action_parse_detailed_name (commands[i].action, &name, &target, NULL));
       if (g_str_has_prefix (name, "win."))
         g_assert_true (g_action_group_has_action (G_ACTION_GROUP (window), name + 4));
-      else
+      else if (g_str_has_prefix (name, "app."))
         g_assert_true (g_action_group_has_action (G_ACTION_GROUP (application), name + 4));
     }
   gtk_window_destroy (GTK_WINDOW (window));
   settle (50);
+}
+
+/* By what is typed for it. */
+static void
+command (IrWindow *window, const char *words)
+{
+  GtkWidget *entry;
+
+  g_action_group_activate_action (G_ACTION_GROUP (window), "palette", NULL);
+  settle (200);
+  entry = find_widget (dialog_over (window), GTK_TYPE_SEARCH_ENTRY);
+  gtk_editable_set_text (GTK_EDITABLE (entry), words);
+  g_signal_emit_by_name (entry, "activate");
+  settle (200);
 }
 
 static void
@@ -113,6 +128,13 @@ test_palette (void)
   g_assert_null (dialog_over (window));
   g_assert_true (g_variant_get_boolean (
       g_action_group_get_action_state (G_ACTION_GROUP (window), "graph-alone")));
+  /* what the picture shows, too */
+  command (window, "colour arithmetic");
+  g_assert_cmpstr (ir_session_get_overlay (session), ==, "flops");
+  command (window, "colour kind");
+  g_assert_null (ir_session_get_overlay (session));
+  command (window, "left to right");
+  g_assert_true ((ir_session_get_show (session) & IR_SHOW_SIDEWAYS) != 0);
   gtk_window_destroy (GTK_WINDOW (window));
   settle (50);
 }

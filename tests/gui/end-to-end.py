@@ -135,6 +135,12 @@ def sees_the_graph_before(window, n):
     key('v')
     window.wait('one graph', lambda: window.find('label', 'After: step .*') is None)
     check('V shows both sides from the steps, too', True)
+    key('ctrl+f')
+    window.expect_focus('entry|text', '.*')
+    key('Tab')
+    window.wait('a button of the search', lambda: window.focus().role == 'push button')
+    key('Escape')
+    window.expect_focus('list', 'Graph')
 
 
 def runs_the_graph(window):

@@ -191,6 +191,13 @@ test_kept (void)
   wait_for ("the same place", is_current, session);
   settle (600);
   g_assert_cmpfloat_with_epsilon (ir_canvas_get_sight (canvas).y, seen.y, 1);
+  ir_session_remove_rule (session, 0); /* nor does the bar of rules, which comes and goes */
+  wait_for ("the graph without a rule", is_current, session);
+  settle (300);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (canvas), "view.show-kept", "i", 5));
+  wait_for ("the place with its rule", is_current, session);
+  settle (600);
+  g_assert_cmpfloat_with_epsilon (ir_canvas_get_sight (canvas).y, seen.y, 1);
   gtk_window_destroy (GTK_WINDOW (window));
   window = open_window ("if-branch.onnx", &session, &canvas);
   g_assert_null (ir_session_get_kept (session)->pdata[0]);

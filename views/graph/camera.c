@@ -775,11 +775,19 @@ ir_canvas_go_with_next_frame (IrCanvas *self, double zoom, double x, double y)
   self->next = (IrCamera){ .zoom = zoom, .x = x, .y = y };
 }
 
-/* In a window that has no size yet, as soon as it has one. */
+/* Bars that come and go with the picture may change the size of the canvas, or it has none yet. */
+void
+canvas_await_size (IrCanvas *self)
+{
+  if (self->next.zoom <= 0)
+    return;
+  self->next_due = TRUE;
+  canvas_queue_allocate (self);
+}
+
 void
 ir_canvas_go_to (IrCanvas *self, double zoom, double x, double y)
 {
   ir_canvas_go_with_next_frame (self, zoom, x, y);
-  self->next_due = TRUE;
-  canvas_go_to_next (self);
+  canvas_await_size (self);
 }

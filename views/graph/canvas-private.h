@@ -37,7 +37,7 @@ struct _IrCanvas
   gboolean configuring, allocating, zoom_to_tell;
   GHashTable *places; /* root or "" -> IrCamera *: where one was in graphs that were left */
   IrCamera next;      /* where the next frame is looked at; zoom 0: as it comes */
-  gboolean next_due;  /* it is there already, and the widget has no size yet */
+  gboolean next_due;  /* it is there already, and the widget has not got its size yet */
   gboolean moved;     /* by hand or by a flight; until then the first place follows the size */
 
   /* camera flight */
@@ -110,6 +110,7 @@ void canvas_keep_selected (IrCanvas *self, const IrFrame *old, const IrFrame *fr
 double canvas_hidden_below (IrCanvas *self, double old, double height);
 void canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
 void canvas_go_to_next (IrCanvas *self);
+void canvas_await_size (IrCanvas *self); /* and goes there then */
 gboolean canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin);
 
 void canvas_tween_from (IrCanvas *self, const IrFrame *old, const IrCamera *was);

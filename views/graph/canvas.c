@@ -83,6 +83,8 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
     {
       canvas_go_to_next (self);
       now = ir_canvas_get_camera (self);
+      self->allocated_width = width; /* the place is one for this size */
+      self->allocated_height = height;
     }
   if (!self->moved && canvas_scene (self) != NULL)
     canvas_place_first (self);
@@ -216,7 +218,7 @@ ir_canvas_frame_changed (IrCanvas *self)
       old->context == frame->model->context && before->scene != frame->scene)
     canvas_tween_from (self, before, &was);
   ir_job_free_later (before, (GDestroyNotify) ir_frame_unref);
-  canvas_go_to_next (self);
+  canvas_await_size (self);
   canvas_sync_proxies (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }

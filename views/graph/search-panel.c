@@ -124,6 +124,14 @@ stop (IrSearchPanel *self)
   g_signal_emit (self, signals[STOPPED], 0);
 }
 
+/* From its buttons and its list, too; the entry has the key by itself. */
+static gboolean
+on_escape (GtkWidget *widget, GVariant *arguments, gpointer data)
+{
+  stop (IR_SEARCH_PANEL (widget));
+  return GDK_EVENT_STOP;
+}
+
 /* At once: the entry tells only after a while what was typed. */
 static void
 on_activate (IrSearchPanel *self)
@@ -466,6 +474,7 @@ ir_search_panel_dispose (GObject *object)
 static void
 ir_search_panel_class_init (IrSearchPanelClass *klass)
 {
+  gtk_widget_class_add_binding (GTK_WIDGET_CLASS (klass), GDK_KEY_Escape, 0, on_escape, NULL);
   G_OBJECT_CLASS (klass)->dispose = ir_search_panel_dispose;
   signals[CHOSEN] = g_signal_new ("chosen", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL,
                                   NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);

@@ -422,6 +422,21 @@ test_open_list (void)
   g_assert_nonnull (strstr (error->message, "needs \")\" here, found \"=>"));
 }
 
+/* Two models in one text are not one with a function. */
+static void
+test_two_models (void)
+{
+  static const char one[] = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                            "g (float[2] x) => (float[2] y) { y = Relu (x) }\n";
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autofree char *two = g_strconcat (one, one, NULL);
+  g_autoptr (IrModel) model = ir_text_read (two, -1, problems, &error);
+
+  g_assert_null (model);
+  g_assert_nonnull (strstr (error->message, "a second model begins here"));
+}
+
 /* -- external data -- */
 
 static IrModel *
@@ -741,6 +756,7 @@ main (int argc, char **argv)
   g_test_add_func ("/io/damage/faults of a graph are found and it is still shown", test_findings);
   g_test_add_func ("/io/damage/mistakes in text have places", test_text_mistakes);
   g_test_add_func ("/io/damage/a list of text that is not closed is named", test_open_list);
+  g_test_add_func ("/io/damage/two models in a text are refused", test_two_models);
   g_test_add_func ("/io/damage/external data stay in the folder", test_external);
   g_test_add_func ("/io/damage/a link with a backslash is not followed", test_external_backslash);
   g_test_add_func ("/io/damage/a refused tensor leaves the graph", test_external_onnx);

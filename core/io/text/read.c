@@ -354,6 +354,16 @@ read_function_head (IrTextParser *parser, IrDraftGraph *graph, GArray *attrs, Ir
           read_values (parser, '<', '>', graph->infos, NULL, FALSE));
 }
 
+/* What is pasted behind a model may be another one. */
+static gboolean
+is_of_function (IrTextLexer *lexer, const Head *head)
+{
+  return !head->has_ir_version ||
+         ir_text_fail (lexer,
+                       "a second model begins here: a text holds one, and behind it functions, "
+                       "whose heads have a domain and no ir_version");
+}
+
 static gboolean
 read_function (IrTextParser *parser)
 {
@@ -367,7 +377,8 @@ read_function (IrTextParser *parser)
 
   head_init (parser, &head);
   graph->place = ir_text_place (lexer);
-  ok = read_head (parser, &head) && ir_text_name (lexer, "the name of a function", &graph->name) &&
+  ok = read_head (parser, &head) && is_of_function (lexer, &head) &&
+       ir_text_name (lexer, "the name of a function", &graph->name) &&
        read_function_head (parser, graph, attrs, &names);
   if (!ok && !skip_to_body (lexer))
     return FALSE;

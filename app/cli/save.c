@@ -15,7 +15,7 @@ cli_save_model (Cli *cli, IrModel *model, const char *path, const char *format, 
     return FALSE;
   if (n_raised > 0)
     cli_printerr (
-        "%s: ONNX has no tokens; %u steps have raised them to control flow. ONNX text and JSON keep them.\n",
+        "%s: ONNX has no closures and no tokens; %u steps have raised them to control flow. ONNX text and JSON keep them.\n",
         path, n_raised);
   return TRUE;
 }

@@ -1,10 +1,11 @@
-/* Before a derivation: the opset that its rules give nodes of, control flow in place of tokens, and
+/* Before a derivation: the opset that its rules give nodes of, control flow in place of closures and tokens, and
  * sizes where constants tell them. */
 #include "config.h"
 
 #include "passes/pipeline/derive.h"
 
 #include "passes/rewrites/gradient.h"
+#include "passes/rewrites/raise.h"
 #include "passes/rewrites/upgrade.h"
 
 #define DERIVED_OPSET 18
@@ -107,15 +108,15 @@ ir_upgrade_to_derive (IrModel *model, GCancellable *cancellable, GError **error)
          ir_pipeline_run (model, pipeline, &options, NULL, cancellable, error);
 }
 
-/* What tokens move through becomes control flow, which is derived, where it has that form. */
+/* Closures, and what tokens move through, become control flow, which is derived, where they have that form. */
 static gboolean
-raise_tokens (IrModel *model, GCancellable *cancellable, GError **error)
+raise_control_flow (IrModel *model, GCancellable *cancellable, GError **error)
 {
-  const char *const names[] = { "raise-control-flow", NULL };
+  const char *const names[] = { "from-closures", "raise-control-flow", NULL };
   const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT };
   g_autoptr (IrPipeline) pipeline = NULL;
 
-  if (!ir_graph_has_tokens (model->main))
+  if (!ir_graph_has_tokens (model->main) && ir_pass_find_closure (model) == NULL)
     return TRUE;
   pipeline = ir_pipeline_new_from_names (names, error);
   return pipeline != NULL && ir_pipeline_run (model, pipeline, &options, NULL, cancellable, error);
@@ -129,13 +130,13 @@ raise_tokens (IrModel *model, GCancellable *cancellable, GError **error)
  * @cancellable: (nullable): stops it
  * @error: return location for an error
  *
- * As ir_upgrade_to_derive(); also makes control flow of tokens, and folds constants other than
+ * As ir_upgrade_to_derive(); also makes control flow of closures and tokens, and folds constants other than
  * parameters where that may tell sizes that are not known. All in steps.
  */
 gboolean
 ir_prepare_to_derive (IrModel *model, char **wrt, GCancellable *cancellable, GError **error)
 {
   return ir_upgrade_to_derive (model, cancellable, error) &&
-         raise_tokens (model, cancellable, error) &&
+         raise_control_flow (model, cancellable, error) &&
          (!has_open_sizes (model) || fold_sizes (model, wrt, cancellable, error));
 }

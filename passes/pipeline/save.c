@@ -1,11 +1,12 @@
-/* ONNX has no tokens, and no edge back: what they move through becomes If, Loop, Scan and SequenceMap again
- * where a model is saved as ONNX. ONNX text and JSON keep it as it is. */
+/* ONNX has no closures, no tokens, and no edge back: they become If, Loop, Scan, SequenceMap and calls of functions
+ * again where a model is saved as ONNX. ONNX text and JSON keep them as they are. */
 #include "config.h"
 
 #include "passes/pipeline/save.h"
 
 #include "core/io/io.h"
 #include "passes/pipeline/pipeline.h"
+#include "passes/rewrites/raise.h"
 
 #include <string.h>
 
@@ -17,24 +18,6 @@ has_tokens (const IrModel *model)
       const IrGraph *graph = model->graphs->pdata[i];
       if (graph->state == IR_STATE_LIVE && ir_graph_has_tokens (graph))
         return TRUE;
-    }
-  return FALSE;
-}
-
-/* The first node that makes or takes closures is named in @error. */
-static gboolean
-has_closures (const IrModel *model, const char *path, GError **error)
-{
-  for (guint i = 1; i < model->nodes->len; i++)
-    {
-      const IrNode *node = model->nodes->pdata[i];
-      if (node->state != IR_STATE_LIVE || strcmp (node->domain, "irscope.closure") != 0)
-        continue;
-      g_autofree char *label = ir_node_label (node);
-      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED,
-                   "%s: ONNX has no closures (%s); save it as .onnxtxt or .json, which keep them",
-                   path, label);
-      return TRUE;
     }
   return FALSE;
 }
@@ -56,10 +39,10 @@ why_left (const IrModel *model, guint first)
 }
 
 static gboolean
-raise_tokens (
+raise_control_flow (
     IrModel *model, const char *path, guint *n_raised, GCancellable *cancellable, GError **error)
 {
-  const char *const names[] = { "raise-control-flow", NULL };
+  const char *const names[] = { "from-closures", "raise-control-flow", NULL };
   const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT, .record_refusals = TRUE };
   const guint before = ir_history_n_refusals (model);
   g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, error);
@@ -69,14 +52,15 @@ raise_tokens (
     return FALSE;
   if (n_raised != NULL)
     *n_raised = result.n_steps;
-  if (!has_tokens (model))
+  const gboolean closures = ir_pass_find_closure (model) != NULL;
+  if (!closures && !has_tokens (model))
     return TRUE;
   g_autofree char *why = why_left (model, before);
   g_set_error (
       error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED,
-      "%s: ONNX has no tokens, and what they move through has no form as If, Loop, Scan or "
-      "SequenceMap (%s); save it as .onnxtxt or .json, which keep tokens",
-      path, why);
+      "%s: ONNX has no %s, and what there is has no form as If, Loop, Scan, SequenceMap or a call of a "
+      "function (%s); save it as .onnxtxt or .json, which keep it",
+      path, closures ? "closures" : "tokens", why);
   return FALSE;
 }
 
@@ -85,7 +69,7 @@ raise_tokens (
  * @model: a model; raising is added to its history, unless it is frozen
  * @path: file to make or replace
  * @format: (nullable): name of a format; %NULL: by the extension of @path
- * @n_raised: (out) (optional): by how many steps tokens were raised
+ * @n_raised: (out) (optional): by how many steps closures and tokens were raised
  * @cancellable: (nullable): polled before the file takes its place
  * @error: return location for an error
  *
@@ -108,11 +92,10 @@ ir_pass_save_model (IrModel *model,
 
   if (n_raised != NULL)
     *n_raised = 0;
-  if (row != NULL && strcmp (row->name, "onnx") == 0 && has_closures (model, path, error))
-    return FALSE;
-  if (row == NULL || strcmp (row->name, "onnx") != 0 || !has_tokens (model))
+  if (row == NULL || strcmp (row->name, "onnx") != 0 ||
+      (!has_tokens (model) && ir_pass_find_closure (model) == NULL))
     return ir_model_save (model, path, format, cancellable, error);
   own = model->frozen ? ir_model_clone (model) : ir_model_ref (model);
-  return raise_tokens (own, path, n_raised, cancellable, error) &&
+  return raise_control_flow (own, path, n_raised, cancellable, error) &&
          ir_model_save (own, path, format, cancellable, error);
 }

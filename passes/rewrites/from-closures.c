@@ -438,12 +438,28 @@ look_from (Raising *r, const IrGraph *root, GError **error)
   return good;
 }
 
-/* FALSE: there are no closures */
-static gboolean
+/**
+ * ir_pass_find_closure:
+ * @model: a model
+ *
+ * Returns: (transfer none) (nullable): the first node that makes, takes or calls closures
+ */
+const IrNode *
+ir_pass_find_closure (const IrModel *model)
+{
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      if (node != NULL && strcmp (node->domain, IR_CLOSURE_DOMAIN) == 0)
+        return node;
+    }
+  return NULL;
+}
+
+static void
 find_uses (Raising *r)
 {
   const IrModel *model = r->l.context->model;
-  gboolean some = FALSE;
 
   for (guint i = 1; i < model->nodes->len; i++)
     {
@@ -451,14 +467,12 @@ find_uses (Raising *r)
       const IrGraph *used = node != NULL ? ir_node_used_function (node) : NULL;
       IrGraph *root = used != NULL ? root_of (node->graph) : NULL;
       GPtrArray *list = root != NULL ? g_hash_table_lookup (r->uses, root) : NULL;
-      some = some || (node != NULL && strcmp (node->domain, IR_CLOSURE_DOMAIN) == 0);
       if (used == NULL)
         continue;
       if (list == NULL)
         g_hash_table_insert (r->uses, root, list = g_ptr_array_new ());
       g_ptr_array_add (list, (gpointer) used);
     }
-  return some;
 }
 
 /* @left, @why: (out): of what stays the first, and the reason */
@@ -473,8 +487,9 @@ raise_all (IrPassContext *context, IrNodeId *left, char **why, GError **error)
   ir_lowering_init (&r.l, context, none, IR_LOWER_DOMAIN, FALSE);
   r.uses = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
   r.seen = g_hash_table_new (NULL, NULL);
-  if (find_uses (&r))
+  if (ir_pass_find_closure (context->model) != NULL)
     {
+      find_uses (&r);
       r.l.names = ir_pass_names_new (context->model);
       for (guint i = 1; i < graphs->len && good; i++)
         {
@@ -502,21 +517,36 @@ run (IrPassContext *context, GError **error)
   return raise_all (context, &left, &why, error);
 }
 
+/**
+ * ir_raise_closures:
+ * @context: a run of passes
+ * @who: the pass, for errors
+ * @error: return location for an error
+ *
+ * As ir_raise_control_flow(), closures alone.
+ *
+ * Returns: %FALSE if some has no form as control flow; the error names it and says why
+ */
 gboolean
 ir_raise_closures (IrPassContext *context, const char *who, GError **error)
 {
   g_autofree char *why = NULL;
   IrNodeId left;
 
-  if (!raise_all (context, &left, &why, error) || why == NULL)
-    return why == NULL;
-  const IrNode *node = ir_model_live_node (context->model, left);
-  g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("a call");
+  if (!raise_all (context, &left, &why, error))
+    return FALSE;
+  const IrNode *node = ir_pass_find_closure (context->model);
+  if (node == NULL || context->stopped)
+    return TRUE;
+  node = why != NULL && ir_model_live_node (context->model, left) != NULL
+             ? ir_model_live_node (context->model, left)
+             : node;
+  g_autofree char *label = ir_node_label (node);
   return ir_pass_refuse (
       error, who,
       "closures have no derivatives, and %s has no form as If, Loop, Scan, SequenceMap or a "
       "call of a function: %s",
-      label, why);
+      label, why != NULL ? why : "nothing calls it");
 }
 
 static const IrRule rules[] = {

@@ -583,7 +583,7 @@ run (IrPassContext *context, GError **error)
                  "the model has opset %" G_GINT64_FORMAT ", derivatives need %d; upgrade it first "
                  "(--opset 18)",
                  opset, MIN_OPSET);
-  if (!ir_raise_tokens (context, "gradient", error) || context->stopped)
+  if (!ir_raise_control_flow (context, "gradient", error) || context->stopped)
     return context->stopped;
   if (strcmp (option (&d, "order"), "1") != 0 && !is_second (&d))
     return fail (error, "order: %s; 1 and 2 are known", option (&d, "order"));

@@ -304,8 +304,8 @@ run (IrPassContext *context, GError **error)
   return raise_all (context, NULL, error);
 }
 
-gboolean
-ir_raise_tokens (IrPassContext *context, const char *who, GError **error)
+static gboolean
+raise_tokens (IrPassContext *context, const char *who, GError **error)
 {
   IrRaiseLeft left = { 0 };
   gboolean good = raise_all (context, &left, error);
@@ -321,6 +321,23 @@ ir_raise_tokens (IrPassContext *context, const char *who, GError **error)
     }
   g_free (left.why);
   return good;
+}
+
+/**
+ * ir_raise_control_flow:
+ * @context: a run of passes
+ * @who: the pass, for errors
+ * @error: return location for an error
+ *
+ * Raises closures, and then all that tokens move through, by steps of the pass that runs.
+ *
+ * Returns: %FALSE if some has no form as control flow; the error names it and says why
+ */
+gboolean
+ir_raise_control_flow (IrPassContext *context, const char *who, GError **error)
+{
+  return ir_raise_closures (context, who, error) &&
+         (context->stopped || raise_tokens (context, who, error));
 }
 
 static const IrRule rules[] = {

@@ -178,7 +178,7 @@ run (IrPassContext *context, GError **error)
                  "the model has opset %" G_GINT64_FORMAT ", derivatives need %d; upgrade it first "
                  "(--opset 18)",
                  opset, MIN_OPSET);
-  if (!ir_raise_tokens (context, "tangent", error) || context->stopped)
+  if (!ir_raise_control_flow (context, "tangent", error) || context->stopped)
     return context->stopped;
   d.named = *option (&d, "of") != '\0';
   if (!add_names (&d, "of", of, error) || (!d.named && !add_outputs (&d, error)))

@@ -441,7 +441,7 @@ run (IrPassContext *context, GError **error)
   const char *loss = option (context, "loss");
   const IrLossKind *kind = ir_loss_find (loss);
 
-  if (!ir_raise_tokens (context, "to-training", error) || context->stopped)
+  if (!ir_raise_control_flow (context, "to-training", error) || context->stopped)
     return context->stopped;
   /* before statistics are outputs too */
   IrValue *prediction = kind != NULL

@@ -296,12 +296,13 @@ def _():
     assert got['kinks'] == 2 and got['failed'] == 0, got
 
 
-@test('control flow is derived, and what tokens move through after it was raised')
+@test('control flow is derived, and closures and what tokens move through after they were raised')
 def _():
     newton = os.path.join(ROOT, 'data/examples/while-newton.onnxtxt')
-    tokens = os.path.join(WORK, 'tokens.onnxtxt')
+    tokens, closures = os.path.join(WORK, 'tokens.onnxtxt'), os.path.join(WORK, 'closures.onnxtxt')
     assert irscope('optimize', newton, '--pass', 'lower-control-flow', '-o', tokens)[0] == 0
-    for path in (newton, tokens):
+    assert irscope('optimize', newton, '--pass', 'to-closures', '-o', closures)[0] == 0
+    for path in (newton, tokens, closures, os.path.join(ROOT, 'data/examples/mindspore-while.onnxtxt')):
         at = path, '--wrt', 'inputs', '--value', 'a=2', '--value', 'x=1'
         by = {g['name']: g['norm'] for g in json_of('grad', *at)['gradients']}
         assert abs(by['a'] - 0.125 ** 0.5) < 1e-9 and by['x'] < 1e-9, by  # the root of a, wherever it begins
@@ -314,33 +315,65 @@ STUCK = model('stuck', '<ir_version: 10, opset_import: ["" : 21, "irscope.flow" 
                        'y, z = irscope.flow.Merge (f, a) }')
 
 
-@test('passes that derive raise tokens by steps of their own, and name what has no other form')
-def _():
-    newton = os.path.join(ROOT, 'data/examples/while-newton.onnxtxt')
-    tokens = os.path.join(WORK, 'lowered.onnxtxt')
-    assert irscope('optimize', newton, '--pass', 'lower-control-flow', '-o', tokens)[0] == 0
-    for name, option in (('gradient', 'wrt=inputs'), ('tangent', 'wrt=inputs')):
-        got = json_of('optimize', tokens, '--pass', name, '--set', f'{name}.{option}', '--prove', '--value', 'a=2', '--value', 'x=1')
-        assert got['proof']['broken'] == 0 and got['proof']['exact'] > 0, got['proof']
-        code, out, err = irscope('optimize', STUCK, '--pass', name, '--set', f'{name}.wrt=inputs')
-        assert code == 2 and 'Switch' in err and 'the index' in err and 'no form' in err, (code, err)
+# A function that calls itself twice, and a choice of three: neither is a loop or an If.
+TWICE = model('twice', '<ir_version: 10, opset_import: ["" : 21, "irscope.closure" : 1, "f" : 1]>\n'
+                       'g (float x) => (float y) { p = irscope.closure.Partial <domain = "f", function = "down"> ()  '
+                       'y = irscope.closure.Call (p, x) }\n<domain: "f", opset_import: ["" : 21, "irscope.closure" : 1]>\n'
+                       'down (float a) => (float b) { one = Constant <value_float = 1.0> ()  c = Greater (a, one)  '
+                       'b = If (c) <then_branch = t () => (u) { h = Sub (a, one)  p = irscope.closure.Partial <domain = "f", function = "down"> ()  '
+                       '[again] i = irscope.closure.Call (p, h)  j = irscope.closure.Call (p, h)  u = Add (i, j) }, '
+                       'else_branch = e () => (v) { v = Mul (a, a) }> }')
+SEVERAL = model('several', '<ir_version: 10, opset_import: ["" : 21, "irscope.closure" : 1, "f" : 1]>\n'
+                           'g (float x, int64 i) => (float y) { p = irscope.closure.Partial <domain = "f", function = "id"> (x)  '
+                           's = irscope.closure.SwitchLayer (i, p, p, p)  [chosen] y = irscope.closure.Call (s) }\n'
+                           '<domain: "f", opset_import: ["" : 21]>\nid (float a) => (float b) { b = Identity (a) }')
 
 
-@test('ONNX is written without tokens; what has no other form is named, and ONNX text keeps it')
+@test('passes that derive raise closures and tokens by steps of their own, and name what has no other form')
 def _():
     newton = os.path.join(ROOT, 'data/examples/while-newton.onnxtxt')
-    tokens, plain = os.path.join(WORK, 'written.onnxtxt'), os.path.join(WORK, 'written.onnx')
-    assert irscope('optimize', newton, '--pass', 'lower-control-flow', '-o', tokens)[0] == 0
-    assert 'Switch' in irscope('info', tokens)[1]
-    code, out, err = irscope('convert', tokens, plain)
-    assert code == 0 and 'raised' in err, err
-    told = irscope('info', plain)[1]
-    assert 'Switch' not in told and ' Loop' in told, told
+    for low in ('lower-control-flow', 'to-closures'):
+        path = os.path.join(WORK, low + '.onnxtxt')
+        assert irscope('optimize', newton, '--pass', low, '-o', path)[0] == 0
+        for name, option in (('gradient', 'wrt=inputs'), ('tangent', 'wrt=inputs')):
+            got = json_of('optimize', path, '--pass', name, '--set', f'{name}.{option}', '--prove', '--value', 'a=2', '--value', 'x=1')
+            assert got['proof']['broken'] == 0 and got['proof']['exact'] > 0, got['proof']
+    for path, words in ((STUCK, ('Switch', 'the index')), (TWICE, ('again (Call)', 'down calls itself')),
+                        (SEVERAL, ('chosen (Call)', 'SwitchLayer'))):
+        for name in ('gradient', 'tangent'):
+            code, out, err = irscope('optimize', path, '--pass', name, '--set', f'{name}.wrt=inputs')
+            assert code == 2 and 'no form' in err and all(word in err for word in words), (code, err)
+
+
+@test('a network of closures is trained')
+def _():
+    path = model('closures-net', '<ir_version: 10, opset_import: ["" : 21, "irscope.closure" : 1, "f" : 1]>\n'
+                 'g (float[4,2] x, bool c) => (float[4,2] y) <float[2,2] w = {1, 0, 0, 1}> { '
+                 't = irscope.closure.Partial <domain = "f", function = "times"> (x, w)  n = irscope.closure.Partial <domain = "f", function = "less"> (x, w)  '
+                 's = irscope.closure.Switch (c, t, n)  y = irscope.closure.Call (s) }\n<domain: "f", opset_import: ["" : 21]>\n'
+                 'times (float[4,2] a, float[2,2] b) => (float[4,2] d) { d = MatMul (a, b) }\n<domain: "f", opset_import: ["" : 21]>\n'
+                 'less (float[4,2] a, float[2,2] b) => (float[4,2] d) { m = MatMul (a, b)  d = Neg (m) }')
+    got = json_of('optimize', path, '--pass', 'to-training', '--set', 'to-training.loss=mse')
+    assert got['steps'] > 1, got
+
+
+@test('ONNX is written without closures and tokens; what has no other form is named, and ONNX text keeps it')
+def _():
+    newton = os.path.join(ROOT, 'data/examples/while-newton.onnxtxt')
+    low, plain = os.path.join(WORK, 'written.onnxtxt'), os.path.join(WORK, 'written.onnx')
     at = '--value', 'a=2', '--value', 'x=1'
-    assert irscope('run', plain, *at)[1].splitlines()[0] == irscope('run', newton, *at)[1].splitlines()[0]
-    for to, status in (('stuck.onnx', 2), ('stuck.json', 0)):
-        code, out, err = irscope('convert', STUCK, os.path.join(WORK, to))
-        assert code == status and (status == 0 or ('the index' in err and '.onnxtxt' in err)), (code, err)
+    for name in ('lower-control-flow', 'to-closures'):
+        assert irscope('optimize', newton, '--pass', name, '-o', low)[0] == 0
+        assert 'Switch' in irscope('info', low)[1]
+        code, out, err = irscope('convert', low, plain)
+        assert code == 0 and 'raised' in err, err
+        told = irscope('info', plain)[1]
+        assert 'Switch' not in told and ' Loop' in told, told
+        assert irscope('run', plain, *at)[1].splitlines()[0] == irscope('run', newton, *at)[1].splitlines()[0]
+    for path, word in ((STUCK, 'the index'), (TWICE, 'down calls itself'), (SEVERAL, 'SwitchLayer')):
+        for to, status in (('stuck.onnx', 2), ('stuck.json', 0)):
+            code, out, err = irscope('convert', path, os.path.join(WORK, to))
+            assert code == status and (status == 0 or (word in err and '.onnxtxt' in err)), (code, err)
 
 
 @test('steps that derive bodies are proved: what branches, rounds and recurrent steps read')

@@ -125,12 +125,13 @@ compare_parts (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* What others wait for reads the number for that alone, and goes when they are in a body. */
+/* What others wait for, or did before they went, reads the number for that alone, and goes when they are in a body. */
 static gboolean
 is_pivot (const IrRaiseLoop *l, const IrNode *node)
 {
   return node != NULL && ir_node_is (node, "Identity") && node->outputs[0]->n_uses == 0 &&
-         g_hash_table_contains (l->members.set, node) && ir_raise_is_waited_for (l->raise, node);
+         g_hash_table_contains (l->members.set, node) &&
+         g_hash_table_contains (l->raise->waiting, node);
 }
 
 /* Whether the number of the iteration is read by parts alone */

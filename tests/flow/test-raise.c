@@ -349,6 +349,10 @@ test_back (void)
     "z, y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1], body = b (float[3] s, float[3] t) => "
     "(float[3] s2, float[3] o) { w = Scan <num_scan_inputs = 1, scan_output_axes = [1], body = bb (float[3] h) => (float[3] j) { j = Mul (h, t) }> (u) "
     "axis = Constant <value_ints = [1]> () o = ReduceSum <keepdims = 0> (w, axis) s2 = Add (s, o) }> (k, x) }",
+    /* in a Scan, what waited for a pivot and is of no use */
+    "(float[3] x, bool p) => (float[3] y) { y = Scan <num_scan_inputs = 1, scan_output_directions = [1], body = b (float t) => "
+    "(float o) { u = If (p) <then_branch = t () => (a) { k = Constant <value_float = 2.0> () a = Neg (k) }, "
+    "else_branch = e () => (a) { a = Constant <value_float = 3.0> () }> o = Exp (t) }> (x) }",
     /* a SequenceMap with a tensor for all items */
     "(float[2,4] x, float[4] u) => (float[4] y) { s = SplitToSequence <keepdims = 0> (x) "
     "t, p = SequenceMap (s, u) <body = b (float[4] e, float[4] g) => (float[4] f, float[4] h) { f = Neg (e) h = Mul (e, g) }> "
@@ -368,7 +372,10 @@ test_back (void)
       strip (read);
       g_autoptr (IrModel) raised = raise_model (read);
       g_autofree char *after = operators_of (raised);
-      g_assert_cmpstr (after, ==, before);
+      if (strstr (programs[i], "u = If (p)") == NULL)
+        g_assert_cmpstr (after, ==, before);
+      else
+        g_assert_cmpstr (after, ==, "Exp Scan"); /* what nobody reads went */
     }
 }
 

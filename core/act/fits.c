@@ -61,19 +61,35 @@ static const struct
 #include "core/op/ops.def"
 } };
 
+#define FLOAT (1 << IR_DTYPE_KIND_FLOAT)
+#define SINT  (1 << IR_DTYPE_KIND_SINT)
+#define UINT  (1 << IR_DTYPE_KIND_UINT)
+#define BOOL  (1 << IR_DTYPE_KIND_BOOL)
+#define TEXT  (1 << IR_DTYPE_KIND_STRING)
+
 static const struct
 {
   char letter;
   const char *name;
-  gboolean floats, integers, bools, strings;
+  guint kinds;
+  guint least_bits, most_bits; /* of integers; 0: any */
+  guint most_float_bits;       /* 0: any */
 } element_classes[] = {
-  { 'F', "floating-point numbers", TRUE, FALSE, FALSE, FALSE },
-  { 'N', "numbers", TRUE, TRUE, FALSE, FALSE },
-  { 'X', "numbers or bool", TRUE, TRUE, TRUE, FALSE },
-  { 'I', "integers", FALSE, TRUE, FALSE, FALSE },
-  { 'L', "int32 or int64", FALSE, TRUE, FALSE, FALSE },
-  { 'B', "bool", FALSE, FALSE, TRUE, FALSE },
-  { 'S', "string", FALSE, FALSE, FALSE, TRUE },
+  { 'F', "floating-point numbers", FLOAT },
+  { 'N', "numbers", FLOAT | SINT | UINT },
+  { 'A', "floating-point numbers, or integers of 32 or 64 bits", FLOAT | SINT | UINT, 32 },
+  { 'G', "floating-point numbers or signed integers", FLOAT | SINT },
+  { 'R', "floating-point numbers or int32", FLOAT | SINT, 32, 32 },
+  { 'Q', "integers of at most 32 bits, or floating-point numbers of at most 8", FLOAT | SINT | UINT, 0, 32, 8 },
+  { 'X', "numbers or bool", FLOAT | SINT | UINT | BOOL },
+  { 'I', "integers", SINT | UINT },
+  { 'U', "unsigned integers", UINT },
+  { 'E', "int8 or uint8", SINT | UINT, 8, 8 },
+  { 'L', "int32 or int64", SINT, 32 },
+  { 'Z', "int64", SINT, 64 },
+  { 'T', "int32, int64 or string", SINT | TEXT, 32 },
+  { 'B', "bool", BOOL },
+  { 'S', "string", TEXT },
 };
 /* clang-format on */
 
@@ -90,20 +106,22 @@ static const char *
 wanted_elements (const IrOp *op, guint slot, IrDtype dtype)
 {
   const char letter = letter_of (op, slot);
+  const guint bits = dtype != IR_DTYPE_UNDEFINED ? ir_dtype_bits (dtype) : 0;
 
   for (guint i = 0; dtype != IR_DTYPE_UNDEFINED && i < G_N_ELEMENTS (element_classes); i++)
-    {
-      const gboolean fits = (ir_dtype_is_float (dtype) && element_classes[i].floats) ||
-                            (ir_dtype_is_integer (dtype) && element_classes[i].integers) ||
-                            (dtype == IR_DTYPE_BOOL && element_classes[i].bools) ||
-                            (dtype == IR_DTYPE_STRING && element_classes[i].strings);
+    if (letter == element_classes[i].letter)
+      {
+        const guint least = element_classes[i].least_bits, most = element_classes[i].most_bits,
+                    most_float = element_classes[i].most_float_bits;
+        const gboolean fits = ir_dtype_is_integer (dtype)
+                                  ? bits >= least && (most == 0 || bits <= most)
+                              : ir_dtype_is_float (dtype) ? most_float == 0 || bits <= most_float
+                                                          : TRUE;
 
-      if (letter != element_classes[i].letter)
-        continue;
-      if (letter == 'L' && dtype != IR_DTYPE_INT32 && dtype != IR_DTYPE_INT64)
-        return element_classes[i].name;
-      return fits ? NULL : element_classes[i].name;
-    }
+        return fits && (element_classes[i].kinds & 1u << ir_dtype_kind (dtype)) != 0
+                   ? NULL
+                   : element_classes[i].name;
+      }
   return NULL;
 }
 

@@ -67,7 +67,35 @@ test_operators (void)
     { "BitwiseNot", "x", -1 }, { "IsNaN", "c", -1 },  { "Reshape", "x", 0 },
     { "Gather", "c", 0 },
   };
+  /* the narrower classes, by an element type that is in and one that is not */
+  static const struct
+  {
+    const char *op, *in, *out;
+  } narrow[] = {
+    { "DequantizeLinear", "int8", "int64" },
+    { "QuantizeLinear", "int32", "int64" },
+    { "TfIdfVectorizer", "string", "float" },
+    { "MatMulInteger", "uint8", "int32" },
+    { "ConstantOfShape", "int64", "int32" },
+    { "BitShift", "uint8", "int8" },
+    { "Neg", "int8", "uint8" },
+    { "ReduceSum", "int32", "int8" },
+    { "MatMul", "float16", "uint8" },
+  };
   g_autoptr (IrModel) model = read_net ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (narrow); i++)
+    for (guint is_in = 0; is_in < 2; is_in++)
+      {
+        g_autofree char *text = g_strdup_printf (
+            "<ir_version: 8, opset_import: [\"\" : 21]> g (%s[2] v) => (y) { y = Identity (v) }",
+            is_in ? narrow[i].in : narrow[i].out);
+        g_autoptr (IrModel) own = ir_text_read (text, -1, NULL, NULL);
+
+        g_test_message ("%s of %s", narrow[i].op, is_in ? narrow[i].in : narrow[i].out);
+        g_assert_true ((ir_act_op_slot_for (ir_op_find ("", narrow[i].op),
+                                            ir_graph_find_value (own->main, "v")) == 0) == is_in);
+      }
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {

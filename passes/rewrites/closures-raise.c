@@ -87,9 +87,8 @@ ir_closure_find_loop (const IrGraph *header, IrClosureLoop *loop)
 
 /* (nullable) (transfer full) */
 static char *
-why_not (const IrClosureLoop *loop, IrNode *start)
+why_not (const IrClosureLoop *loop)
 {
-  IrNode *partials[] = { start, loop->back, loop->again, loop->done };
   const IrGraph *const functions[] = { loop->header, loop->body, loop->after };
 
   for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
@@ -100,9 +99,9 @@ why_not (const IrClosureLoop *loop, IrNode *start)
       ir_graph_n_inputs (loop->after) != loop->done->n_inputs + loop->tail->n_inputs - 1 ||
       ir_graph_n_outputs (loop->after) < loop->tail->n_outputs)
     return g_strdup ("what the functions of the loop are given does not fit them");
-  if (loop->choose->outputs[0]->n_uses != 1)
-    return g_strdup ("what its header chooses is read by more than one");
-  return ir_closure_why_shared (partials, G_N_ELEMENTS (partials));
+  return loop->choose->outputs[0]->n_uses != 1
+             ? g_strdup ("what its header chooses is read by more than one")
+             : NULL;
 }
 
 /* -- tokens -- */
@@ -437,12 +436,50 @@ open_loop (Frame *f)
   return NULL;
 }
 
+static void
+name_instead (IrLowering *l, IrNode *partial, const IrGraph *function)
+{
+  ir_edit_set_attr (
+      l->edit, partial,
+      ir_attr_string (l->context->model->context, "function", function->function->name, -1));
+}
+
+/* Others begin the same loop, or name a function of it: this one is of functions of its own. FALSE: they cannot be
+ * copied */
+static gboolean
+own_functions (Frame *f, IrClosureLoop *own)
+{
+  IrLowering *l = f->c->l;
+  IrGraph *header = ir_closure_copy (l, f->loop->header),
+          *body = ir_closure_copy (l, f->loop->body), *after = ir_closure_copy (l, f->loop->after);
+  g_autoptr (GPtrArray) captured = g_ptr_array_new ();
+  IrNode *shared = f->start, *call = f->c->node;
+
+  if (header == NULL || body == NULL || after == NULL)
+    return FALSE;
+  const IrNode *choose = tail_of (header)->inputs[0]->producer;
+  const guint again = f->loop->is_until ? 2 : 1;
+  name_instead (l, choose->inputs[again]->producer, body);
+  name_instead (l, choose->inputs[3 - again]->producer, after);
+  name_instead (l, ir_closure_partial_of (tail_of (body)->inputs[0]), header);
+  for (guint i = 0; i < shared->n_inputs; i++)
+    g_ptr_array_add (captured, shared->inputs[i]);
+  ir_edit_set_input (l->edit, call, 0, ir_closure_add_partial (f->c, header, captured));
+  f->start = call->inputs[0]->producer;
+  f->loop = own;
+  ir_closure_drop (l, shared);
+  return ir_closure_find_loop (header, own) && own->body == body && own->after == after;
+}
+
 char *
 ir_closure_raise_loop (IrLowering *l, IrNode *call, const IrClosureLoop *loop, const char *rule)
 {
   IrLowerConstruct c;
   Frame f = { .c = &c, .loop = loop, .start = ir_closure_partial_of (call->inputs[0]) };
-  char *why = why_not (loop, f.start);
+  IrNode *const partials[] = { f.start, loop->back, loop->again, loop->done };
+  const gboolean are_shared = ir_closure_are_shared (partials, G_N_ELEMENTS (partials));
+  IrClosureLoop own;
+  char *why = why_not (loop);
 
   if (why != NULL || !ir_lower_begin (&c, l, rule, call))
     return why;
@@ -450,7 +487,9 @@ ir_closure_raise_loop (IrLowering *l, IrNode *call, const IrClosureLoop *loop, c
   f.switches = g_hash_table_new (NULL, NULL);
   f.merges = g_ptr_array_new ();
   f.places = g_array_new (FALSE, FALSE, sizeof (guint));
-  why = open_loop (&f);
+  why = are_shared && !own_functions (&f, &own)
+            ? g_strdup ("its functions, which others name, too, cannot be copied")
+            : open_loop (&f);
   g_hash_table_unref (f.framed);
   g_hash_table_unref (f.switches);
   g_ptr_array_unref (f.merges);

@@ -24,9 +24,11 @@ char *ir_closure_raise_loop (IrLowering *l,
 /* -- functions: from-closures.c -- */
 /* (nullable) The Partial that makes @value */
 IrNode *ir_closure_partial_of (const IrValue *value);
-/* (nullable) Why the functions of @partials, which name one each, cannot go where they are called: somebody else
- * names them or calls these closures */
-char *ir_closure_why_shared (IrNode *const *partials, guint n);
+/* Whether somebody else names the functions of @partials, or calls these closures: they cannot go where they are
+ * called, only copies of them. */
+gboolean ir_closure_are_shared (IrNode *const *partials, guint n);
+/* (nullable) A function that does the same; %NULL: it cannot be copied */
+IrGraph *ir_closure_copy (IrLowering *l, const IrGraph *function);
 /* Inputs of the function of @partial are what it holds, and then what @call gives: input @i */
 IrValue *ir_closure_given (const IrNode *partial, const IrNode *call, guint i);
 /* Removes closures that nobody reads any more. */

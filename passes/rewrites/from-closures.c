@@ -92,8 +92,8 @@ count_uses (const IrGraph *function)
   return n;
 }
 
-char *
-ir_closure_why_shared (IrNode *const *partials, guint n)
+gboolean
+ir_closure_are_shared (IrNode *const *partials, guint n)
 {
   for (guint i = 0; i < n; i++)
     {
@@ -101,15 +101,66 @@ ir_closure_why_shared (IrNode *const *partials, guint n)
       guint n_own = 0;
       for (guint k = 0; k < n; k++)
         n_own += ir_node_named_function (partials[k]) == function;
-      if (partials[i]->outputs[0]->n_uses != 1 || ir_node_has_control_uses (partials[i]))
-        {
-          g_autofree char *label = ir_node_label (partials[i]);
-          return g_strdup_printf ("the closure of %s is read by more than one", label);
-        }
-      if (count_uses (function) != n_own)
-        return g_strdup_printf ("another node names the function %s, too", function->name);
+      if (partials[i]->outputs[0]->n_uses != 1 || ir_node_has_control_uses (partials[i]) ||
+          count_uses (function) != n_own)
+        return TRUE;
     }
-  return NULL;
+  return FALSE;
+}
+
+static IrValue *
+copy_end (IrLowering *l, IrGraph *to, const IrValue *end)
+{
+  const IrType *type = ir_function_declared_type (end);
+  IrValue *value = ir_edit_add_value (l->edit, to, ir_edit_unique_name (l->edit, end->name), type);
+
+  if (type != NULL)
+    {
+      ir_edit_set_claim (l->edit, value, type);
+      ir_edit_set_flags (l->edit, value, value->flags | IR_VALUE_DECLARED);
+    }
+  return value;
+}
+
+/* A function that calls @function, which then comes to where the call is. */
+IrGraph *
+ir_closure_copy (IrLowering *l, const IrGraph *function)
+{
+  IrModel *model = l->context->model;
+  IrFunctionInfo info = *function->function;
+  const guint n_inputs = ir_graph_n_inputs (function), n_outputs = ir_graph_n_outputs (function);
+  const guint first = model->nodes->len;
+  g_autofree IrValue **inputs = g_new0 (IrValue *, n_inputs + 1);
+  g_autofree IrValue **outputs = g_new0 (IrValue *, n_outputs + 1);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autofree char *name = NULL;
+
+  for (guint i = 2;
+       name == NULL || ir_model_find_function (model, info.domain, name, info.overload); i++)
+    {
+      g_free (name);
+      name = g_strdup_printf ("%s_%u", info.name, i);
+    }
+  info.name = ir_context_intern (model->context, name);
+  IrGraph *copy = ir_edit_add_graph (l->edit, IR_GRAPH_FUNCTION, info.name);
+  ir_edit_set_function_info (l->edit, copy, &info);
+  for (guint i = 0; i < n_inputs; i++)
+    inputs[i] = copy_end (l, copy, ir_graph_input (function, i));
+  for (guint i = 0; i < n_outputs; i++)
+    outputs[i] = copy_end (l, copy, ir_graph_output (function, i));
+  ir_edit_set_graph_inputs (l->edit, copy, inputs, n_inputs);
+  ir_edit_set_graph_outputs (l->edit, copy, outputs, n_outputs);
+  IrNode *call = ir_edit_add_node_with_outputs (l->edit, copy, function->function->name,
+                                                info.domain, NULL, n_inputs, inputs, n_outputs,
+                                                outputs);
+  if (info.overload != NULL && info.overload[0] != '\0')
+    ir_edit_set_op (l->edit, call, function->function->name, info.domain, info.overload);
+  if (!ir_inline_call (l->edit, call, problems))
+    return NULL;
+  for (guint i = first; i < model->nodes->len; i++)
+    if (ir_model_live_node (model, i) != NULL)
+      ir_infer_node (l->edit, model->nodes->pdata[i], NULL);
+  return copy;
 }
 
 void
@@ -141,11 +192,14 @@ ir_closure_take_place (IrLowerConstruct *c, IrNode *node)
 
 /* What @function does, as a branch of @node; it takes what @partial and @call give. */
 static void
-add_branch (
-    IrLowerConstruct *c, IrNode *node, const char *name, IrNode *partial, const IrNode *call)
+add_branch (IrLowerConstruct *c,
+            IrNode *node,
+            const char *name,
+            IrGraph *function,
+            const IrNode *partial,
+            const IrNode *call)
 {
   IrEdit *edit = c->l->edit;
-  IrGraph *function = (IrGraph *) ir_node_named_function (partial);
   IrGraph *branch = ir_edit_add_graph (edit, IR_GRAPH_SUBGRAPH, name);
   g_autoptr (GPtrArray) results = ir_lower_take_outputs (c->l, function);
 
@@ -169,10 +223,12 @@ add_branch (
     }
   c->graph = node->graph;
   ir_edit_set_graph_outputs (edit, branch, (IrValue *const *) results->pdata, results->len);
+  ir_edit_remove_graph (edit, function);
 }
 
-static gboolean
-open_if (IrLowerConstruct *c, IrNode *choose, IrNode *const *partials)
+/* (nullable) Why not */
+static const char *
+open_if (IrLowerConstruct *c, IrNode *choose, IrNode *const *partials, gboolean are_shared)
 {
   static const char *const names[] = { "then_branch", "else_branch" };
   IrNode *call = c->node;
@@ -182,27 +238,27 @@ open_if (IrLowerConstruct *c, IrNode *choose, IrNode *const *partials)
   for (guint i = 0; i < 2; i++)
     {
       functions[i] = (IrGraph *) ir_node_named_function (partials[i]);
-      add_branch (c, node, names[i], partials[i], call);
+      if (are_shared && (functions[i] = ir_closure_copy (c->l, functions[i])) == NULL)
+        return "a function that others name, too, cannot be copied";
     }
+  for (guint i = 0; i < 2; i++)
+    add_branch (c, node, names[i], functions[i], partials[i], call);
   ir_closure_take_place (c, node);
   if (!ir_lower_hand_over (c, node->outputs))
-    return FALSE;
+    return IR_LOWER_LESS_KNOWN;
   ir_closure_drop (c->l, choose);
   for (guint i = 0; i < 2; i++)
-    {
-      ir_closure_drop (c->l, partials[i]);
-      ir_edit_remove_graph (c->l->edit, functions[i]);
-    }
+    ir_closure_drop (c->l, partials[i]);
   ir_closure_drop_imports (c->l, functions, 2, c->graph);
-  return TRUE;
+  return NULL;
 }
+
+static gboolean calls_itself (const Raising *r, const IrGraph *function);
 
 /* (nullable) (transfer full) */
 static char *
-why_not_if (const IrNode *call, const IrNode *choose, IrNode *const *partials)
+why_not_if (const Raising *r, const IrNode *call, IrNode *const *partials, gboolean are_shared)
 {
-  char *why = NULL;
-
   for (guint i = 0; i < 2; i++)
     {
       const IrGraph *function = ir_node_named_function (partials[i]);
@@ -212,17 +268,10 @@ why_not_if (const IrNode *call, const IrNode *choose, IrNode *const *partials)
         return g_strdup_printf ("%s calls itself", function->name);
       if (ir_pass_draws_itself (function))
         return g_strdup_printf ("%s draws random numbers, which depend on names", function->name);
+      if (are_shared && calls_itself (r, function))
+        return g_strdup_printf ("%s calls itself, and others name it, too", function->name);
     }
-  if (choose->outputs[0]->n_uses != 1)
-    {
-      g_autofree char *label = ir_node_label (choose);
-      return g_strdup_printf ("the closure of %s is read by more than one", label);
-    }
-  why = ir_closure_why_shared (partials, 2);
-  if (why == NULL && ir_node_named_function (partials[0]) == ir_node_named_function (partials[1]))
-    why = g_strdup_printf ("both sides call the function %s",
-                           ir_node_named_function (partials[0])->name);
-  return why;
+  return NULL;
 }
 
 static char *
@@ -235,12 +284,16 @@ raise_if (Raising *r, IrNode *call, IrNode *choose)
 
   if (partials[0] == NULL || partials[1] == NULL)
     return g_strdup ("what is chosen does not come from Partial");
-  if ((why = why_not_if (call, choose, partials)) != NULL)
+  const gboolean are_shared = choose->outputs[0]->n_uses != 1 ||
+                              ir_node_named_function (partials[0]) ==
+                                  ir_node_named_function (partials[1]) ||
+                              ir_closure_are_shared (partials, 2);
+  if ((why = why_not_if (r, call, partials, are_shared)) != NULL)
     return why;
   r->l.domain = "";
   if (!ir_lower_begin (&c, &r->l, RULE_IF, call))
     return NULL;
-  why = open_if (&c, choose, partials) ? NULL : g_strdup (IR_LOWER_LESS_KNOWN);
+  why = g_strdup (open_if (&c, choose, partials, are_shared));
   ir_lower_finish (&c, why);
   return why;
 }
@@ -551,7 +604,8 @@ ir_raise_closures (IrPassContext *context, const char *who, GError **error)
 
 static const IrRule rules[] = {
   { RULE_IF, "a call of what Switch chooses of two Partials", "an If", IR_CLASS_EXACT,
-    "Each function becomes a branch, which reads what its inputs were given." },
+    "Each function becomes a branch, which reads what its inputs were given; where others name it, too, a copy of "
+    "it does." },
   { RULE_LOOP,
     "a call of a header that calls body or after last, where the body calls the header last",
     "a Loop, a Scan or a SequenceMap", IR_CLASS_EXACT,

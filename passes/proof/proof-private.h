@@ -21,9 +21,9 @@ struct _IrProver
   IrProofCost cost;
   GCancellable *cancellable; /* (nullable) */
   /* For graphs that are run as a whole: tokens.c. */
-  GHashTable *inputs;  /* value id -> IrTensor */
+  GHashTable *inputs; /* value id -> IrTensor */
   IrProverOptions how;
-  IrRun *token_run;    /* (nullable) of the state after step @token_step */
+  IrRun *token_run; /* (nullable) of the state after step @token_step */
   guint token_step;
 };
 
@@ -64,6 +64,7 @@ typedef struct
   GHashTable *bounds;   /* value id -> IrTensor, or NULL: no error */
   GError *error;        /* (nullable) the first one, of values that bodies use */
   guint depth;
+  IrModel *widened;            /* (nullable) the model of that side, made when a body is run */
   const IrValue *outer;        /* (nullable) what bodies get otherwise for now */
   const IrTensor *outer_moved; /* what they get */
 } IrWide;

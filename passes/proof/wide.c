@@ -22,6 +22,7 @@
 #include "config.h"
 
 #include "passes/proof/proof-private.h"
+#include "passes/proof/gradcheck.h"
 
 #include "core/op/infer.h"
 #include "core/exec/check/difference.h"
@@ -56,6 +57,7 @@ ir_wide_clear (IrWide *wide)
   g_clear_pointer (&wide->values, g_hash_table_unref);
   g_clear_pointer (&wide->bounds, g_hash_table_unref);
   g_clear_error (&wide->error);
+  g_clear_pointer (&wide->widened, ir_model_unref);
 }
 
 /* -- contents -- */
@@ -65,9 +67,23 @@ outer_value (const IrValue *value, gpointer data)
 {
   IrWide *wide = data;
 
-  if (value == wide->outer)
+  if (wide->outer != NULL && value->id == wide->outer->id)
     return wide->outer_moved;
   return ir_wide_value (wide, value, wide->error == NULL ? &wide->error : NULL);
+}
+
+/* What bodies compute is kept in float64, too: constants, casts and types. */
+static const IrNode *
+with_wide_bodies (IrWide *wide, const IrNode *node)
+{
+  const IrNode *twin;
+
+  if (node->op == NULL || !(node->op->flags & IR_OP_SUBGRAPHS))
+    return node;
+  if (wide->widened == NULL)
+    wide->widened = ir_model_widen (node->graph->model);
+  twin = ir_model_live_node (wide->widened, node->id);
+  return twin != NULL ? twin : node;
 }
 
 static gboolean
@@ -83,7 +99,7 @@ eval (IrWide *wide,
                             .data = wide };
 
   ir_evaluator_bound (wide->prover->evaluator, &options);
-  return ir_eval_node_with (node, inputs, outputs, &options, error);
+  return ir_eval_node_with (with_wide_bodies (wide, node), inputs, outputs, &options, error);
 }
 
 /* (transfer container) (nullable) */

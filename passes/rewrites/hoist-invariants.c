@@ -11,7 +11,7 @@
  * WhileLoopInvariantCodeMotion. */
 #include "config.h"
 
-#include "core/op/check.h"
+#include "passes/rewrites/speculate.h"
 #include "passes/rule/move.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
@@ -26,15 +26,6 @@ typedef struct
   const IrGraph *body;
 } Hoister;
 
-/* Constants that stand in the body go along. */
-static gboolean
-is_local_constant (const Hoister *h, const IrValue *value)
-{
-  return value->graph == h->body && ir_value_constant (value) != NULL &&
-         !ir_graph_has_input (h->body, value) && !ir_value_is_graph_output (value) &&
-         (value->producer == NULL || !ir_pass_has_control (h->context, value->producer));
-}
-
 static gboolean
 is_invariant (const Hoister *h, const IrNode *node)
 {
@@ -42,55 +33,11 @@ is_invariant (const Hoister *h, const IrNode *node)
 
   ir_node_for_each_input (node, i, value)
     {
-      if (value->graph == h->body && !is_local_constant (h, value))
+      if (value->graph == h->body && !ir_pass_is_local_constant (h->context, h->body, value))
         return FALSE;
       from_outside |= value->graph != h->body;
     }
   return from_outside;
-}
-
-static gboolean
-reads_only_floats (const IrNode *node)
-{
-  ir_node_for_each_input (node, i, value)
-    {
-      if (!ir_dtype_is_float (ir_value_dtype (value)))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-/* Known in full, or the same as that of the first input, or a scalar. */
-static gboolean
-fits_surely (const IrNode *node, const IrValue *value)
-{
-  return ir_type_is_static (value->type) || ir_value_rank (value) == 0 ||
-         ir_types_identical (value->type, node->inputs[0]->type);
-}
-
-/* Why @node might fail, or NULL. */
-static const char *
-why_unsafe (const IrNode *node)
-{
-  guint n_read = 0;
-
-  if (ir_node_valid_op (node) == NULL || !(node->op->flags & (IR_OP_TOTAL | IR_OP_TOTAL_FLOAT)))
-    return "the operator may fail on what it reads, and the loop may run no iteration";
-  if (!(node->op->flags & IR_OP_TOTAL) && !reads_only_floats (node))
-    return "on integers the operator may fail, and the loop may run no iteration";
-  for (guint i = 0; i < node->n_outputs; i++)
-    if (node->outputs[i] != NULL && ir_value_rank (node->outputs[i]) == IR_RANK_UNKNOWN)
-      return "the type of the result is not known";
-  for (guint i = 0; i < node->n_inputs; i++)
-    n_read += node->inputs[i] != NULL;
-  if (node->n_inputs == 0 || node->inputs[0] == NULL)
-    return "the first input is left out";
-  ir_node_for_each_input (node, i, value)
-    {
-      if (ir_value_rank (value) == IR_RANK_UNKNOWN || (n_read > 1 && !fits_surely (node, value)))
-        return "the shapes of what it reads are not known to fit";
-    }
-  return NULL;
 }
 
 static gboolean
@@ -100,18 +47,6 @@ gives_outputs (const IrNode *node)
     if (node->outputs[i] != NULL && ir_value_is_graph_output (node->outputs[i]))
       return TRUE;
   return FALSE;
-}
-
-static void
-move_constant (Hoister *h, IrValue *value)
-{
-  if (value->producer != NULL)
-    {
-      ir_edit_set_rank (h->context->edit, value->producer, h->loop->rank);
-      ir_pass_move_node (h->context, h->names, value->producer, h->loop->graph);
-    }
-  else
-    ir_pass_move_value (h->context, h->names, value, h->loop->graph);
 }
 
 static void
@@ -127,7 +62,7 @@ hoist (Hoister *h, IrNode *node)
   ir_node_for_each_input (node, i, value)
     {
       if (value->graph == h->body)
-        move_constant (h, value);
+        ir_pass_move_constant (h->context, h->names, value, h->loop);
     }
   ir_edit_set_rank (h->context->edit, node, h->loop->rank);
   ir_pass_move_node (h->context, h->names, node, h->loop->graph);
@@ -142,7 +77,7 @@ look_at (Hoister *h, IrNode *node)
 
   if (node->state != IR_STATE_LIVE || ir_node_is_constant (node) || !is_invariant (h, node))
     return;
-  why = why_unsafe (node);
+  why = ir_pass_why_may_fail (node);
   if (why == NULL && gives_outputs (node))
     why = "the result is an output of the body";
   if (why == NULL && ir_pass_has_control (h->context, node))

@@ -119,24 +119,15 @@ hash_node (gconstpointer data)
   return hash;
 }
 
-/* An output that one leaves out and the other makes is a difference. */
 static gboolean
 equal_node (gconstpointer data_a, gconstpointer data_b)
 {
   const IrNode *a = data_a, *b = data_b;
 
-  if (a->op_type != b->op_type || a->domain != b->domain || a->overload != b->overload ||
-      a->device != b->device || a->n_inputs != b->n_inputs || a->n_attrs != b->n_attrs ||
-      a->n_outputs != b->n_outputs)
+  if (!ir_pass_same_operation (a, b))
     return FALSE;
   for (guint i = 0; i < a->n_inputs; i++)
     if (input_key (a, i) != input_key (b, i))
-      return FALSE;
-  for (guint i = 0; i < a->n_outputs; i++)
-    if ((a->outputs[i] == NULL) != (b->outputs[i] == NULL))
-      return FALSE;
-  for (guint i = 0; i < a->n_attrs; i++)
-    if (!ir_attr_equal (a->attrs[i], b->attrs[i]))
       return FALSE;
   return TRUE;
 }

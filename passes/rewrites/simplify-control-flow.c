@@ -17,6 +17,7 @@
 #include "passes/rule/move.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
+#include "passes/rewrites/branches.h"
 #include "passes/rewrites/trips.h"
 #include "passes/rewrites/unroll.h"
 
@@ -75,32 +76,12 @@ finish (IrPassContext *context, const char *rule, IrNodeId node, gboolean done)
 
 /* -- If -- */
 
-static void
-move_nodes (Simplifier *s, const IrNode *owner, const IrGraph *from, IrGraph *to)
-{
-  IrEdit *edit = s->context->edit;
-  g_autoptr (GPtrArray) nodes = ir_graph_nodes (from);
-
-  for (guint i = 0; i < nodes->len; i++)
-    {
-      IrNode *node = nodes->pdata[i];
-
-      ir_pass_move_node (s->context, names_of (s), node, to);
-      ir_edit_set_rank (edit, node, owner->rank);
-      if (node->device[0] == '\0' && owner->device[0] != '\0')
-        ir_edit_set_device (edit, node, owner->device);
-      ir_edit_step_map_node (edit, owner->id, node->id);
-    }
-}
-
 static gboolean
 inline_branch (Simplifier *s, IrNode *node, IrGraph *branch)
 {
   g_autoptr (GPtrArray) results = outputs_of (branch);
 
-  ir_edit_set_graph_outputs (s->context->edit, branch, NULL, 0);
-  move_nodes (s, node, branch, node->graph);
-  ir_unroll_move_free_values (s->context, names_of (s), branch, node->graph);
+  ir_branch_inline (s->context, names_of (s), node, branch);
   return ir_unroll_hand_over (s->context, node, results);
 }
 
@@ -245,35 +226,6 @@ simplify_loop (Simplifier *s, IrNode *node)
 
 /* -- outputs that nobody uses -- */
 
-static void
-keep_outputs (IrEdit *edit, IrGraph *graph, guint first, const gboolean *kept, guint n_kept)
-{
-  g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
-
-  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
-    if (i < first || (i - first < n_kept && kept[i - first]))
-      g_ptr_array_add (outputs, ir_graph_output (graph, i));
-  ir_edit_set_graph_outputs (edit, graph, (IrValue *const *) outputs->pdata, outputs->len);
-}
-
-/* Takes outputs from @node and, behind @offset other ones, from its graphs. */
-static void
-drop_outputs (IrPassContext *context, IrNode *node, const gboolean *kept, guint offset)
-{
-  g_autoptr (GPtrArray) graphs = ir_node_subgraphs (node);
-  guint n = 0;
-
-  for (guint i = 0; i < graphs->len; i++)
-    keep_outputs (context->edit, graphs->pdata[i], offset, kept, node->n_outputs);
-  for (guint i = 0; i < node->n_outputs; i++)
-    if (!kept[i])
-      ir_edit_set_output (context->edit, node, i, NULL);
-  for (guint i = 0; i < node->n_outputs; i++)
-    if (kept[i])
-      ir_edit_set_output (context->edit, node, n++, node->outputs[i]);
-  ir_edit_set_n_outputs (context->edit, node, n);
-}
-
 static gboolean
 fits_outputs (const IrNode *node, guint offset)
 {
@@ -307,7 +259,8 @@ drop_unused (IrPassContext *context, IrNode *node)
     return;
   ir_edit_step_reason (context->edit, "%u of %u outputs are not used", node->n_outputs - n_kept,
                        node->n_outputs);
-  drop_outputs (context, node, kept, is_if ? 0 : 1);
+  ir_branch_keep_outputs (context, node, kept, is_if ? 0 : 1);
+  ir_branch_compact (context, node, kept);
   ir_pass_end (context);
 }
 

@@ -114,6 +114,44 @@ ir_pass_move_node (IrPassContext *context, IrPassNames *names, IrNode *node, IrG
 }
 
 /**
+ * ir_pass_is_local_constant:
+ * @context: a run of passes
+ * @graph: a graph
+ * @value: what a node of it reads
+ *
+ * Returns: %TRUE if @value is a constant of @graph that can go along with its reader
+ */
+gboolean
+ir_pass_is_local_constant (IrPassContext *context, const IrGraph *graph, const IrValue *value)
+{
+  return value->graph == graph && ir_value_constant (value) != NULL &&
+         !ir_graph_has_input (graph, value) && !ir_value_is_graph_output (value) &&
+         (value->producer == NULL || !ir_pass_has_control (context, value->producer));
+}
+
+/**
+ * ir_pass_move_constant:
+ * @context: a run of passes with an open step
+ * @names: names of the model
+ * @value: a constant, as of ir_pass_is_local_constant()
+ * @beside: the node around its graph: it comes to where that one is
+ */
+void
+ir_pass_move_constant (IrPassContext *context,
+                       IrPassNames *names,
+                       IrValue *value,
+                       const IrNode *beside)
+{
+  if (value->producer != NULL)
+    {
+      ir_edit_set_rank (context->edit, value->producer, beside->rank);
+      ir_pass_move_node (context, names, value->producer, beside->graph);
+    }
+  else
+    ir_pass_move_value (context, names, value, beside->graph);
+}
+
+/**
  * ir_pass_make_names_unique:
  * @context: a run of passes with an open step
  * @names: names of the model

@@ -843,3 +843,28 @@ ir_types_identical (const IrType *a, const IrType *b)
       return FALSE;
   return TRUE;
 }
+
+/**
+ * ir_pass_same_operation:
+ * @a: a node
+ * @b: another one
+ *
+ * An output that one leaves out and the other makes is a difference.
+ *
+ * Returns: %TRUE if they compute the same where they read the same, unless they draw random numbers
+ */
+gboolean
+ir_pass_same_operation (const IrNode *a, const IrNode *b)
+{
+  if (a->op_type != b->op_type || a->domain != b->domain || a->overload != b->overload ||
+      a->device != b->device || a->n_inputs != b->n_inputs || a->n_attrs != b->n_attrs ||
+      a->n_outputs != b->n_outputs)
+    return FALSE;
+  for (guint i = 0; i < a->n_outputs; i++)
+    if ((a->outputs[i] == NULL) != (b->outputs[i] == NULL))
+      return FALSE;
+  for (guint i = 0; i < a->n_attrs; i++)
+    if (!ir_attr_equal (a->attrs[i], b->attrs[i]))
+      return FALSE;
+  return TRUE;
+}

@@ -65,5 +65,7 @@ void ir_pass_make_constant (IrPassContext *context, IrValue *value); /* of what 
 void ir_pass_import (IrPassContext *context, IrGraph *graph, const char *domain);
 void ir_pass_drop_import (IrPassContext *context, IrGraph *graph, const char *domain);
 gboolean ir_pass_cancelled (IrPassContext *context, GError **error);
+/* Operator, device, attributes (bit by bit), how many inputs, and which outputs they have; not what they read */
+gboolean ir_pass_same_operation (const IrNode *a, const IrNode *b);
 /* Same tensor type, every dimension known or symbolic: reading one for the other changes nothing */
 gboolean ir_types_identical (const IrType *a, const IrType *b);

@@ -181,6 +181,24 @@ static const struct
     "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z) { k = Abs (v)  y, z = Scan (v, x) "
     "<num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { w = Mul "
     "(k, k)  t = Add (s, e)  r = Mul (t, w) }> }" },
+  { "hoist-equal",
+    IF_ROWS "{ y = If (q) <then_branch = t () => (float[n,4] u) { k = Constant <value = float {2.5}> ()  "
+            "a = Mul (x, k)  u = Neg (a) }, else_branch = e () => (float[n,4] v) { k2 = Constant <value = "
+            "float {2.5}> ()  a2 = Mul (k2, x)  v = Abs (a2) }> }" },
+  { "hoist-equal",
+    "(float[n,4] x, bool q) => (float[n,4] y, float[n,4] z) { y, z = If (q) <then_branch = t () => "
+    "(float[n,4] a, float[n,4] u) { a = Exp (x)  u = Neg (a) }, else_branch = e () => (float[n,4] b, "
+    "float[n,4] v) { b = Exp (x)  v = Abs (b) }> }" },
+  { "sink-node",
+    IF_ROWS "{ a = Exp (x)  b = Mul (a, x)  y = If (q) <then_branch = t () => (float[n,4] u) { u = Neg "
+            "(b) }, else_branch = e () => (float[n,4] v) { v = Abs (x) }> }" },
+  { "if-to-where",
+    "(float[3,4] x, bool q) => (float[3,4] y) { y = If (q) <then_branch = t () => (float[3,4] u) { u = Neg "
+    "(x) }, else_branch = e () => (float[3,4] v) { k = Constant <value = float {2.5}> ()  v = Mul (x, k) }> "
+    "}" },
+  { "where-to-if",
+    "(float[96,96] x, bool[1] q) => (float[96,96] y) { a = MatMul (x, x)  b = Exp (x)  y = Where (q, a, b) "
+    "}" },
   { "merge-scans",
     "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z, float[4] p, float[n,4] q) { w = Abs (v)"
     "  y, z = Scan (v, x) <num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, "

@@ -323,6 +323,18 @@ static const struct
   { "hoist-invariant",
     "(float[n,4] x, int64 often, float[4] A) => (float[n,4] y) { y = Loop (often, , x) " BODY
     "a = Mul (x, A)  t = Add (s, a) }> }" },
+  { "hoist-equal",
+    "(float[3,4] x, bool c) => (float[3,4] y) { y = If (c) <then_branch = t () => (float[3,4] u) "
+    "{ a = Exp (x)  u = Neg (a) }, else_branch = e () => (float[3,4] v) { b = Exp (x)  v = Abs (b) }> }" },
+  { "sink-node",
+    "(float[3,4] x, bool c) => (float[3,4] y) { a = Exp (x)  y = If (c) <then_branch = t () => "
+    "(float[3,4] u) { u = Neg (a) }, else_branch = e () => (float[3,4] v) { v = Abs (x) }> }" },
+  { "if-to-where",
+    "(float[3,4] x, bool c) => (float[3,4] y) { y = If (c) <then_branch = t () => (float[3,4] u) "
+    "{ u = Neg (x) }, else_branch = e () => (float[3,4] v) { v = Abs (x) }> }" },
+  { "where-to-if",
+    "(float[96,96] x, bool c) => (float[96,96] y) { a = MatMul (x, x)  b = MatMul (a, x)  d = Exp (x)  "
+    "y = Where (c, b, d) }" },
   { "merge-scans",
     "(float[n,4] x) => (float[n,4] y, float[n,4] z) { y = Scan (x) <num_scan_inputs = 1, body = b "
     "(float[4] e) => (float[4] r) { r = Exp (e) }>  z = Scan (x) <num_scan_inputs = 1, body = b2 "

@@ -28,6 +28,12 @@ typedef struct
 #define BODY(STATE)                                                                                \
   "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t" STATE ") "
 #define HOIST         "hoist-invariants"
+#define ALIKE         "hoist-branches"
+#define SINK          "sink-into-branches"
+#define CONVERT       "convert-branches"
+#define CHOSEN        "(float[3,4] x, bool c) => (float[3,4] y) { y = If (c) "
+#define CHOSEN_TWO    "(float[3,4] x, bool c) => (float[3,4] y, float[3,4] z) { y, z = If (c) "
+#define MANY          "(float[256,256] x, bool[1] c) => (float[256,256] y) { "
 #define PUSH          "push-transposes"
 #define T(OUT, IN)    OUT " = Transpose <perm = [0, 3, 1, 2]> (" IN ")  "
 #define BACK(OUT, IN) OUT " = Transpose <perm = [0, 2, 3, 1]> (" IN ")  "
@@ -230,6 +236,105 @@ static const Case cases[] = {
     "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z) { k = Abs (v)  y, z = Scan (v, x) "
     "<num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { "
     "w = Exp (k)  t = Add (s, e)  r = Mul (t, w) }> }" },
+  /* -- out of branches -- */
+  { "what both branches compute moves out", ALIKE, 2, 5,
+    CHOSEN "<then_branch = t () => (float[3,4] u) { a = Exp (x)  b = Neg (a)  u = Abs (b) }, "
+           "else_branch = e () => (float[3,4] v) { d = Exp (x)  f = Neg (d)  v = Relu (f) }> }" },
+  { "operands in the other order, and equal constants", ALIKE, 1, -1,
+    CHOSEN "<then_branch = t () => (float[3,4] u) { k = Constant <value = float {2.5}> ()  a = Mul (x, k)  "
+           "u = Abs (a) }, else_branch = e () => (float[3,4] v) { k2 = Constant <value = float {2.5}> ()  "
+           "a2 = Mul (k2, x)  v = Exp (a2) }> }" },
+  { "constants that differ in a bit do not", ALIKE, 0, -1,
+    CHOSEN "<then_branch = t () => (float[3,4] u) { k = Constant <value = float {0.0}> ()  a = Mul (x, k)  "
+           "u = Abs (a) }, else_branch = e () => (float[3,4] v) { k2 = Constant <value = float {-0.0}> ()  "
+           "a2 = Mul (x, k2)  v = Exp (a2) }> }" },
+  { "nor do operands of a difference", ALIKE, 0, -1,
+    "(float[3,4] x, float[3,4] w, bool c) => (float[3,4] y) { y = If (c) <then_branch = t () => "
+    "(float[3,4] u) { a = Sub (x, w)  u = Abs (a) }, else_branch = e () => (float[3,4] v) "
+    "{ b = Sub (w, x)  v = Exp (b) }> }" },
+  { "an attribute that differs", ALIKE, 0, -1,
+    CHOSEN "<then_branch = t () => (float[3,4] u) { a = Softmax <axis = 0> (x)  u = Abs (a) }, "
+           "else_branch = e () => (float[3,4] v) { b = Softmax <axis = 1> (x)  v = Exp (b) }> }" },
+  { "an output that both give is no output any more", ALIKE, 1, -1,
+    CHOSEN_TWO "<then_branch = t () => (float[3,4] a, float[3,4] u) { a = Exp (x)  u = Neg (a) }, "
+               "else_branch = e () => (float[3,4] b, float[3,4] v) { b = Exp (x)  v = Abs (b) }> }" },
+  { "and an If without outputs goes", ALIKE, 1, 1,
+    CHOSEN "<then_branch = t () => (float[3,4] u) { u = Exp (x) }, "
+           "else_branch = e () => (float[3,4] v) { v = Exp (x) }> }" },
+  { "what one branch gives and the other reads stays", ALIKE, 0, -1,
+    CHOSEN "<then_branch = t () => (float[3,4] u) { u = Exp (x) }, "
+           "else_branch = e () => (float[3,4] v) { b = Exp (x)  v = Abs (b) }> }" },
+  { "another place among the outputs stays", ALIKE, 0, -1,
+    CHOSEN_TWO "<then_branch = t () => (float[3,4] a, float[3,4] u) { a = Exp (x)  u = Neg (x) }, "
+               "else_branch = e () => (float[3,4] v, float[3,4] b) { b = Exp (x)  v = Abs (x) }> }" },
+  { "what may fail moves too, as one of them runs", ALIKE, 1, -1,
+    "(float[3,k] x, float[l,4] w, bool c) => (float[3,4] y) { y = If (c) <then_branch = t () => "
+    "(float[3,4] u) { a = MatMul (x, w)  u = Abs (a) }, else_branch = e () => (float[3,4] v) "
+    "{ b = MatMul (x, w)  v = Exp (b) }> }" },
+  { "draws stay", ALIKE, 0, -1,
+    CHOSEN "<then_branch = t () => (float[3,4] u) { a = RandomUniformLike (x)  u = Abs (a) }, "
+           "else_branch = e () => (float[3,4] v) { b = RandomUniformLike (x)  v = Neg (b) }> }" },
+  { "out of two Ifs", ALIKE, 2, -1,
+    "(float[3,4] x, bool c, bool d) => (float[3,4] y) { y = If (c) <then_branch = t () => (float[3,4] u) "
+    "{ u = If (d) <then_branch = t2 () => (float[3,4] o) { a = Exp (x)  o = Neg (a) }, else_branch = e2 () "
+    "=> (float[3,4] p) { a2 = Exp (x)  p = Abs (a2) }> }, else_branch = e () => (float[3,4] v) "
+    "{ a3 = Exp (x)  v = Relu (a3) }> }" },
+  /* -- into branches -- */
+  { "what one branch reads moves in, and what leads there", SINK, 2, -1,
+    "(float[3,4] x, bool c) => (float[3,4] y) { a = Exp (x)  b = Neg (a)  y = If (c) <then_branch = t () "
+    "=> (float[3,4] u) { u = Abs (b) }, else_branch = e () => (float[3,4] v) { v = Relu (x) }> }" },
+  { "what both read stays", SINK, 0, -1,
+    "(float[3,4] x, bool c) => (float[3,4] y) { a = Exp (x)  y = If (c) <then_branch = t () "
+    "=> (float[3,4] u) { u = Abs (a) }, else_branch = e () => (float[3,4] v) { v = Relu (a) }> }" },
+  { "the condition stays", SINK, 0, -1,
+    "(float[3,4] x) => (float[3,4] y) { s = ReduceSum <keepdims = 0> (x)  k = Constant <value = float {0.0}> ()  "
+    "c = Less (s, k)  y = If (c) <then_branch = t () => (float[3,4] u) { f = Cast <to = 1> (c)  "
+    "u = Add (x, f) }, else_branch = e () => (float[3,4] v) { v = Relu (x) }> }" },
+  { "an output stays", SINK, 0, -1,
+    "(float[3,4] x, bool c) => (float[3,4] y, float[3,4] a) { a = Exp (x)  y = If (c) <then_branch = t () "
+    "=> (float[3,4] u) { u = Abs (a) }, else_branch = e () => (float[3,4] v) { v = Relu (x) }> }" },
+  { "what a loop inside the branch reads moves into the branch", SINK, 1, -1,
+    "(float[n,4] x, int64 m, bool c) => (float[n,4] y) { a = Exp (x)  y = If (c) <then_branch = t () => "
+    "(float[n,4] u) { u = Loop (m, , x) " BODY ("") "{ " GO_ON "t = Add (s, a) }> }, "
+    "else_branch = e () => (float[n,4] v) { v = Neg (x) }> }" },
+  { "never into a loop", SINK, 0, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y) { a = Exp (x)  y = Loop (m, , x) " BODY (
+        "") "{ " GO_ON "t = Add (s, a) }> }" },
+  { "through two branches", SINK, 2, -1,
+    "(float[3,4] x, bool c, bool d) => (float[3,4] y) { a = Exp (x)  y = If (c) <then_branch = t () => "
+    "(float[3,4] u) { u = If (d) <then_branch = t2 () => (float[3,4] o) { o = Neg (a) }, else_branch = "
+    "e2 () => (float[3,4] p) { p = Abs (x) }> }, else_branch = e () => (float[3,4] v) { v = Relu (x) }> }" },
+  { "draws stay outside", SINK, 0, -1,
+    "(float[3,4] x, bool c) => (float[3,4] y) { a = RandomUniformLike (x)  y = If (c) <then_branch = t () "
+    "=> (float[3,4] u) { u = Abs (a) }, else_branch = e () => (float[3,4] v) { v = Relu (x) }> }" },
+  /* -- choices -- */
+  { "small branches are both computed", CONVERT, 1, 3,
+    CHOSEN "<then_branch = t () => (float[3,4] u) { u = Exp (x) }, "
+           "else_branch = e () => (float[3,4] v) { v = Abs (x) }> }" },
+  { "larger ones are not", CONVERT, 0, -1,
+    CHOSEN "<then_branch = t () => (float[3,4] u) { a = Exp (x)  b = Neg (a)  u = Exp (b) }, "
+           "else_branch = e () => (float[3,4] v) { a = Abs (x)  v = Neg (a) }> }" },
+  { "a branch that may fail is not", CONVERT, 0, -1,
+    "(int64[4] x, int64[4] w, bool c) => (int64[4] y) { y = If (c) <then_branch = t () => "
+    "(int64[4] u) { u = Div (x, w) }, else_branch = e () => (int64[4] v) { v = Abs (x) }> }" },
+  { "nor are results of sizes that may differ", CONVERT, 0, -1,
+    "(float[3,4] x, float[1,4] w, bool c) => (float[?,4] y) { y = If (c) <then_branch = t () => "
+    "(float[3,4] u) { u = Exp (x) }, else_branch = e () => (float[1,4] v) { v = Exp (w) }> }" },
+  { "nor a result of fewer axes than the condition", CONVERT, 0, -1,
+    "(float x, bool[1] c) => (float y) { y = If (c) <then_branch = t () => (float u) { u = Exp (x) }, "
+    "else_branch = e () => (float v) { v = Abs (x) }> }" },
+  { "much behind a choice is computed on one side alone", CONVERT, 1, 7,
+    MANY "a = MatMul (x, x)  b = Tanh (a)  d = MatMul (x, a2)  a2 = Exp (x)  y = Where (c, b, d) }" },
+  { "little is not", CONVERT, 0, -1,
+    "(float[16,16] x, bool[1] c) => (float[16,16] y) { a = Neg (x)  b = Abs (x)  y = Where (c, a, b) }" },
+  { "nor what others read", CONVERT, 0, -1,
+    "(float[256,256] x, bool[1] c) => (float[256,256] y, float[256,256] a) { a = MatMul (x, x)  "
+    "y = Where (c, a, x) }" },
+  { "nor what a condition of several elements chooses from", CONVERT, 0, -1,
+    "(float[256,256] x, bool[256] c) => (float[256,256] y) { a = MatMul (x, x)  y = Where (c, a, x) }" },
+  { "nor a side that is made larger", CONVERT, 0, -1,
+    "(float[256,256] x, float[256,1] w, bool[1] c) => (float[256,256] y) { a = MatMul (x, x)  b = MatMul (a, w) "
+    " y = Where (c, b, x) }" },
   /* -- iterations that are written out -- */
   { "all iterations, with what they stack", UNROLL, 1, -1,
     COUNTED NUMBER (4) "y, z = Loop (m, , x) " COUNTING },

@@ -18,6 +18,7 @@
  * TVM ConvertLayout. */
 #include "config.h"
 
+#include "passes/rewrites/axis-kinds.h"
 #include "passes/rule/move.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
@@ -127,101 +128,6 @@ has_one_element (const IrValue *value)
   return ir_type_n_elements (value->type, &n) && n == 1;
 }
 
-/* The numbers of a constant, absent as NULL with *n 0. FALSE: there, but not known. */
-static gboolean
-constant_ints (const IrNode *node, const char *attr, guint slot, gint64 **numbers, guint *n)
-{
-  const gint64 *given = attr != NULL ? ir_node_attr_ints (node, attr, n) : NULL;
-  const IrValue *value = ir_node_input (node, slot);
-  const IrTensor *tensor = value != NULL ? ir_value_constant (value) : NULL;
-
-  *numbers = NULL;
-  if (given != NULL)
-    {
-      *numbers = g_memdup2 (given, MAX (*n, 1) * sizeof (gint64));
-      return TRUE;
-    }
-  *n = 0;
-  if (value == NULL)
-    return attr == NULL || ir_node_attr (node, attr) == NULL;
-  if (tensor == NULL || ir_tensor_rank (tensor) > 1 ||
-      ir_tensor_n_elements (tensor) > IR_MAX_RANK * 2)
-    return FALSE;
-  *n = (guint) ir_tensor_n_elements (tensor);
-  *numbers = g_new (gint64, MAX (*n, 1));
-  for (guint i = 0; i < *n; i++)
-    (*numbers)[i] = ir_tensor_get_int64 (tensor, i);
-  return TRUE;
-}
-
-static gboolean
-axis_in_range (gint64 *axis, guint rank)
-{
-  if (*axis < 0)
-    *axis += rank;
-  return *axis >= 0 && *axis < rank;
-}
-
-static gboolean
-axes_in_range (gint64 *axes, guint n, guint rank)
-{
-  for (guint i = 0; i < n; i++)
-    if (!axis_in_range (&axes[i], rank))
-      return FALSE;
-  return TRUE;
-}
-
-typedef enum
-{
-  KIND_NONE,
-  KIND_ELEMENTWISE, /* all inputs broadcast to the output */
-  KIND_AXIS,        /* one attribute "axis"; all inputs are data */
-  KIND_SPLIT,       /* the same; input 0 is data */
-  KIND_REDUCE,      /* axes as attribute or input 1 */
-  KIND_SLICE,       /* axes as input 3, may be left out */
-  KIND_PAD,         /* pads as input 1, axes as input 3 */
-} Kind;
-
-/* The AXES column of the op table: operators whose attributes or inputs name axes, from the version
- * on that does so plainly. */
-/* clang-format off */
-static const struct
-{
-  IrOpId op;
-  Kind kind;
-  gint64 since; /* 0: no column */
-} rows[IR_N_OPS] = { { .op = IR_OP_NONE
-#define IR_OP(ID, NAME, ...) }, [IR_OP_##ID] = { .op = IR_OP_##ID
-#define AXES(KIND, SINCE) , .kind = KIND, .since = SINCE
-#include "core/op/ops.def"
-} };
-/* clang-format on */
-
-static Kind
-kind_of (const IrNode *node)
-{
-  if (node->op == NULL || node->domain[0] != '\0' || ir_pass_is_open (node))
-    return KIND_NONE;
-  gint64 since = rows[node->op->id].since;
-  if (since > 0)
-    return ir_node_opset (node) >= since ? rows[node->op->id].kind : KIND_NONE;
-  if (node->op->flags & IR_OP_ELEMENTWISE)
-    return ir_node_opset (node) >= 7 ? KIND_ELEMENTWISE : KIND_NONE;
-  return ir_op_attr (node->op, "noop_with_empty_axes") != NULL ? KIND_REDUCE : KIND_NONE;
-}
-
-/* The axis is required for Concat; -1 is the default of the others that have none. */
-static gboolean
-axis_of (const IrNode *node, guint rank, gint64 *axis)
-{
-  const IrAttr *attr = ir_node_attr (node, "axis");
-
-  if (attr != NULL && attr->n != 1)
-    return FALSE;
-  *axis = ir_node_attr_int (node, "axis", kind_of (node) == KIND_SPLIT ? 0 : -1);
-  return axis_in_range (axis, rank);
-}
-
 /* What @slot of @node is to the region. */
 typedef enum
 {
@@ -263,17 +169,17 @@ has_known_axes (const IrNode *node, Kind kind, guint rank)
       return TRUE;
     case KIND_AXIS:
     case KIND_SPLIT:
-      return axis_of (node, rank, &axis);
+      return ir_axis_of (node, rank, &axis);
     case KIND_REDUCE:
-      return constant_ints (node, "axes", 1, &axes, &n) && axes_in_range (axes, n, rank);
+      return ir_axis_constant_ints (node, "axes", 1, &axes, &n) && ir_axes_in_range (axes, n, rank);
     case KIND_SLICE:
-      return constant_ints (node, NULL, 3, &axes, &n) && axes_in_range (axes, n, rank) &&
-             constant_ints (node, NULL, 1, &numbers, &n_numbers) && numbers != NULL &&
+      return ir_axis_constant_ints (node, NULL, 3, &axes, &n) && ir_axes_in_range (axes, n, rank) &&
+             ir_axis_constant_ints (node, NULL, 1, &numbers, &n_numbers) && numbers != NULL &&
              (axes == NULL ? n_numbers <= rank : n_numbers == n);
     case KIND_PAD:
-      return constant_ints (node, NULL, 3, &axes, &n) && axes_in_range (axes, n, rank) &&
+      return ir_axis_constant_ints (node, NULL, 3, &axes, &n) && ir_axes_in_range (axes, n, rank) &&
              (axes != NULL ||
-              (constant_ints (node, NULL, 1, &numbers, &n_numbers) && n_numbers == 2 * rank));
+              (ir_axis_constant_ints (node, NULL, 1, &numbers, &n_numbers) && n_numbers == 2 * rank));
     case KIND_NONE:
     default:
       return FALSE;
@@ -325,7 +231,7 @@ output_perm (const IrNode *node, Kind kind, const Perm *in, Perm *out)
   *out = *in;
   if (kind != KIND_REDUCE || ir_node_attr_int (node, "keepdims", 1) != 0)
     return TRUE;
-  if (!constant_ints (node, "axes", 1, &axes, &n) || !axes_in_range (axes, n, in->n))
+  if (!ir_axis_constant_ints (node, "axes", 1, &axes, &n) || !ir_axes_in_range (axes, n, in->n))
     return FALSE;
   if (n == 0)
     {
@@ -349,7 +255,7 @@ output_perm (const IrNode *node, Kind kind, const Perm *in, Perm *out)
 static void
 join (Region *r, IrNode *node, const Perm *perm)
 {
-  Kind kind = kind_of (node);
+  Kind kind = ir_axis_kind_of (node);
   Perm out;
 
   if (g_hash_table_contains (r->members, node) || kind == KIND_NONE || node->graph != r->graph ||
@@ -383,7 +289,7 @@ join (Region *r, IrNode *node, const Perm *perm)
 static gboolean
 keeps_rank (const IrNode *node)
 {
-  return kind_of (node) != KIND_REDUCE || ir_node_attr_int (node, "keepdims", 1) != 0;
+  return ir_axis_kind_of (node) != KIND_REDUCE || ir_node_attr_int (node, "keepdims", 1) != 0;
 }
 
 static void
@@ -399,7 +305,7 @@ grow (Region *r)
       for (guint i = 0; i < value->n_uses; i++)
         {
           IrUse use = ir_value_use (value, i);
-          Kind kind = use.node != NULL ? kind_of (use.node) : KIND_NONE;
+          Kind kind = use.node != NULL ? ir_axis_kind_of (use.node) : KIND_NONE;
 
           if (kind != KIND_NONE && use.slot < use.node->n_inputs &&
               role_of (r, use.node, kind, use.slot, perm->n) == ROLE_DATA)
@@ -636,11 +542,11 @@ static void
 write_axes (Region *r, const IrNode *old, IrNode *fresh, guint slot, const Perm *perm)
 {
   g_autofree gint64 *axes = NULL;
-  gboolean by_attr = kind_of (old) == KIND_REDUCE && ir_node_attr (old, "axes") != NULL;
+  gboolean by_attr = ir_axis_kind_of (old) == KIND_REDUCE && ir_node_attr (old, "axes") != NULL;
   guint n = 0;
 
-  constant_ints (old, by_attr ? "axes" : NULL, slot, &axes, &n);
-  if (axes == NULL && kind_of (old) == KIND_SLICE)
+  ir_axis_constant_ints (old, by_attr ? "axes" : NULL, slot, &axes, &n);
+  if (axes == NULL && ir_axis_kind_of (old) == KIND_SLICE)
     {
       const IrTensor *starts = ir_value_constant (old->inputs[1]);
       n = (guint) ir_tensor_n_elements (starts);
@@ -650,7 +556,7 @@ write_axes (Region *r, const IrNode *old, IrNode *fresh, guint slot, const Perm 
     }
   if (axes == NULL)
     return;
-  axes_in_range (axes, n, perm->n);
+  ir_axes_in_range (axes, n, perm->n);
   for (guint i = 0; i < n; i++)
     axes[i] = perm->at[axes[i]];
   if (by_attr)
@@ -672,7 +578,7 @@ write_pads (Region *r, const IrNode *old, IrNode *fresh, const Perm *perm)
       write_axes (r, old, fresh, 3, perm);
       return;
     }
-  constant_ints (old, NULL, 1, &pads, &n);
+  ir_axis_constant_ints (old, NULL, 1, &pads, &n);
   for (guint i = 0; i < perm->n; i++)
     {
       moved[perm->at[i]] = pads[i];
@@ -684,10 +590,10 @@ write_pads (Region *r, const IrNode *old, IrNode *fresh, const Perm *perm)
 static void
 write_kind (Region *r, const IrNode *old, IrNode *fresh, const Perm *perm)
 {
-  Kind kind = kind_of (old);
+  Kind kind = ir_axis_kind_of (old);
   gint64 axis;
 
-  if ((kind == KIND_AXIS || kind == KIND_SPLIT) && axis_of (old, perm->n, &axis))
+  if ((kind == KIND_AXIS || kind == KIND_SPLIT) && ir_axis_of (old, perm->n, &axis))
     ir_edit_set_attr (r->context->edit, fresh,
                       ir_attr_int (r->context->model->context, "axis", perm->at[axis]));
   else if (kind == KIND_REDUCE)
@@ -701,7 +607,7 @@ write_kind (Region *r, const IrNode *old, IrNode *fresh, const Perm *perm)
 static const Perm *
 data_perm (const Region *r, const IrNode *node)
 {
-  Kind kind = kind_of (node);
+  Kind kind = ir_axis_kind_of (node);
 
   for (guint i = 0; i < node->n_inputs; i++)
     if (role_of (r, node, kind, i, data_rank (node, kind)) == ROLE_DATA)
@@ -713,7 +619,7 @@ static gboolean
 rewrite_member (Region *r, IrNode *old)
 {
   IrEdit *edit = r->context->edit;
-  Kind kind = kind_of (old);
+  Kind kind = ir_axis_kind_of (old);
   const Perm *perm = data_perm (r, old);
   g_autofree IrValue **inputs = g_memdup2 (old->inputs, old->n_inputs * sizeof (IrValue *));
   IrNode *fresh;

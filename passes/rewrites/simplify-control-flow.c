@@ -26,9 +26,6 @@
 #define RULE_UNROLL "unroll-loop"
 #define RULE_DROP   "drop-unused-outputs"
 
-/* Nodes that the copies of a body may have together, Constants not counted. */
-#define UNROLL_NODES 256
-
 typedef struct
 {
   IrPassContext *context;
@@ -191,7 +188,7 @@ why_not_unrolled (const IrKnownLoop *loop)
 
   if (size == G_MAXUINT)
     return "the body draws random numbers, which depend on names";
-  if (loop->trips > UNROLL_NODES || size * (guint64) loop->trips > UNROLL_NODES)
+  if (loop->trips > IR_UNROLL_NODES || size * (guint64) loop->trips > IR_UNROLL_NODES)
     return "the copies of the body would be too many nodes";
   return ir_unroll_stacks_tensors (loop) ? NULL : "what is stacked is not known to be a tensor";
 }

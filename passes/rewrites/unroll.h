@@ -3,6 +3,9 @@
 
 #include "passes/rule/move.h"
 
+/* Nodes that the copies of a body may have together, Constants not counted, where nobody asks for more. */
+#define IR_UNROLL_NODES 256
+
 typedef struct
 {
   IrNode *node;

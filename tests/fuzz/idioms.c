@@ -199,6 +199,13 @@ static const struct
   { "where-to-if",
     "(float[96,96] x, bool[1] q) => (float[96,96] y) { a = MatMul (x, x)  b = Exp (x)  y = Where (q, a, b) "
     "}" },
+  { "loop-to-scan",
+    "(float[6,4] x, float[4] v) => (float[6,4] y) { m = Constant <value = int64 {6}> ()  y = Loop (m, ) <body = b "
+    "(int64 i, bool go) => (bool more, float[4] r) { more = Identity (go)  e = Gather (x, i)  f = Cast <to = 1> "
+    "(i)  a = Mul (e, f)  r = Add (a, v) }> }" },
+  { "batch-scan",
+    "(float[n,4] x, float[4,4] w) => (float[n,4] y) { y = Scan (x) <num_scan_inputs = 1, body = b (float[4] e) "
+    "=> (float[4] r) { p = MatMul (e, w)  r = Neg (p) }> }" },
   { "merge-scans",
     "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z, float[4] p, float[n,4] q) { w = Abs (v)"
     "  y, z = Scan (v, x) <num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, "

@@ -335,6 +335,13 @@ static const struct
   { "where-to-if",
     "(float[96,96] x, bool c) => (float[96,96] y) { a = MatMul (x, x)  b = MatMul (a, x)  d = Exp (x)  "
     "y = Where (c, b, d) }" },
+  { "loop-to-scan",
+    "(float[6,4] x, float[4] v) => (float[6,4] y) { m = Constant <value = int64 {6}> ()  y = Loop (m, ) <body = b "
+    "(int64 i, bool go) => (bool more, float[4] r) { more = Identity (go)  e = Gather (x, i)  f = Cast <to = 1> "
+    "(i)  a = Mul (e, f)  r = Add (a, v) }> }" },
+  { "batch-scan",
+    "(float[n,4] x, float[4,4] w) => (float[n,4] y) { y = Scan (x) <num_scan_inputs = 1, body = b (float[4] e) "
+    "=> (float[4] r) { p = MatMul (e, w)  r = Neg (p) }> }" },
   { "merge-scans",
     "(float[n,4] x) => (float[n,4] y, float[n,4] z) { y = Scan (x) <num_scan_inputs = 1, body = b "
     "(float[4] e) => (float[4] r) { r = Exp (e) }>  z = Scan (x) <num_scan_inputs = 1, body = b2 "

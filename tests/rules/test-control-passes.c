@@ -31,6 +31,10 @@ typedef struct
 #define ALIKE         "hoist-branches"
 #define SINK          "sink-into-branches"
 #define CONVERT       "convert-branches"
+#define BATCH         "batch-loops"
+#define ROWS_OF(N)    "(float[" #N ",4] x, float[4,4] w) => (float[" #N ",4] y) { " NUMBER (N)
+#define EACH          "y = Loop (m, ) <body = b (int64 i, bool go) => (bool more, float[4] r) { " GO_ON
+#define SCANNED       "(float[5,4] x, float[4,4] w, float[4] v) => (float[5,4] y) { y = Scan (x) <num_scan_inputs = 1, "
 #define CHOSEN        "(float[3,4] x, bool c) => (float[3,4] y) { y = If (c) "
 #define CHOSEN_TWO    "(float[3,4] x, bool c) => (float[3,4] y, float[3,4] z) { y, z = If (c) "
 #define MANY          "(float[256,256] x, bool[1] c) => (float[256,256] y) { "
@@ -335,6 +339,75 @@ static const Case cases[] = {
   { "nor a side that is made larger", CONVERT, 0, -1,
     "(float[256,256] x, float[256,1] w, bool[1] c) => (float[256,256] y) { a = MatMul (x, x)  b = MatMul (a, w) "
     " y = Where (c, b, x) }" },
+  /* -- iterations at once -- */
+  { "a Loop that reads part by part is a Scan, and is batched", BATCH, 2, 2,
+    ROWS_OF (6) EACH "e = Gather (x, i)  p = MatMul (e, w)  r = Tanh (p) }> }" },
+  { "along another axis", BATCH, 2, 2,
+    "(float[4,6] x) => (float[6,4] y) { " NUMBER (6) EACH "e = Gather <axis = -1> (x, i)  r = Tanh (e) }> }" },
+  { "what an iteration makes of its number, too", BATCH, 2, -1,
+    ROWS_OF (6) EACH "e = Gather (x, i)  f = Cast <to = 1> (i)  r = Mul (e, f) }> }" },
+  { "part and whole of the same", BATCH, 2, -1,
+    "(float[4,4] x) => (float[4,4] y) { " NUMBER (4) EACH "e = Gather (x, i)  r = MatMul (e, x) }> }" },
+  { "the part is the result", BATCH, 2, -1, ROWS_OF (6) EACH "e = Gather (x, i)  r = Identity (e) }> }" },
+  { "other parts than iterations", BATCH, 0, -1,
+    "(float[7,4] x) => (float[6,4] y) { " NUMBER (6) EACH "e = Gather (x, i)  r = Tanh (e) }> }" },
+  { "a limit that is not known", BATCH, 0, -1,
+    "(float[6,4] x, int64 m) => (float[k,4] y) { mm = Abs (m)  six = Constant <value = int64 {6}> ()  "
+    "l = Min (mm, six)  y = Loop (l, ) <body = b (int64 i, bool go) => (bool more, float[4] r) { " GO_ON
+    "e = Gather (x, i)  r = Tanh (e) }> }" },
+  { "a condition that may end it before", BATCH, 0, -1,
+    ROWS_OF (6) "y = Loop (m, ) <body = b (int64 i, bool go) => (bool more, float[4] r) { e = Gather (x, i)  "
+    "s = ReduceSum <keepdims = 0> (e)  k = Constant <value = float {1000.0}> ()  more = Less (s, k)  "
+    "r = Tanh (e) }> }" },
+  { "what is carried and short is written out instead", BATCH, 0, -1,
+    "(float[6,4] x, float[4] v) => (float[4] h) { " NUMBER (6) "h = Loop (m, , v) <body = b (int64 i, bool go, "
+    "float[4] s) => (bool more, float[4] t) { " GO_ON "e = Gather (x, i)  t = Add (s, e) }> }" },
+  { "what is carried and long is a Scan", BATCH, 1, -1,
+    "(float[300,4] x, float[4] v) => (float[4] h, float[300,4] y) { " NUMBER (300)
+    "h, y = Loop (m, , v) <body = b (int64 i, bool go, float[4] s) => (bool more, float[4] t, float[4] r) { "
+    GO_ON "e = Gather (x, i)  t = Add (s, e)  r = Neg (t) }> }" },
+  { "no iteration of a Scan waits", BATCH, 1, 3,
+    SCANNED "body = b (float[4] e) => (float[4] r) { p = MatMul (e, w)  q = Add (p, v)  r = Relu (q) }> }" },
+  { "backwards in and out", BATCH, 1, -1,
+    SCANNED "scan_input_directions = [1], scan_output_directions = [1], body = b (float[4] e) => "
+            "(float[4] r) { r = Exp (e) }> }" },
+  { "backwards in alone", BATCH, 0, -1,
+    SCANNED "scan_input_directions = [1], body = b (float[4] e) => (float[4] r) { r = Exp (e) }> }" },
+  { "elements of different ranks line up", BATCH, 1, -1,
+    "(float[5,3,4] x, float[5] s, float[5,4] t) => (float[5,3,4] y) { y = Scan (x, s, t) <num_scan_inputs = 3, "
+    "body = b (float[3,4] e, float f, float[4] g) => (float[3,4] r) { a = Mul (e, f)  r = Add (g, a) }> }" },
+  { "a product with a matrix per iteration", BATCH, 1, -1,
+    "(float[5,3,4] x, float[5,4,2] u) => (float[5,3,2] y) { y = Scan (x, u) <num_scan_inputs = 2, body = b "
+    "(float[3,4] e, float[4,2] f) => (float[3,2] r) { r = MatMul (e, f) }> }" },
+  { "a product from the left", BATCH, 1, -1,
+    "(float[5,4,2] x, float[3,4] w) => (float[5,3,2] y) { y = Scan (x) <num_scan_inputs = 1, body = b "
+    "(float[4,2] e) => (float[3,2] r) { r = MatMul (w, e) }> }" },
+  { "a product of two vectors stays", BATCH, 0, -1,
+    "(float[5,4] x, float[5,4] u) => (float[5] y) { y = Scan (x, u) <num_scan_inputs = 2, body = b "
+    "(float[4] e, float[4] f) => (float r) { r = MatMul (e, f) }> }" },
+  { "axes are counted one further", BATCH, 1, -1,
+    "(float[5,3,4] x) => (float[5,4,3] y) { y = Scan (x) <num_scan_inputs = 1, body = b (float[3,4] e) => "
+    "(float[4,3] r) { a = Softmax <axis = 0> (e)  b2 = LogSoftmax <axis = -1> (a)  r = Transpose (b2) }> }" },
+  { "two parts joined", BATCH, 1, -1,
+    "(float[5,3] x, float[5,4] u) => (float[5,7] y) { y = Scan (x, u) <num_scan_inputs = 2, body = b "
+    "(float[3] e, float[4] f) => (float[7] r) { r = Concat <axis = 0> (e, f) }> }" },
+  { "a part joined with what is the same for all stays", BATCH, 0, -1,
+    "(float[5,3] x, float[4] u) => (float[5,7] y) { y = Scan (x) <num_scan_inputs = 1, body = b "
+    "(float[3] e) => (float[7] r) { r = Concat <axis = 0> (e, u) }> }" },
+  { "an output that is the same for all stays", BATCH, 0, -1,
+    "(float[5,4] x, float[4] v) => (float[5,4] y, float[5,4] z) { y, z = Scan (x) <num_scan_inputs = 1, body = b "
+    "(float[4] e) => (float[4] r, float[4] q) { r = Exp (e)  q = Neg (v) }> }" },
+  { "what is the same for all, and cannot fail, comes along", BATCH, 1, -1,
+    "(float[n,4] x, float[4] v) => (float[n,4] y) { y = Scan (x) <num_scan_inputs = 1, body = b "
+    "(float[4] e) => (float[4] r) { q = Neg (v)  r = Add (e, q) }> }" },
+  { "a state waits", BATCH, 0, -1,
+    "(float[5,4] x, float[4] v) => (float[4] h, float[5,4] y) { h, y = Scan (v, x) <num_scan_inputs = 1, body = b "
+    "(float[4] s, float[4] e) => (float[4] t, float[4] r) { t = Add (s, e)  r = Exp (e) }> }" },
+  { "a loop in a loop, from the inside", BATCH, 4, -1,
+    "(float[3,4] x) => (float[3,4] y) { m3 = Constant <value = int64 {3}> ()  y = Loop (m3, ) <body = b (int64 i, "
+    "bool go) => (bool more, float[4] r) { " GO_ON "e = Gather (x, i)  m4 = Constant <value = int64 {4}> ()  "
+    "r = Loop (m4, ) <body = b2 (int64 i2, bool go2) => (bool more2, float r2) { more2 = Identity (go2)  "
+    "e2 = Gather (e, i2)  r2 = Exp (e2) }> }> }" },
   /* -- iterations that are written out -- */
   { "all iterations, with what they stack", UNROLL, 1, -1,
     COUNTED NUMBER (4) "y, z = Loop (m, , x) " COUNTING },

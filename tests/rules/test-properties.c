@@ -14,6 +14,7 @@
 
 #include "core/op/verify.h"
 #include "core/op/infer.h"
+#include "passes/debug/loops.h"
 #include "tests/fuzz/gen.h"
 #include "tests/fuzz/idioms.h"
 #include "tests/fuzz/pass-trial.h"
@@ -456,11 +457,21 @@ n_others (const Idiom *idiom)
   return n;
 }
 
+/* Of all iterations, where their number is known. */
 static double
 flops_of (const IrModel *model)
 {
   gboolean partial = FALSE;
-  return (double) ir_cost_model (model, &partial).flops;
+  double flops = (double) ir_cost_model (model, &partial).flops;
+  g_autoptr (GArray) loops = ir_loops (model);
+
+  for (guint i = 0; i < loops->len; i++)
+    {
+      const IrLoopFacts *loop = &g_array_index (loops, IrLoopFacts, i);
+      if (loop->depth == 1 && loop->trips > 1)
+        flops += (double) loop->flops * (double) (loop->trips - 1);
+    }
+  return flops;
 }
 
 static void

@@ -294,6 +294,34 @@ has_imaginary (const Walk *walk, const IrNode *node, const char *word, gboolean 
   return FALSE;
 }
 
+/* An attribute is added to what is linear: it is no part of an imaginary part. */
+static gboolean
+adds_something (const IrNode *node)
+{
+  const IrGradRow *row = ir_grad_row (node->op);
+
+  return row->adds != NULL && ir_node_attr_float (node, row->adds, 0) != 0;
+}
+
+/* @term less what the node gives of nothing */
+static gboolean
+take_from (const Walk *walk,
+           const IrNode *node,
+           const char *word,
+           const IrTensor **inputs,
+           GPtrArray *zeros,
+           IrTensor *term,
+           GError **error)
+{
+  g_autoptr (IrTensor) constant = NULL;
+
+  for (guint i = 0; i < node->n_inputs && i < strlen (word); i++)
+    if (node->inputs[i] != NULL && g_ascii_isupper (word[i]))
+      inputs[i] = nothing_for (walk, node->inputs[i], zeros);
+  constant = term != NULL ? eval (node, inputs, error) : NULL;
+  return term != NULL && add_to (term, -1, constant);
+}
+
 static Pair *
 by_parts (const Walk *walk, const IrNode *node, const char *linear, GError **error)
 {
@@ -315,11 +343,13 @@ by_parts (const Walk *walk, const IrNode *node, const char *linear, GError **err
         if (node->inputs[i] != NULL) /* a bias comes once */
           inputs[i] = nothing_for (walk, node->inputs[i], zeros);
       IrTensor *term = eval (node, inputs, error);
+      if (adds_something (node))
+        done = take_from (walk, node, words[w], inputs, zeros, term, error);
       if (pair->im == NULL)
         pair->im = term;
       else
         {
-          done = add_to (pair->im, 1, term);
+          done = done && term != NULL && add_to (pair->im, 1, term);
           g_clear_pointer (&term, ir_tensor_unref);
         }
       given = TRUE;
@@ -411,6 +441,8 @@ visit (Walk *walk, const IrNode *node, const IrNode **stop, GError **error)
         return stop_at (node, "it is not linear in what moves", stop, error);
       pair = by_parts (walk, node, linear, error);
     }
+  if (pair == NULL && error != NULL && *error == NULL)
+    return stop_at (node, "it is not linear in what moves", stop, error);
   if (pair == NULL)
     return FALSE;
   g_hash_table_insert (walk->pairs, GUINT_TO_POINTER (node->outputs[0]->id), pair);

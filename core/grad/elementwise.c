@@ -67,6 +67,7 @@ where (const IrVjp *vjp, IrValue *condition, IrValue *value)
   return ir_emit3 (vjp, "Where", condition, value, ir_emit_number (vjp, 0));
 }
 
+/* Where the bounds are the wrong way round, all is the upper one. */
 gboolean
 ir_vjp_clip (IrVjp *vjp, GError **error)
 {
@@ -79,13 +80,19 @@ ir_vjp_clip (IrVjp *vjp, GError **error)
     dx = where (vjp, ir_emit2 (vjp, "Less", x, high), dx);
   if (vjp->wanted[0])
     vjp->dx[0] = dx;
-  for (guint i = 1; i < vjp->node->n_inputs; i++)
-    if (vjp->wanted[i])
-      vjp->dx[i] = ir_emit_sum_to (
-          vjp,
-          where (vjp, ir_emit2 (vjp, i == 1 ? "Less" : "Greater", x, vjp->node->inputs[i]),
-                 vjp->dy[0]),
-          vjp->node->inputs[i]);
+  if (vjp->node->n_inputs > 1 && vjp->wanted[1])
+    {
+      IrValue *below = ir_emit2 (vjp, "Less", x, low);
+      if (high != NULL)
+        below = ir_emit2 (vjp, "And", below, ir_emit2 (vjp, "Less", low, high));
+      vjp->dx[1] = ir_emit_sum_to (vjp, where (vjp, below, vjp->dy[0]), low);
+    }
+  if (vjp->node->n_inputs > 2 && vjp->wanted[2])
+    {
+      IrValue *raised = low != NULL ? ir_emit2 (vjp, "Max", x, low) : x;
+      vjp->dx[2] = ir_emit_sum_to (
+          vjp, where (vjp, ir_emit2 (vjp, "Greater", raised, high), vjp->dy[0]), high);
+    }
   return TRUE;
 }
 

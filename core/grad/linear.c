@@ -331,6 +331,21 @@ convolve (const IrVjp *vjp, const IrSlide *window, IrValue *x, IrValue *w)
   return ir_emit_end (vjp, node);
 }
 
+/* (nullable) A convolution of what output_padding made larger has places behind the last element of x. */
+static IrValue *
+without_padding (const IrVjp *vjp, const IrSlide *window, IrValue *dx, GError **error)
+{
+  gint64 starts[IR_MAX_RANK] = { 0 }, axes[IR_MAX_RANK];
+
+  if (ir_node_attr (vjp->node, "output_padding") == NULL)
+    return dx;
+  for (guint i = 0; i < window->n; i++)
+    axes[i] = i + 2;
+  if (!window->sizes_known)
+    return ir_emit_fail (vjp, error, "its sizes are not known; give them (--dim)"), NULL;
+  return ir_emit_slice (vjp, dx, starts, window->out, axes, window->n);
+}
+
 gboolean
 ir_vjp_conv_transpose (IrVjp *vjp, GError **error)
 {
@@ -343,7 +358,10 @@ ir_vjp_conv_transpose (IrVjp *vjp, GError **error)
   if (!ir_slide_read (vjp, node->outputs[0], node->inputs[0], node->inputs[1], &window, error))
     return FALSE;
   if (vjp->wanted[0])
-    vjp->dx[0] = convolve (vjp, &window, vjp->dy[0], node->inputs[1]);
+    vjp->dx[0] = without_padding (vjp, &window,
+                                  convolve (vjp, &window, vjp->dy[0], node->inputs[1]), error);
+  if (vjp->wanted[0] && vjp->dx[0] == NULL)
+    return FALSE;
   if (vjp->wanted[1])
     vjp->dx[1] = weight_gradient (vjp, &window, vjp->dy[0], node->inputs[0]);
   derive_bias (vjp, &window);

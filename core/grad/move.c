@@ -62,20 +62,59 @@ ir_vjp_concat (IrVjp *vjp, GError **error)
   return TRUE;
 }
 
+/* Into how many parts it cuts; the last of them may be left out of its outputs. */
+static guint
+n_parts (const IrNode *node)
+{
+  const IrValue *sizes = ir_node_input (node, 1);
+  guint n = (guint) CLAMP (ir_node_attr_int (node, "num_outputs", 0), 0, G_MAXINT32), n_attr = 0;
+
+  if (sizes != NULL && ir_value_rank (sizes) == 1 && sizes->type->dims[0] > 0)
+    n = (guint) sizes->type->dims[0];
+  if (ir_node_attr_ints (node, "split", &n_attr) != NULL)
+    n = n_attr;
+  return MAX (n, node->n_outputs);
+}
+
+/* (nullable) Zeros for what is cut off behind the parts that are there */
+static IrValue *
+rest_of_split (const IrVjp *vjp, gint64 axis, GError **error)
+{
+  const IrNode *node = vjp->node;
+  gint64 dims[IR_MAX_RANK], part[IR_MAX_RANK];
+  int rank = 0, part_rank;
+  gboolean known = ir_emit_dims (node->inputs[0], dims, &rank);
+
+  axis += axis < 0 ? rank : 0;
+  for (guint i = 0; known && i < node->n_outputs; i++)
+    if ((known = ir_emit_dims (node->outputs[i], part, &part_rank) && part_rank == rank &&
+                 axis >= 0 && axis < rank))
+      dims[axis] -= part[axis];
+  if (!known)
+    return ir_emit_fail (vjp, error,
+                         "outputs are left out and sizes are not known; give them (--dim)"),
+           NULL;
+  return ir_emit2 (vjp, "Expand", ir_emit_number (vjp, 0), ir_emit_ints (vjp, dims, rank));
+}
+
 /* Parts that nothing depends on are zeros. */
 gboolean
 ir_vjp_split (IrVjp *vjp, GError **error)
 {
   const IrNode *node = vjp->node;
+  const gint64 axis = ir_node_attr_int (node, "axis", 0);
   g_autofree IrValue **parts = g_new0 (IrValue *, node->n_outputs + 1);
+  guint n = node->n_outputs;
 
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] == NULL)
       return ir_emit_fail (vjp, error, "its output %u is left out", i);
     else
       parts[i] = vjp->dy[i] != NULL ? vjp->dy[i] : ir_emit_filled (vjp, node->outputs[i], 0);
-  IrNode *concat = ir_emit_node (vjp, "Concat", node->n_outputs, parts, 1);
-  ir_emit_attr_int (vjp, concat, "axis", ir_node_attr_int (node, "axis", 0));
+  if (n_parts (node) > n && (parts[n++] = rest_of_split (vjp, axis, error)) == NULL)
+    return FALSE;
+  IrNode *concat = ir_emit_node (vjp, "Concat", n, parts, 1);
+  ir_emit_attr_int (vjp, concat, "axis", axis);
   vjp->dx[0] = ir_emit_end (vjp, concat);
   return TRUE;
 }

@@ -327,6 +327,31 @@ ir_vjp_lrn (IrVjp *vjp, GError **error)
   return TRUE;
 }
 
+/* -- MeanVarianceNormalization, whose body takes the root of a difference of squares: of a variance of 0
+ * the slope of the root counts as 0 here -- */
+
+gboolean
+ir_expand_mean_variance (const IrVjp *emit, IrValue **outputs, GError **error)
+{
+  static const gint64 usual[] = { 0, 2, 3 };
+  IrValue *x = emit->node->inputs[0], *zero = ir_emit_number_like (emit, x, 0);
+  guint n = G_N_ELEMENTS (usual);
+  const gint64 *axes = ir_node_attr (emit->node, "axes") != NULL
+                           ? ir_node_attr_ints (emit->node, "axes", &n)
+                           : usual;
+
+  IrValue *centred = ir_emit2 (emit, "Sub", x,
+                               ir_emit_reduce (emit, "ReduceMean", x, axes, n, TRUE));
+  IrValue *variance = ir_emit_reduce (emit, "ReduceMean", mul (emit, centred, centred), axes, n,
+                                      TRUE);
+  IrValue *flat = ir_emit2 (emit, "Equal", variance, zero);
+  IrValue *safe = ir_emit3 (emit, "Where", flat, ir_emit_number_like (emit, x, 1), variance);
+  IrValue *deviation = ir_emit3 (emit, "Where", flat, zero, ir_emit1 (emit, "Sqrt", safe));
+  outputs[0] = ir_emit2 (emit, "Div", centred,
+                         ir_emit2 (emit, "Add", deviation, ir_emit_number_like (emit, x, 1e-9)));
+  return TRUE;
+}
+
 /* -- losses of classification -- */
 
 /* Of each target: its weight, 0 where it is ignored. @safe: (out): targets that name a class;

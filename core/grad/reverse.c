@@ -422,6 +422,42 @@ inline_copy (const IrReverse *reverse, const IrNode *node, IrValue **values, GEr
   return reverse->hooks.inline_body (reverse->edit, copy, reverse->hooks.data, error);
 }
 
+/* Bodies of operators of irscope are written for float, without CastLike, which is younger than they may
+ * be: what of @part is float becomes @dtype. */
+static void
+retype (IrEdit *edit, IrNode *part, IrDtype dtype)
+{
+  IrContext *context = ir_edit_model (edit)->context;
+  const IrAttr *number = ir_node_attr (part, "value_float");
+  IrTensor *value = ir_node_attr_tensor (part, "value");
+  g_autoptr (IrTensor) tensor = NULL;
+
+  if (ir_op_is (part, IR_OP_CAST) && ir_node_attr_int (part, "to", 0) == IR_DTYPE_FLOAT)
+    ir_edit_set_attr (edit, part, ir_attr_int (context, "to", dtype));
+  if (!ir_op_is (part, IR_OP_CONSTANT))
+    return;
+  if (value != NULL && ir_tensor_dtype (value) == IR_DTYPE_FLOAT)
+    tensor = ir_tensor_cast (value, dtype);
+  else if (number != NULL && number->ref_name == NULL)
+    tensor = ir_tensor_new_scalar (dtype, (double) number->floats[0]);
+  if (tensor == NULL)
+    return;
+  if (number != NULL)
+    ir_edit_unset_attr (edit, part, "value_float");
+  ir_edit_set_attr (edit, part, ir_attr_tensor (context, "value", tensor));
+}
+
+/* What the body of @node has to be in, if that is not what it is written in; else %IR_DTYPE_UNDEFINED */
+static IrDtype
+other_type (const IrNode *node, const IrGradRow *row)
+{
+  const IrValue *x = ir_node_input (node, 0);
+  const IrDtype dtype = x != NULL ? ir_value_dtype (x) : IR_DTYPE_UNDEFINED;
+  const gboolean ours = row != NULL && row->body && g_strcmp0 (node->op->domain, "irscope") == 0;
+
+  return ours && ir_dtype_is_float (dtype) && dtype != IR_DTYPE_FLOAT ? dtype : IR_DTYPE_UNDEFINED;
+}
+
 /**
  * ir_reverse_open_body:
  * @reverse: a derivation whose hooks can inline
@@ -444,6 +480,7 @@ ir_reverse_open_body (const IrReverse *reverse,
   g_autofree IrValue **values = g_new0 (IrValue *, node->n_outputs + 1);
   const IrVjp emit = vjp_of (reverse, node);
   const guint first = model->nodes->len;
+  const IrDtype dtype = other_type (node, row);
   GPtrArray *path;
 
   if (!(row != NULL && row->expand != NULL ? row->expand (&emit, values, error)
@@ -456,6 +493,8 @@ ir_reverse_open_body (const IrReverse *reverse,
       if (part->state != IR_STATE_LIVE || part->graph != reverse->graph)
         continue;
       ir_edit_set_rank (reverse->edit, part, reverse->rank);
+      if (dtype != IR_DTYPE_UNDEFINED)
+        retype (reverse->edit, part, dtype);
       ir_infer_node (reverse->edit, part, NULL);
       g_ptr_array_add (path, part);
     }

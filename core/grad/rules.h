@@ -92,6 +92,7 @@ IR_VJP_FUNCTIONS (F)
   F (linear_attention)                                                                             \
   F (causal_conv)                                                                                  \
   F (tensor_scatter)                                                                               \
+  F (mean_variance)                                                                                \
   F (cum_prod)                                                                                     \
   F (stft)                                                                                         \
   F (grid_sample)                                                                                  \

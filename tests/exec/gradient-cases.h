@@ -61,6 +61,9 @@ static const GradientCase gradient_cases[] = {
        BOTH_SIGNS,
        SMALL,
        "c = Constant <value = bool[2,1] {1, 0}> ()\n y = Where (c, a, b)"),
+  { "Clip", BOTH_SIGNS, "double[2,3]", "-0.45", "double[]",
+    "h = Constant <value = double {-0.75}> ()\n c = Clip (a, b, h)\n d = Clip (a, h, b)\n"
+    "s = Add (c, d)\n y = Add (s, b)" },
   ONE ("Clip",
        BOTH_SIGNS,
        "low = Constant <value = double {-1}> ()\n high = Constant <value = double {0.5}> ()\n"
@@ -155,6 +158,8 @@ static const GradientCase gradient_cases[] = {
   { "Conv", BOTH_SIGNS, "double[1,2,4]", SMALL, "double[3]",
     "k = Constant <value = double[3,2,2] {1, -2, 3, 0.5, 0.2, 1, 0, 1, 2, 0.3, -1, 1}> ()\n"
     "y = Conv (a, k, b)" },
+  { "ConvTranspose", BOTH_SIGNS, "double[1,1,3,4]", SMALL, "double[1,2,2,3]",
+    "y = ConvTranspose <dilations = [3, 2], output_padding = [2, 1], pads = [0, 1, 1, 0]> (a, b)" },
   { "ConvTranspose", BOTH_SIGNS, "double[2,4,3]", SMALL, "double[4,3,3]",
     "y = ConvTranspose <group = 2, strides = [2], pads = [1, 0], output_padding = [1]> (a, b)" },
   { "ConvGradWeight", BOTH_SIGNS, "double[2,4,6]", SMALL, "double[2,6,3]",
@@ -216,6 +221,11 @@ static const GradientCase gradient_cases[] = {
   { "SoftmaxCrossEntropyLoss", BOTH_SIGNS, "double[2,3,2]", NULL, NULL,
     "t = Constant <value = int64[2,2] {1, 1, 0, 2}> ()\n"
     "y = SoftmaxCrossEntropyLoss <reduction = \"none\"> (a, t)" },
+  { "MeanVarianceNormalization", BOTH_SIGNS, "double[2,3,1,2]", NULL, NULL,
+    "y = MeanVarianceNormalization (a)" },
+  { "MeanVarianceNormalization", BOTH_SIGNS, "double[2,3]", NULL, NULL,
+    "n = MeanVarianceNormalization <axes = [-1]> (a)\n f = Mul (n, a)\n b = Constant <value_ints = [1]> ()\n"
+    "s = ReduceSum (a, b)\n m = MeanVarianceNormalization <axes = [1]> (s)\n y = Add (f, m)" },
   { "MaxPool", "1.1 3.4 3.2 -2 -2.5 -5 0.3", "double[1,2,5,4]", NULL, NULL,
     "y = MaxPool <kernel_shape = [3, 2], pads = [1, 0, 0, 1], strides = [2, 1]> (a)" },
   { "MaxPool", "1.1 3.4 3.2 -2 -2.5 -5 0.3", "double[1,2,5,4]", NULL, NULL,

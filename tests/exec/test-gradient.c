@@ -228,6 +228,23 @@ test_bodies_are_derived (void)
       "half = Constant <value = float {0.25}> ()\n y = Mul (k, half)");
 }
 
+/* Bodies of fused operators are written for float; what they are derived in is that of their inputs. */
+static void
+test_bodies_in_double (void)
+{
+  static const char *const ops[] = { "GeluTanh", "Swish", "Gelu" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (ops); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          "a = Constant <value = double[3] {-1.5, 0.2, 2}> ()\n f = %s%s (a)\n g = irscope.%s (a)\n"
+          "p = ai.onnx.preview.training.Gradient <xs = [\"a\"], y = \"f\"> (a)\n"
+          "q = ai.onnx.preview.training.Gradient <xs = [\"a\"], y = \"g\"> (a)\n y = Sub (p, q)",
+          i == 0 ? "Gelu" : ops[i], i == 0 ? " <approximate = \"tanh\">" : "", ops[i]);
+      assert_body (24, "double[3]", "0 0 0", 1e-7, text);
+    }
+}
+
 /* -- the node -- */
 
 #define G "ai.onnx.preview.training.Gradient "
@@ -380,6 +397,7 @@ main (int argc, char **argv)
   TEST ("what is quantized and back is derived straight through", test_straight_through);
   TEST ("nothing comes back from queries that see no key", test_hidden_rows);
   TEST ("operators without rules are derived through their bodies", test_bodies_are_derived);
+  TEST ("bodies of fused operators are derived in double, too", test_bodies_in_double);
   TEST ("a Gradient derives what another one computes", test_second_derivative);
   TEST ("derivatives are taken at other places", test_other_place);
   TEST ("values between are derived by, and zs are held", test_intermediate_and_zs);

@@ -60,4 +60,5 @@ IrModel *ir_act_extract (const IrModel *model,
                          const char *const *to,
                          GError **error);
 IrModel *ir_act_copy (const IrModel *model, const IrNodeId *nodes, guint n, GError **error);
+void ir_act_remove_functions (IrEdit *edit); /* those that nothing calls any more */
 char *ir_act_copy_text (const IrModel *model, const IrNodeId *nodes, guint n, GError **error);

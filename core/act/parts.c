@@ -91,8 +91,14 @@ mark_called (const IrGraph *graph, GHashTable *called)
     mark_called_by (nodes->pdata[i], called);
 }
 
-static void
-remove_functions (IrEdit *edit)
+/**
+ * ir_act_remove_functions:
+ * @edit: an edit
+ *
+ * Removes the functions of the model that are not called from its main graph, directly or by others.
+ */
+void
+ir_act_remove_functions (IrEdit *edit)
 {
   IrModel *model = ir_edit_model (edit);
   g_autoptr (GHashTable) called = g_hash_table_new (NULL, NULL);
@@ -309,7 +315,7 @@ ir_act_extract (const IrModel *model,
   set_rim (edit, inputs, outputs);
   remove_others (edit, nodes);
   remove_unused (edit);
-  remove_functions (edit);
+  ir_act_remove_functions (edit);
   ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
   return g_steal_pointer (&part);
 }
@@ -428,7 +434,7 @@ ir_act_copy (const IrModel *model, const IrNodeId *nodes, guint n, GError **erro
   set_rim (edit, inputs, outputs);
   remove_others (edit, set);
   remove_unused (edit);
-  remove_functions (edit);
+  ir_act_remove_functions (edit);
   return g_steal_pointer (&part);
 }
 

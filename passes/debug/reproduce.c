@@ -16,6 +16,8 @@
 
 #include "passes/debug/reproduce.h"
 
+#include "core/act/act.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -249,6 +251,18 @@ set_inputs (const Search *search, IrEdit *edit, GHashTable *contents)
   return TRUE;
 }
 
+/* What the file says of the whole network is not of a part of it. */
+static void
+forget_file (IrEdit *edit)
+{
+  IrModelInfo info = *ir_edit_model (edit)->info;
+
+  info.extra = (IrExtra){ 0 };
+  ir_edit_set_info (edit, &info);
+  ir_edit_set_graph_extra (edit, ir_edit_model (edit)->main, NULL);
+  ir_act_remove_functions (edit);
+}
+
 /* (transfer full) (nullable): the nodes of @set as a model; NULL if some input was not computed. */
 static IrModel *
 cut_out (const Search *search, GHashTable *set, GHashTable *contents)
@@ -258,6 +272,7 @@ cut_out (const Search *search, GHashTable *set, GHashTable *contents)
 
   set_outputs (edit, set);
   remove_others (edit, set);
+  forget_file (edit);
   if (!set_inputs (search, edit, contents))
     return NULL;
   return g_steal_pointer (&part);

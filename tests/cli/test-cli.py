@@ -283,6 +283,23 @@ def _():
     assert irscope('reproduce', DIGITS, '--fail', 'nodes < 3')[0] == 2
 
 
+@test('a reproducer of a part has nothing of what the file says of the whole')
+def _():
+    weights = ', '.join(str(i / 10) for i in range(1, 55))
+    with open(path('whole.onnxtxt'), 'w') as file:
+        file.write(f'''<ir_version: 8, opset_import: ["" : 17, "local" : 1], doc_string: "All of it", metadata_props: ["secret": "value"]>
+net (float[1,2,5,5] x) => (float[1,3,5,5] y, float[1,2,5,5] z)
+<float[3,2,3,3] w = {{{weights}}}, float[3] s = {{1.1, 2.3, 0.7}}, float[3] b = {{0.1, 0.25, -1.3}}>
+{{ z = local.twice (x) a = Conv <pads = [1, 1, 1, 1]> (x, w) n = BatchNormalization (a, s, b, b, s) y = Tanh (n) }}
+<domain: "local", opset_import: ["" : 17]>
+twice (p) => (q) {{ half = Neg (p) q = Sub (p, half) }}''')
+    made = json_of('reproduce', path('whole.onnxtxt'), '--pass', 'fold-conv-bn', '--fail', 'max_abs(y) > 0', '-o', path('of a part'))
+    assert (made['nodes'], made['nodes_whole']) == (2, 4), made
+    irscope('convert', os.path.join(path('of a part'), 'model.onnx'), path('part.onnxtxt'))
+    text = open(path('part.onnxtxt')).read()
+    assert 'BatchNormalization' in text and not any(word in text for word in ('secret', 'All of it', 'twice')), text
+
+
 @test('bisect says where an expression is wrong')
 def _():
     for text, words in (('max_abs(probabilities) >', 'column 25'), ('nodes > 3 xor flops > 1', 'column 11'),

@@ -2,6 +2,7 @@
 
 #include "views/chart-area.h"
 #include "views/chart-related.h"
+#include "views/chart-strip.h"
 #include "views/colours.h"
 
 #include "core/render/render.h"
@@ -45,9 +46,10 @@ struct _IrChartArea
   guint busy_timeout;
   gboolean by_value;
   IrScene *scene;      /* (nullable) */
+  IrChartStrip strip;  /* what of it is in sight */
   double drawn;        /* px of its drawing area */
   GHashTable *related; /* node ids: what the selected node reads from, and what reads from it */
-  gboolean ranges;     /* a part of the x axis can be chosen */
+  gboolean ranges;     /* along x is time: a part of it can be chosen, and what feeds what is shown */
   double from, to;     /* of the x axis, 0 to 1: that part; both 0: none */
   double drag_from, drag_to; /* px, while it is dragged; both 0: it is not */
   double pointer;            /* px in the pane; negative: it is not there */
@@ -137,6 +139,7 @@ show_scene (IrChartArea *self, IrScene *scene)
   IrLayoutRect bounds = { 0 };
 
   g_clear_pointer (&self->scene, ir_scene_unref);
+  ir_chart_strip_clear (&self->strip);
   self->scene = scene;
   if (scene != NULL)
     bounds = ir_scene_bounds (scene);
@@ -402,20 +405,21 @@ draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
   GtkAdjustment *across = gtk_scrolled_window_get_hadjustment (
                     GTK_SCROLLED_WINDOW (self->scroller)),
                 *down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller));
-  IrLayoutRect bounds, clip;
+  /* A px more, as places between two are shown at the one before. */
+  const GdkRectangle seen = { (int) gtk_adjustment_get_value (across),
+                              (int) gtk_adjustment_get_value (down),
+                              (int) gtk_adjustment_get_page_size (across) + 1,
+                              (int) gtk_adjustment_get_page_size (down) + 1 };
+  IrLayoutRect bounds;
 
   if (self->scene == NULL)
     return;
   bounds = ir_scene_bounds (self->scene);
-  cairo_rectangle (cr, gtk_adjustment_get_value (across), gtk_adjustment_get_value (down),
-                   gtk_adjustment_get_page_size (across), gtk_adjustment_get_page_size (down));
+  gdk_cairo_rectangle (cr, &seen);
   cairo_clip (cr);
+  ir_chart_strip_draw (&self->strip, self->scene, palette, &seen,
+                       gtk_widget_get_scale_factor (GTK_WIDGET (area)), cr);
   cairo_translate (cr, -bounds.x, -bounds.y);
-  clip = (IrLayoutRect){ gtk_adjustment_get_value (across) + bounds.x,
-                         gtk_adjustment_get_value (down) + bounds.y,
-                         gtk_adjustment_get_page_size (across),
-                         gtk_adjustment_get_page_size (down) };
-  ir_render_cairo (self->scene, palette, &clip, 1, cr);
   ir_chart_draw_outlines (self->scene, selected_of (self), ir_session_get_hover (session_of (self)),
                           self->related, palette, cr);
   draw_range (self, palette, bounds, cr);
@@ -492,7 +496,7 @@ void
 ir_chart_area_session_changed (IrChartArea *self, IrSessionChanges changes)
 {
   if (changes & (IR_CHANGED_SELECTION | IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
-    ir_chart_find_related (self->by_value ? NULL : session_of (self), self->related);
+    ir_chart_find_related (self->ranges ? session_of (self) : NULL, self->related);
   if (changes & IR_CHANGED_SELECTION &&
       gtk_bitset_get_size (ir_session_get_selection (session_of (self))) <= 1)
     show_selection (self);
@@ -829,6 +833,7 @@ ir_chart_area_dispose (GObject *object)
 
   g_clear_handle_id (&self->busy_timeout, g_source_remove);
   g_clear_pointer (&self->scene, ir_scene_unref);
+  ir_chart_strip_clear (&self->strip);
   g_clear_pointer (&self->waiting, request_free);
   if (self->job != NULL)
     ir_job_cancel (self->job);

@@ -28,7 +28,7 @@ static const CliOption render_options[] = {
     "RULE:NODE" },
   { "view", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, view),
     "graph (default), summary, schedule (as predicted), trace (as measured), timeline (both on one axis, and what "
-    "memory holds), memory, tensor, derivation, gradients, training, or flow (loops as lanes, iterations as columns)",
+    "memory holds), memory, tensor, derivation, gradients, training, scoreboard (what the steps cost), or flow (loops as lanes, iterations as columns)",
     "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, tensor),
     "With --view tensor: which value, also LOOP@3/NAME, or CALL/NAME in the body of a function",
@@ -88,7 +88,7 @@ static const CliOption render_options[] = {
   { "overlay", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, overlay),
     "Colour boxes by what nodes cost or are: time, flops, bytes, memory, error, dtype, device, "
     "sparsity, gradient, gradient-zeros, dead-units, verdict or age; with a legend; or values: a small picture of what "
-    "each node made. Time, sparsity and values run FILE, error checks the run, gradients derive it",
+    "each node made. Time, device, sparsity and values run FILE, error checks the run, verdict proves the steps, gradients derive it",
     "NAME" },
   { "overlay-file", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliRender, overlay_file),
     "Colour boxes by numbers per node: { \"conv1\": 0.25 }, or with \"title\", \"unit\" and \"nodes\"",
@@ -163,8 +163,9 @@ make_scene (CliPicture *picture, GError **error)
   const char *view = picture->options->view != NULL ? picture->options->view : "graph";
   const IrChartOptions chart = { .measure = ir_text_measure_width,
                                  .measure_data = picture->measure };
-  const CliChartSource source = cli_render_source (picture->options);
+  CliChartSource source = cli_render_source (picture->options);
 
+  source.opened = picture->opened;
   if (!check_plan_options (picture->options, view, error) ||
       !check_look_options (picture->options, view, error) ||
       !check_derived_options (picture->options, view, error))
@@ -303,7 +304,7 @@ run (Cli *cli)
   options->model.record_refusals = options->why != NULL;
   if (!cli_model_open (cli, &options->model, file,
                        cli_render_is_step_range (options->diff) || options->why != NULL ||
-                           options->rewrite != 0,
+                           options->rewrite != 0 || g_strcmp0 (options->view, "scoreboard") == 0,
                        &opened, &status))
     return status;
   if (options->cycle && !keep_cycle (&opened, &error))

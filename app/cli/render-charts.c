@@ -3,12 +3,15 @@
 
 #include "app/cli/contents.h"
 #include "app/cli/execution.h"
+#include "app/cli/proof.h"
 #include "app/cli/recompute.h"
 #include "app/cli/render-charts.h"
 #include "core/exec/run/flow-log.h"
 #include "core/exec/run/loop-table.h"
+#include "core/ir/history.h"
 #include "core/ir/pages.h"
 #include "passes/debug/derivation.h"
+#include "passes/debug/scoreboard.h"
 #include "passes/rewrites/gradient.h"
 #include "passes/training/curves.h"
 
@@ -271,6 +274,28 @@ flow_scene (Cli *cli,
   return run != NULL ? ir_chart_flow (log, chart) : NULL;
 }
 
+static IrScene *
+scoreboard_scene (Cli *cli,
+                  const CliChartSource *source,
+                  IrModel *model,
+                  const IrChartOptions *chart,
+                  GError **error)
+{
+  g_autoptr (IrTrial) trial = NULL;
+  g_autoptr (IrScoreboard) board = NULL;
+
+  if (ir_history_n_steps (model) == 0)
+    {
+      g_set_error (
+          error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+          "--view scoreboard: the passes made no steps");
+      return NULL;
+    }
+  trial = cli_trial (cli, source->model, source->opened, error);
+  board = trial != NULL ? ir_scoreboard_new (trial, NULL, NULL, error) : NULL;
+  return board != NULL ? ir_scoreboard_chart (board, chart) : NULL;
+}
+
 static const struct
 {
   const char *name;
@@ -280,11 +305,17 @@ static const struct
                     const IrChartOptions *chart,
                     GError **error);
 } charts[] = {
-  { "summary", summary_scene },       { "schedule", schedule_scene },
-  { "trace", trace_scene },           { "timeline", timeline_scene },
-  { "memory", memory_scene },         { "tensor", tensor_scene },
-  { "derivation", derivation_scene }, { "gradients", gradients_scene },
-  { "training", training_scene },     { "flow", flow_scene },
+  { "summary", summary_scene },
+  { "schedule", schedule_scene },
+  { "trace", trace_scene },
+  { "timeline", timeline_scene },
+  { "memory", memory_scene },
+  { "tensor", tensor_scene },
+  { "derivation", derivation_scene },
+  { "gradients", gradients_scene },
+  { "training", training_scene },
+  { "scoreboard", scoreboard_scene },
+  { "flow", flow_scene },
 };
 
 IrScene *
@@ -300,7 +331,7 @@ cli_chart (Cli *cli,
       return charts[i].make (cli, source, model, chart, error);
   g_set_error (
       error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor, derivation, gradients, training or flow",
+      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor, derivation, gradients, training, scoreboard or flow",
       view);
   return NULL;
 }

@@ -10,12 +10,13 @@ typedef struct
 {
   const CliModelOptions *model;
   const CliPlanOptions *plan;
+  CliModel *opened;     /* (nullable) for "scoreboard": with its steps */
   const char *tensor;   /* (nullable) for "tensor": of which value */
   const char *log;      /* (nullable) for "training": the file of its steps */
   const char *of, *wrt; /* (nullable) of derivatives: as the options of the pass gradient */
 } CliChartSource;
 
-/* @view: summary, schedule, trace, timeline, memory, tensor, derivation, gradients, training or flow. (transfer full) (nullable) */
+/* @view: summary, schedule, trace, timeline, memory, tensor, derivation, gradients, training, scoreboard or flow. (transfer full) (nullable) */
 IrScene *cli_chart (Cli *cli,
                     const char *view,
                     const CliChartSource *source,

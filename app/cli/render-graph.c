@@ -3,6 +3,7 @@
 #include "app/cli/render.h"
 
 #include "app/cli/execution.h"
+#include "app/cli/proof.h"
 #include "app/cli/why.h"
 #include "core/diff/diff.h"
 #include "core/io/io.h"
@@ -61,6 +62,7 @@ facts_of (CliPicture *picture, guint step, GError **error)
   const char *file = picture->kept != NULL ? picture->kept->numbers : options->overlay_file;
   g_autoptr (IrOverlayFacts) facts = ir_overlay_facts_new ();
   g_autoptr (IrNumbers) numbers = NULL;
+  IrProofSummary proof;
   const gboolean values = overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_VALUES) != 0;
   const gboolean contents = overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_CONTENTS) != 0;
 
@@ -110,6 +112,9 @@ facts_of (CliPicture *picture, guint step, GError **error)
       by_node = ir_gradients_by_node (gradients);
       ir_overlay_facts_add_gradients (facts, by_node);
     }
+  if ((overlay->needs & IR_OVERLAY_NEEDS_VERDICTS) &&
+      !cli_prove (picture->cli, &options->model, opened->model, &proof, error))
+    return NULL;
   ir_overlay_facts_add_history (facts, opened->model, step);
   return g_steal_pointer (&facts);
 }

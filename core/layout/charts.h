@@ -70,6 +70,7 @@ typedef struct
   const char *title;
   gboolean logarithmic; /* where all numbers are positive */
   GArray *curves;       /* of IrChartCurve */
+  char *(*format) (double value); /* (nullable) how numbers of it are written */
 } IrChartPanel;
 GArray *ir_chart_curves_new (void);
 IrScene *ir_chart_panels (const IrChartPanel *panels,

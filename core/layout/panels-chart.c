@@ -164,8 +164,15 @@ add_tick (ChartPage *page, const Plot *plot, double y, const char *text)
   chart_page_text (page, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, plot->left - 6, LEFT - 8);
 }
 
+/* (transfer full) */
+static char *
+number_of (const IrChartPanel *panel, const char *format, double value)
+{
+  return panel->format != NULL ? panel->format (value) : g_strdup_printf (format, value);
+}
+
 static void
-add_axes (ChartPage *page, const Plot *plot, const char *axis)
+add_axes (ChartPage *page, const Plot *plot, const IrChartPanel *panel, const char *axis)
 {
   const guint n = plot->is_log ? (guint) MIN (plot->high_y - plot->low_y, 4) : 2;
   g_autofree char *first = g_strdup_printf ("%s %.0f", axis, plot->low_x),
@@ -176,7 +183,7 @@ add_axes (ChartPage *page, const Plot *plot, const char *axis)
       double y = plot->low_y + (plot->high_y - plot->low_y) * i / n;
       if (plot->is_log)
         y = floor (y);
-      g_autofree char *text = g_strdup_printf ("%.3g", plot->is_log ? pow (10, y) : y);
+      g_autofree char *text = number_of (panel, "%.3g", plot->is_log ? pow (10, y) : y);
       add_tick (page, plot, y, text);
     }
   page->y = plot->top + PANEL_HEIGHT + 14;
@@ -188,19 +195,23 @@ add_axes (ChartPage *page, const Plot *plot, const char *axis)
 
 /* "training 0.25 — held out 0.3 –·–" */
 static char *
-ends_text (const GArray *curves)
+ends_text (const IrChartPanel *panel)
 {
   static const char *const dashes[] = { "—", "–·–" };
   GString *text = g_string_new (NULL);
 
-  for (guint i = 0; i < curves->len; i++)
+  for (guint i = 0; i < panel->curves->len; i++)
     {
-      const IrChartCurve *curve = &g_array_index (curves, IrChartCurve, i);
+      const IrChartCurve *curve = &g_array_index (panel->curves, IrChartCurve, i);
       const guint n = curve->points->len;
+      g_autofree char *last = n == 0 ? NULL
+                                     : number_of (
+                                           panel, "%.4g",
+                                           g_array_index (curve->points, IrLayoutPoint, n - 1).y);
+
       if (n > 0)
-        g_string_append_printf (text, "%s%s %s %.4g", text->len > 0 ? "   " : "",
-                                dashes[MIN (i, G_N_ELEMENTS (dashes) - 1)], curve->name,
-                                g_array_index (curve->points, IrLayoutPoint, n - 1).y);
+        g_string_append_printf (text, "%s%s %s %s", text->len > 0 ? "   " : "",
+                                dashes[MIN (i, G_N_ELEMENTS (dashes) - 1)], curve->name, last);
     }
   return g_string_free (text, FALSE);
 }
@@ -215,7 +226,7 @@ add_panel (
   plot.left = x + LEFT;
   plot.top = y + TITLE;
   plot.width = width - LEFT;
-  g_autofree char *ends = ends_text (panel->curves);
+  g_autofree char *ends = ends_text (panel);
   page->y = y + TITLE - 8;
   chart_page_text (page, panel->title, IR_SCENE_TEXT_TITLE, IR_SCENE_ALIGN_START, plot.left,
                    plot.width);
@@ -228,7 +239,7 @@ add_panel (
                        plot.width);
       return;
     }
-  add_axes (page, &plot, axis);
+  add_axes (page, &plot, panel, axis);
   for (guint i = 0; i < panel->curves->len; i++)
     add_curve (page, &plot, &g_array_index (panel->curves, IrChartCurve, i), i);
 }

@@ -50,6 +50,7 @@ typedef enum
   IR_OVERLAY_NEEDS_FILE = 1 << 3,
   IR_OVERLAY_NEEDS_GRADIENTS = 1 << 4, /* a derivation */
   IR_OVERLAY_NEEDS_CONTENTS = 1 << 5, /* a run that keeps them all, not their statistics */
+  IR_OVERLAY_NEEDS_VERDICTS = 1 << 6, /* proofs of the steps */
 } IrOverlayNeeds;
 
 typedef struct

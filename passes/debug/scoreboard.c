@@ -14,6 +14,8 @@
  * constant that got another type. */
 #define SPIKE 0.02
 
+#define MOST_NAMED 8 /* rises of one score in a picture */
+
 static const struct
 {
   const char *name, *title;
@@ -193,6 +195,72 @@ ir_scoreboard_is_spike (const IrScoreboard *board, IrScore score, guint step)
   const double change = ir_scoreboard_change (board, score, step);
 
   return step > 0 && change > 0 && change > SPIKE * board->values[score][step - 1];
+}
+
+static char *
+format_count (double value)
+{
+  return ir_score_text (IR_SCORE_FLOPS, value);
+}
+
+static char *
+format_bytes (double value)
+{
+  return ir_score_text (IR_SCORE_BYTES, value);
+}
+
+/* "rises at 3, 17, at the end"; what the number behind it is */
+static char *
+spikes_text (const IrScoreboard *board, IrScore score)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  guint n = 0;
+
+  for (guint step = 1; step <= board->n_steps; step++)
+    if (ir_scoreboard_is_spike (board, score, step) && ++n <= MOST_NAMED)
+      g_string_append_printf (text, "%s%u", n == 1 ? "rises at " : ", ", step);
+  if (n > MOST_NAMED)
+    g_string_append_printf (text, " and %u more", n - MOST_NAMED);
+  g_string_append (text, n > 0 ? ", at the end" : "at the end");
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/**
+ * ir_scoreboard_chart:
+ * @board: a scoreboard
+ * @options: (nullable): the drawing area
+ *
+ * Returns: (transfer full): a curve over the steps for each score, from 0 up, with the steps at which it rose
+ */
+IrScene *
+ir_scoreboard_chart (const IrScoreboard *board, const IrChartOptions *options)
+{
+  IrChartPanel panels[IR_N_SCORES];
+  char *rises[IR_N_SCORES];
+  IrScene *scene;
+
+  for (guint i = 0; i < IR_N_SCORES; i++)
+    {
+      IrChartCurve curve = { rises[i] = spikes_text (board, i),
+                             g_array_new (FALSE, FALSE, sizeof (IrLayoutPoint)) };
+
+      for (guint step = 0; step <= board->n_steps; step++)
+        {
+          const IrLayoutPoint at = { step, board->values[i][step] };
+          if (isfinite (at.y))
+            g_array_append_val (curve.points, at);
+        }
+      panels[i] = (IrChartPanel){ ir_score_title (i), FALSE, ir_chart_curves_new (),
+                                  scores[i].is_bytes ? format_bytes : format_count };
+      g_array_append_val (panels[i].curves, curve);
+    }
+  scene = ir_chart_panels (panels, IR_N_SCORES, "step", options);
+  for (guint i = 0; i < IR_N_SCORES; i++)
+    {
+      g_array_unref (panels[i].curves);
+      g_free (rises[i]);
+    }
+  return scene;
 }
 
 /**

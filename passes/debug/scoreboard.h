@@ -1,6 +1,7 @@
 /* The scoreboard: what the graph costs after each step of a history, and where it got dearer. */
 #pragma once
 
+#include "core/layout/charts.h"
 #include "passes/debug/probe.h"
 
 typedef enum
@@ -33,6 +34,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrScoreboard, ir_scoreboard_unref)
 double ir_scoreboard_value (const IrScoreboard *board, IrScore score, guint step);
 double ir_scoreboard_change (const IrScoreboard *board, IrScore score, guint step);
 gboolean ir_scoreboard_is_spike (const IrScoreboard *board, IrScore score, guint step);
+IrScene *ir_scoreboard_chart (const IrScoreboard *board, const IrChartOptions *options);
 const char *ir_score_name (IrScore score);  /* "peak_bytes": JSON */
 const char *ir_score_title (IrScore score); /* "Peak memory" */
 char *ir_score_text (IrScore score, double value);

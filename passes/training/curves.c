@@ -181,10 +181,10 @@ add_curve (IrChartPanel *panel, const char *name, const GArray *points, gsize of
 IrScene *
 ir_training_chart (const GArray *points, const IrChartOptions *options)
 {
-  IrChartPanel panels[] = { { "Loss", TRUE, NULL },
-                            { "Accuracy", FALSE, NULL },
-                            { "Norms", TRUE, NULL },
-                            { "Rate", FALSE, NULL } };
+  IrChartPanel panels[] = { { "Loss", TRUE, NULL, NULL },
+                            { "Accuracy", FALSE, NULL, NULL },
+                            { "Norms", TRUE, NULL, NULL },
+                            { "Rate", FALSE, NULL, NULL } };
   IrScene *scene;
 
   for (guint i = 0; i < G_N_ELEMENTS (panels); i++)

@@ -84,6 +84,49 @@ is_shown (gpointer root, const char *text)
   return find_label (root, text) != NULL;
 }
 
+/* What can be seen of @root, in its order: a line for each text, entry, check button, button with an icon and drawing, "-" before
+ * what does nothing now. */
+static inline void
+add_shown (GtkWidget *root, GString *lines)
+{
+  const char *what = "", *text = NULL;
+
+  if (!gtk_widget_get_mapped (root))
+    return;
+  if (GTK_IS_LABEL (root))
+    text = gtk_label_get_text (GTK_LABEL (root));
+  else if (GTK_IS_ENTRY (root))
+    {
+      what = "entry ";
+      text = gtk_editable_get_text (GTK_EDITABLE (root));
+      text = text[0] != '\0' ? text : gtk_entry_get_placeholder_text (GTK_ENTRY (root));
+    }
+  else if (GTK_IS_CHECK_BUTTON (root))
+    text = gtk_check_button_get_active (GTK_CHECK_BUTTON (root)) ? "[x]" : "[ ]";
+  else if (GTK_IS_BUTTON (root) && gtk_button_get_icon_name (GTK_BUTTON (root)) != NULL)
+    {
+      what = "button ";
+      text = gtk_widget_get_tooltip_text (root);
+    }
+  if (text != NULL && text[0] != '\0')
+    g_string_append_printf (lines, "%s%s%s\n", gtk_widget_is_sensitive (root) ? "" : "-", what,
+                            text);
+  if (GTK_IS_LABEL (root) || GTK_IS_ENTRY (root))
+    return;
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    add_shown (child, lines);
+}
+
+static inline void
+assert_shown (GtkWidget *root, const char *expected)
+{
+  g_autoptr (GString) lines = g_string_new (NULL);
+
+  add_shown (root, lines);
+  g_assert_cmpstr (lines->str, ==, expected);
+}
+
 /* The window beside the main one. (nullable) */
 static inline GtkWidget *
 dialog_over (gpointer window)

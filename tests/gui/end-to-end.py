@@ -240,6 +240,18 @@ def stops_at_breakpoints(window, n):
     key('F9')  # there is none behind the last
     where(window, n, n)
     check('and to the end, where there is none', True)
+    key('alt+8')
+    window.tab_to('check box', 'Stop at rule=fold-conv-bn')
+    key('space', 'alt+1', 'Home', 'F9')
+    where(window, n, n)
+    key('alt+8')
+    window.tab_to('push button', 'Remove rule=fold-conv-bn')
+    key('space')
+    window.expect('label', 'No breakpoints yet.*')
+    check('one is left out, and removed, by keys', True)
+    window.expect_focus('text', 'New breakpoint')
+    type_text('rule=fold-conv-bn')
+    key('Return')
 
 
 def proves_a_step():
@@ -291,8 +303,9 @@ def follows_a_spike():
         where(window, len(steps), len(steps))
         key('Home', 'alt+7')
         window.wait('the scoreboard', lambda: window.text_with('made the graph dearer'))
+        window.tab_to('push button', 'Next Rise')
         for step in dearer:
-            window.click('push button', 'Next Rise')
+            key('space')
             where(window, step, len(steps))
         check('rises of the scoreboard lead to their steps', True)
         window.shot('6-spike')
@@ -791,6 +804,45 @@ def chooses_what_is_kept():
         window.end()
 
 
+def drives_a_run():
+    """Node by node and to breakpoints, by keys and by what assistive technology is told."""
+    stop, = irscope('run', DIGITS, '--break', 'zeros>10% op:relu', '--capture', 'all')['stops']
+    window = Window()
+    try:
+        opens(window, DIGITS)
+        key('F7')
+        first = window.expect('label', 'Stands before .*').name
+        key('F7')
+        window.wait('the second node', lambda: window.find('label', 'Stands before .*') is not None
+                    and window.find('label', re.escape(first)) is None)
+        check('a run goes on from node to node', True)
+        for name in ('Step', 'Over', 'Continue', 'End'):
+            window.tab_to('push button', name)
+        check('its buttons are reached by the keyboard', True)
+        window.tab_to('text', 'New breakpoint of runs')
+        type_text('op:frob')
+        key('Return')
+        window.expect('label', '.*op:frob.*no such node.*')
+        key('ctrl+a')
+        type_text('zeros>10% op:relu')
+        key('Return')
+        window.expect('label', re.escape('zeros>10% op:relu'))
+        key('ctrl+shift+F7')
+        window.expect('label', re.escape(f'Stands {stop["text"]}'))
+        check('it stops where the command line does, and says the same', True)
+        check('the breakpoint is marked', window.find('label', re.escape('● zeros>10% op:relu')) is not None, window.labels())
+        window.shot('21-run')
+        window.tab_to('push button', 'Remove zeros>10% op:relu')
+        key('space')
+        window.wait('no breakpoint', lambda: window.find('label', '(● )?zeros>10% op:relu') is None)
+        check('it is removed by the keyboard', True)
+        window.click('push button', 'End')
+        window.wait('the end', lambda: window.find('label', 'Stands .*') is None)
+        check('the run ends where it stands', True)
+    finally:
+        window.end()
+
+
 CALLS = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
 calls (float[16,64] x) => (float[16,64] y) { [one] a = local.twice (x) [two] y = local.twice (a) }
 <domain: "local", opset_import: ["" : 17]>
@@ -1086,7 +1138,7 @@ def closes(window):
 PARTS = {
     'steps': [reads_the_steps, chooses_a_kernel, takes_back_what_was_done],
     'debugging': [debugs_the_steps, finds_a_planted_rule, follows_a_spike, proves_a_step],
-    'runs': [runs_in_part, looks_into_a_call, sets_how_graphs_run, keeps_how_graphs_run, chooses_what_is_kept],
+    'runs': [runs_in_part, drives_a_run, looks_into_a_call, sets_how_graphs_run, keeps_how_graphs_run, chooses_what_is_kept],
     'memory': [looks_at_every_view, plans_memory, sets_how_plans_are_made, derives_in_all_ways],
 }
 

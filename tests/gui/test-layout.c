@@ -10,6 +10,7 @@
 #include "views/session/debug.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
+#include "views/session/run-control.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
@@ -293,6 +294,60 @@ test_narrow (void)
   for (guint ms = 0; ms < PATIENCE_MS && ir_canvas_get_inset (IR_CANVAS (canvas)) > 70; ms += 50)
     settle (50);
   g_assert_cmpfloat (ir_canvas_get_inset (IR_CANVAS (canvas)), <=, 70);
+  close_window (window);
+}
+
+static gboolean
+stands (gpointer session)
+{
+  return ir_session_get_standing (session) != NULL;
+}
+
+/* A run that stands fits into a small window with all that is said of it. */
+static void
+test_standing (void)
+{
+  IrWindow *window = open_window (800, 600);
+  IrSession *session = ir_window_get_session (window);
+  int least;
+
+  g_action_group_activate_action (G_ACTION_GROUP (window), "drive", g_variant_new_string ("step"));
+  wait_for ("a run that stands", stands, session);
+  expect_seen (window, "IrRunView", TRUE);
+  gtk_widget_measure (GTK_WIDGET (window), GTK_ORIENTATION_VERTICAL, 800, &least, NULL, NULL, NULL);
+  g_assert_cmpint (least, <=, 600);
+  close_window (window);
+}
+
+/* Not in sight any more when tensors come below; a ramp of numbers that are too large for an index */
+static const char failing[] =
+    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+    "g (float[4] x) => (float[2] y) <float[3,2] t = {1,2,3,4,5,6}, float k = {9.0}>\n"
+    "{ a = Abs (x) b = Neg (a) c = Abs (b) s = ReduceMax <keepdims = 0> (c) p = Add (s, k) i = Cast <to = 7> (p)\n"
+    "  y = Gather (t, i) }\n";
+
+static void
+test_failing (void)
+{
+  IrWindow *window = open_window (1280, 860);
+  IrSession *session = ir_window_get_session (window);
+  g_autofree char *path = g_build_filename (g_get_user_config_dir (), "failing.onnxtxt", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+
+  g_assert_true (g_file_set_contents (path, failing, -1, NULL));
+  ir_window_open (window, file);
+  settle (100);
+  wait_for ("the graph", is_open_and_idle, session);
+  ir_session_run_graph (session);
+  wait_for ("the run", is_open_and_idle, session);
+  expect_seen (window, "IrTensorView", TRUE);
+  g_assert_cmpstr (
+      ir_model_live_node (ir_session_get_history (session), ir_session_get_selected_node (session))
+          ->op_type,
+      ==, "Gather");
+  for (guint ms = 0; ms < PATIENCE_MS && selected_end (window).y > free_height (window); ms += 50)
+    settle (50);
+  g_assert_cmpfloat (selected_end (window).y, <=, free_height (window));
   close_window (window);
 }
 
@@ -591,6 +646,8 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/the graph has most of the window at first", test_first);
   g_test_add_func ("/layout/panes come when there is something in them", test_raised);
   g_test_add_func ("/layout/the graph alone, and back", test_alone);
+  g_test_add_func ("/layout/a run that stands fits into a small window", test_standing);
+  g_test_add_func ("/layout/a node that failed is in sight", test_failing);
   g_test_add_func ("/layout/panes lie over the graph in a small window", test_narrow);
   g_test_add_func ("/layout/the text is beside the graph", test_beside);
   g_test_add_func ("/layout/a run leaves the graph room in a small window", test_small_run);

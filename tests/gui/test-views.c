@@ -5,12 +5,15 @@
 #include "core/ir/dump.h"
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
+#include "views/chart-strip.h"
 #include "views/graph/canvas.h"
 #include "views/nodes/node-list.h"
 #include "views/properties/editing.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/records.h"
+#include "views/session/debug.h"
+#include "views/session/run-control.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
@@ -1093,6 +1096,176 @@ test_hovered_value (void)
   close_view (&fixture);
 }
 
+static cairo_surface_t *
+strip_at (IrChartStrip *strip, IrScene *scene, const GdkRectangle *seen)
+{
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, seen->width,
+                                                         seen->height);
+  cairo_t *cr = cairo_create (surface);
+
+  cairo_translate (cr, -seen->x, -seen->y);
+  ir_chart_strip_draw (strip, scene, ir_palette (IR_PALETTE_LIGHT), seen, 1, cr);
+  cairo_destroy (cr);
+  cairo_surface_flush (surface);
+  return surface;
+}
+
+static int
+most_apart (cairo_surface_t *a, cairo_surface_t *b)
+{
+  const guchar *x = cairo_image_surface_get_data (a), *y = cairo_image_surface_get_data (b);
+  const int n = cairo_image_surface_get_stride (a) * cairo_image_surface_get_height (a);
+  int most = 0;
+
+  for (int i = 0; i < n; i++)
+    most = MAX (most, abs (x[i] - y[i]));
+  return most;
+}
+
+/* What was moved and completed has the pixels of what is painted anew, but for how edges are rounded that a column cuts. */
+static void
+test_strip (void)
+{
+  static const int places[] = { 0, 13, 60, 55, 41, 390, 391, 0 };
+  IrChartStrip moved = { 0 };
+  Fixture fixture;
+  IrScene *scene;
+
+  open_view (&fixture, "graph", "digits.onnx");
+  scene = ir_session_get_frame (fixture.session)->scene;
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++)
+    {
+      const GdkRectangle seen = { places[i], 300, 220, 400 };
+      IrChartStrip fresh = { 0 };
+      cairo_surface_t *a = strip_at (&moved, scene, &seen), *b = strip_at (&fresh, scene, &seen);
+
+      g_assert_cmpint (most_apart (a, b), <=, 4);
+      cairo_surface_destroy (a);
+      cairo_surface_destroy (b);
+      ir_chart_strip_clear (&fresh);
+    }
+  ir_chart_strip_clear (&moved);
+  close_view (&fixture);
+}
+
+static gboolean
+stands (gpointer session)
+{
+  return ir_session_get_standing (session) != NULL;
+}
+
+static gboolean
+is_before_node (gpointer session)
+{
+  return stands (session) && ir_session_get_standing (session)->node != 0;
+}
+
+static gboolean
+is_judged (gpointer session)
+{
+  return ir_session_get_run_hits (session) != NULL;
+}
+
+#define ENTRY "entry nan, max>6, dead>25%, op:softmax …\nExamples\nAdd\n"
+
+/* All that it shows: before, at a breakpoint, and of what the run has kept. */
+static void
+test_run_view (void)
+{
+  Fixture fixture;
+
+  open_view (&fixture, "run", "worked-example.onnx");
+  assert_shown (fixture.view, "Step\n-Over\n-Round\n-To Selected\nContinue\n-End\n-Pause\n"
+                              "Step begins a run that stops before its first node\n" ENTRY);
+  g_assert_true (ir_session_add_run_break (fixture.session, "op:mul", NULL));
+  g_assert_true (ir_session_add_run_break (fixture.session, "max>1.5", NULL));
+  ir_session_drive (fixture.session, (IrRunCommand){ .move = IR_RUN_CONTINUE });
+  wait_for ("the input", stands, fixture.session);
+  assert_shown (fixture.view,
+                "Step\nOver\nRound\n-To Selected\nContinue\nEnd\n-Pause\n"
+                "Stands at the beginning, 0 of 5 nodes done; max>1.5: x1: max is 1.81267\n" ENTRY
+                "op:mul\nbutton Remove\n● max>1.5\nbutton Remove\n");
+  ir_session_drive (fixture.session, (IrRunCommand){ .move = IR_RUN_CONTINUE });
+  wait_for ("the next breakpoint", is_before_node, fixture.session);
+  assert_shown (fixture.view, "Step\nOver\nRound\nTo Selected\nContinue\nEnd\n-Pause\n"
+                              "Stands before product (Mul), 1 of 5 nodes done; op:mul\n" ENTRY
+                              "● op:mul\nbutton Remove\nmax>1.5\nbutton Remove\n");
+  ir_session_drive (fixture.session, (IrRunCommand){ .move = IR_RUN_STOP });
+  wait_for ("the end of the run", is_idle, fixture.session);
+  ir_session_remove_run_break (fixture.session, 0);
+  ir_session_run_graph (fixture.session);
+  wait_for ("the run", is_idle, fixture.session);
+  wait_for ("what was watched for", is_judged, fixture.session);
+  assert_shown (fixture.view,
+                "Step\n-Over\n-Round\nTo Selected\nContinue\n-End\n-Pause\n"
+                "The last run is of the graph on screen\n" ENTRY "max>1.5\nbutton Remove\n"
+                "They hold of 1 value that the run has kept\nx1: max is 1.81267\n");
+  close_view (&fixture);
+}
+
+/* Steps that were stopped at, one that is left out, and a text that is none. */
+static void
+test_breakpoints_view (void)
+{
+  Fixture fixture;
+  GtkWidget *entry;
+
+  open_view (&fixture, "breakpoints", "digits.onnx");
+  assert_shown (fixture.view,
+                "entry rule=fold-*, op=Conv, nodes<50 …\nExamples\n-Add\n-Run Back\n-Run On\n"
+                "No breakpoints yet. F9 runs to the next one, Shift+F9 back.\n");
+  entry = find_widget (fixture.view, GTK_TYPE_ENTRY);
+  gtk_editable_set_text (GTK_EDITABLE (entry), "rule=");
+  g_signal_emit_by_name (entry, "activate");
+  assert_shown (fixture.view, "entry rule=\nExamples\n-Add\n-Run Back\n-Run On\n"
+                              "a name must follow “=”\n"
+                              "No breakpoints yet. F9 runs to the next one, Shift+F9 back.\n");
+  gtk_editable_set_text (GTK_EDITABLE (entry), "");
+  g_assert_true (ir_session_add_breakpoint (fixture.session, "rule=fold-conv-bn", NULL));
+  g_assert_true (ir_session_add_breakpoint (fixture.session, "op=Gemm", NULL));
+  ir_session_switch_breakpoint (fixture.session, 1, FALSE);
+  ir_session_run_pipeline (fixture.session, NULL);
+  wait_for ("the pipeline", is_idle, fixture.session);
+  ir_session_goto (fixture.session, 0);
+  wait_for ("the original", is_idle, fixture.session);
+  ir_session_run_to_breakpoint (fixture.session, TRUE);
+  wait_for ("the breakpoint", is_idle, fixture.session);
+  settle (200);
+  assert_shown (
+      fixture.view,
+      "entry rule=fold-*, op=Conv, nodes<50 …\nExamples\n-Add\n-Run Back\n-Run On\n"
+      "[x]\nrule=fold-conv-bn\n● stopped once\nbutton Remove\n[ ]\n-op=Gemm\nbutton Remove\n");
+  close_view (&fixture);
+}
+
+static gboolean
+has_scores (gpointer session)
+{
+  return ir_session_get_scoreboard (session) != NULL;
+}
+
+/* In each picture the line is lower where a step costs less. */
+static void
+test_scoreboard_view (void)
+{
+  Fixture fixture;
+
+  open_view (&fixture, "scoreboard", "digits.onnx");
+  assert_shown (fixture.view,
+                "No Steps Yet\nRun a pipeline to see what each step saves.\n-Optimize\n");
+  ir_session_run_pipeline (fixture.session, NULL);
+  wait_for ("the pipeline", is_idle, fixture.session);
+  wait_for ("the scores", has_scores, fixture.session);
+  ir_session_goto (fixture.session, 3);
+  wait_for ("the third step", is_idle, fixture.session);
+  settle (200);
+  assert_shown (fixture.view,
+                "Nodes\n38\n-7 % · here −1\nFLOPs\n703.2 k\nBytes moved\n159.9 KiB\n-2 %\n"
+                "Peak memory\n12.0 KiB\nTime not measured · no step made the graph dearer\n"
+                "Measure Times\n-Next Rise\n");
+  close_view (&fixture);
+}
+
 static void
 test_properties (void)
 {
@@ -1155,6 +1328,10 @@ main (int argc, char **argv)
   g_test_add_func ("/steps/are listed under their passes and found by words", test_step_list);
   g_test_add_func ("/steps/a hundred thousand of them are few rows", test_many_steps);
   g_test_add_func ("/schedule/is as wide as its pane", test_schedule);
+  g_test_add_func ("/chart/what is panned is moved", test_strip);
+  g_test_add_func ("/run/what it shows", test_run_view);
+  g_test_add_func ("/breakpoints/what it shows", test_breakpoints_view);
+  g_test_add_func ("/scoreboard/what it shows", test_scoreboard_view);
   g_test_add_func ("/properties/shows every node", test_properties);
   g_test_add_func ("/properties/numbers have the digits that they need", test_attr_text);
   g_test_add_func ("/records/a difference is told by its scale first", test_difference_text);

@@ -86,9 +86,10 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
       self->allocated_width = width; /* the place is one for this size */
       self->allocated_height = height;
     }
-  if (!self->moved && canvas_scene (self) != NULL)
+  if (!self->moved && canvas_scene (self) != NULL &&
+      (self->selected_box < 0 || self->allocated_width == 0))
     canvas_place_first (self);
-  else /* what is in the middle stays there when panes come and go */
+  else /* what is in the middle stays there when panes come and go, and what is selected in sight */
     canvas_configure (self,
                       now.x + (self->allocated_width > 0 ? (self->allocated_width - width) / 2 : 0),
                       now.y + canvas_hidden_below (self, self->allocated_height, height));

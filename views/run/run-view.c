@@ -237,8 +237,8 @@ show_hits (IrRunView *self)
   const GArray *hits = ir_session_get_run_hits (session);
   const IrRun *run = ir_session_get_run (session, IR_SIDE_AFTER);
   g_autofree char *count = hits != NULL
-                               ? g_strdup_printf ("They hold of %u values that the run has kept",
-                                                  hits->len)
+                               ? g_strdup_printf ("They hold of %u %s that the run has kept",
+                                                  hits->len, hits->len == 1 ? "value" : "values")
                                : NULL;
 
   clear_box (self->hits);
@@ -280,13 +280,13 @@ ir_run_view_class_init (IrRunViewClass *klass)
   IR_VIEW_CLASS (klass)->focus_content = ir_run_view_focus_content;
 }
 
+/* Where they do not fit they are scrolled: a GtkFlowBox asks for the height of one below the other, and keeps the focus. */
 static GtkWidget *
 make_bar (IrRunView *self)
 {
-  GtkWidget *bar = gtk_flow_box_new ();
+  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6),
+            *scroller = gtk_scrolled_window_new ();
 
-  gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (bar), GTK_SELECTION_NONE);
-  gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (bar), G_N_ELEMENTS (moves) + 1);
   for (guint i = 0; i < G_N_ELEMENTS (moves); i++)
     {
       GtkWidget *button = self->buttons[i] = gtk_button_new_with_label (moves[i].title);
@@ -294,15 +294,16 @@ make_bar (IrRunView *self)
       gtk_widget_set_tooltip_text (button, moves[i].tip);
       g_object_set_data (G_OBJECT (button), "move", (gpointer) &moves[i]);
       g_signal_connect (button, "clicked", G_CALLBACK (on_move), self);
-      gtk_flow_box_append (GTK_FLOW_BOX (bar), button);
-      gtk_widget_set_focusable (gtk_widget_get_parent (button), FALSE);
+      gtk_box_append (GTK_BOX (bar), button);
     }
   self->pause = gtk_button_new_with_label ("Pause");
   gtk_widget_set_tooltip_text (self->pause, "Stop before the next node");
   g_signal_connect_swapped (self->pause, "clicked", G_CALLBACK (on_pause), self);
-  gtk_flow_box_append (GTK_FLOW_BOX (bar), self->pause);
-  gtk_widget_set_focusable (gtk_widget_get_parent (self->pause), FALSE);
-  return bar;
+  gtk_box_append (GTK_BOX (bar), self->pause);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC,
+                                  GTK_POLICY_NEVER);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), bar);
+  return scroller;
 }
 
 static GtkWidget *

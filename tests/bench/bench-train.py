@@ -257,10 +257,6 @@ def ratios(values, base):
     return [a / b for a, b in zip(values, base)]
 
 
-def spread_of_ratio(values, base):
-    return spread([100 * r for r in ratios(values, base)]).replace('.0', '')
-
-
 def checkpoints(options):
     path = os.path.join(options.folder, 'chain.onnx')
     write_chain(path)
@@ -325,20 +321,16 @@ def forward_part(graph):
     return seen
 
 
-def kept_bytes(graph, forward):
-    """Of what the forward part computes and the backward part reads, each once"""
-    sizes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] + [1 if v.type.tensor_type.elem_type == TensorProto.BOOL else 8 if v.type.tensor_type.elem_type == TensorProto.INT64 else 4]
-             for v in graph.value_info}
-    computed = {name for i in forward for name in graph.node[i].output if graph.node[i].op_type != 'Constant'}
-    read = {name for i, node in enumerate(graph.node) if i not in forward for name in node.input if name in computed}
-    unknown = [name for name in read if name not in sizes]
-    return sum(int(np.prod(sizes[name])) for name in read if name in sizes), unknown
+def kept_bytes(options, path, data):
+    """What backward keeps of the forward part, as `irscope grad` counts it before a pipeline"""
+    return json.loads(irscope(options.irscope, 'grad', path, '--wrt', 'params', '--input', f'x={data}', '--json'))['kept_bytes']
 
 
 def graphs(options):
     print('| network | forward: nodes, products | backward: nodes, products | kept MB |\n|---|---|---|---|')
     for name in options.only or NETWORKS:
-        graph = onnx.load(derived(options.irscope, exported(name, options.folder)[2], options.folder)).graph
+        _, _, path, data = exported(name, options.folder)
+        graph = onnx.load(derived(options.irscope, path, options.folder)).graph
         forward, sides = forward_part(graph), []
         for part in ([n for i, n in enumerate(graph.node) if i in forward], [n for i, n in enumerate(graph.node) if i not in forward]):
             plain = [n for n in part if n.op_type not in VIEWS]
@@ -346,8 +338,7 @@ def graphs(options):
             sides.append(f'{len(plain)}, {len(products)}')
             if options.verbose:
                 print(collections.Counter(n.op_type for n in plain).most_common(25))
-        kept, unknown = kept_bytes(graph, forward)
-        print(f'| {name} | {sides[0]} | {sides[1]} | {kept / 1e6:.1f}{f", without {len(unknown)} of unknown size" if unknown else ""} |', flush=True)
+        print(f'| {name} | {sides[0]} | {sides[1]} | {kept_bytes(options, path, data) / 1e6:.1f} |', flush=True)
 
 
 def main():

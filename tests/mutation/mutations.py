@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks irscope in many places of the kinds that happen, one at a time, and counts what the tests notice.
 
-  mutations.py FOLDER [--seed N] [--count N] [--where REGEX] [--tests REGEX] [--budget SECONDS] [--jobs N] [--again] [--races]
+  mutations.py FOLDER [--seed N] [--count N] [--where REGEX] [--tests REGEX] [--budget SECONDS] [--jobs N] [--again]
   mutations.py FOLDER --report [--seed N] [--count N] [--where REGEX]
   mutations.py --list REGEX
   mutations.py --check
@@ -15,7 +15,6 @@ What is left is unreached, unnoticed, over its budget, or equivalent (equivalent
 
 --where  only places whose name matches; --list prints the names   --tests   only these tests
 --again  only what survived, again                                --check   does equivalent.txt name places?
---races  what leaves out a lock or a flag and survives meets tests under ThreadSanitizer, too (clang and its OpenMP)
 Exit status: 0 done, 1 something survived, 2 wrong usage or no build.
 """
 
@@ -45,12 +44,8 @@ SLOTS = 20000
 SUITES = {"unit", "table", "golden", "models", "flow", "fuzz-smoke"}
 MEMORY = 16 << 30
 LONG = 1.0  # seconds of cases that run together
-RACES = "races "  # begins the names of tests under ThreadSanitizer
-THREADED = ("parallel", "runner", "threads", "plans", "schedules", "cpu", "control", "packed", "lasting", "chains", "stats",
-            "detached", "stopping", "run-control", "capture", "check", "signals")
-ARCHER = "/usr/lib/llvm-14/lib/libarcher.so"
 WRAPPED = ("g_test_add_func", "g_test_add_data_func", "g_test_add_data_func_full", "g_test_add_vtable")
-BUSY = re.compile("(races )?exec-(detached|stopping|threads|signals|run-control)|io-kills|cut|bombs")  # may fail by itself on a busy machine
+BUSY = re.compile("exec-(detached|stopping|threads|signals|run-control)|io-kills|cut|bombs")  # may fail by itself on a busy machine
 TRIALS = 1100  # of one operator
 GRAPHS = 200   # of one family
 FATES = ("caught", "equivalent", "unnoticed", "unreached", "budget")
@@ -147,8 +142,9 @@ def build(folder, state, jobs):
     state.data.update(dropped=sorted(dropped), quiet=quiet)
     state.save()
     if not (target / "build.ninja").exists():
+      link = " ".join([str(reach), *(f"-Wl,--wrap={w}" for w in WRAPPED)])
       subprocess.run(["meson", "setup", target, source, "--buildtype=plain", "-Doptimization=1", "-Dwerror=true",
-                      "-Dgui=disabled", "-Dimages=enabled", f"-Dc_link_args={link_args(folder)}"], check=True)
+                      "-Dgui=disabled", "-Dimages=enabled", f"-Dc_link_args={link}"], check=True)
     done = subprocess.run(["ninja", "-C", target, "-k", "0", f"-j{jobs}", "meson-test-prereq"], text=True, capture_output=True)
     if done.returncode == 0:
       return found
@@ -166,29 +162,6 @@ def build(folder, state, jobs):
     print(f"{len(more)} places do not compile with their switch", flush=True)
     dropped |= more
   sys.exit("mutations.py: it still does not compile")
-
-
-def link_args(folder):
-  return " ".join([str(folder / "reach.o"), *(f"-Wl,--wrap={w}" for w in WRAPPED)])
-
-
-def race_tests(folder, jobs):
-  """Tests that run threads, of the same sources under ThreadSanitizer, as HACKING.md has it."""
-  source = folder / "source"
-  target = source / "build-races"
-  if not (target / "build.ninja").exists():
-    glib = subprocess.run(["pkg-config", "--cflags", "glib-2.0"], capture_output=True, check=True, text=True).stdout.strip()
-    counts = source / "tests/support/instrumented-counts.h"
-    subprocess.run(["meson", "setup", target, source, "--buildtype=plain", "-Doptimization=1", "-Dgui=disabled",
-                    "-Db_sanitize=thread", "-Db_lundef=false", f"-Dc_args=-g1 -w -D_GNU_SOURCE {glib} -include {counts}",
-                    f"-Dc_link_args={link_args(folder)}"], env={**os.environ, "CC": "clang"}, check=True)
-  programs = [f"tests/exec/test-exec-{name}" for name in THREADED]
-  subprocess.run(["ninja", "-C", target, f"-j{jobs}", *programs], stdout=subprocess.DEVNULL, check=True)
-  env = {"G_TEST_SRCDIR": str(source / "tests/exec"), "OMP_TOOL_LIBRARIES": ARCHER,
-         "TSAN_OPTIONS": "ignore_noninstrumented_modules=1 halt_on_error=1"}
-  return {f"{RACES}exec-{name}": {"cmd": [str(target / program)], "env": env, "cwd": str(target), "cases": True, "by": None,
-                                  "hash": hashlib.sha1((source / f"tests/exec/test-{name}.c").read_bytes()).hexdigest()}
-          for name, program in zip(THREADED, programs)}
 
 
 def tests_of(folder, pattern):
@@ -246,8 +219,7 @@ def run_test(test, arguments, cpu, wall, **env):
   """(status, seconds): 0 passed, 77 skipped, other failed, None took longer than allowed."""
   def limits():
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a run in the background ignores it
-    if "TSAN_OPTIONS" not in test["env"]:  # its shadows take terabytes of addresses
-      resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + 1, int(cpu) + 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -315,8 +287,6 @@ class Hunt:
     """(seconds, name of a test, its arguments, name of the item): what reaches KEY, the best first."""
     number, beside, found = self.numbers[key], self.beside[key.split(":")[0].split(" ", 1)[1]], []
     for name, m in self.base.items():
-      if name.startswith(RACES) and not key.startswith("lock "):
-        continue
       known = number < m["numbers"]
       reach = [c for c in m["cases"] if (number in c[2] if known else not beside.isdisjoint(c[2]))]
       if any(c[0] in ("", "-") for c in reach):
@@ -406,7 +376,6 @@ def arguments():
   parser.add_argument("--jobs", type=int, default=2)
   parser.add_argument("--again", action="store_true")
   parser.add_argument("--report", action="store_true")
-  parser.add_argument("--races", action="store_true")
   parser.add_argument("--list")
   parser.add_argument("--check", action="store_true")
   args = parser.parse_args()
@@ -448,7 +417,7 @@ def main():
     drawn = draw(found, args.seed, args.count)
   if not args.report:
     print(f"{len(numbers)} places, {len(dropped)} do not compile", flush=True)
-    tests = {**tests_of(folder, args.tests), **(race_tests(folder, args.jobs) if args.races else {})}
+    tests = tests_of(folder, args.tests)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
       def again(name):
         measured.data[name] = measure(folder, name, tests[name], len(numbers))

@@ -459,6 +459,46 @@ test_found (void)
   close_window (window);
 }
 
+/* A pipeline leads to what its last step changed, whatever was selected before. */
+static void
+test_led (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "chain.onnxtxt", NULL);
+  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                           "net (float[4] v0) => (float[4] y) {\n");
+  const IrSceneBox *boxes;
+  IrCamera now;
+  guint n, n_seen = 0;
+
+  for (guint k = 0; k < 150; k++)
+    g_string_append_printf (text, "  v%u = %s (v%u)\n", k + 1, k % 2 == 0 ? "Tanh" : "Sin", k);
+  g_string_append (text, "  z = Identity (v150)\n  y = Exp (z)\n}\n");
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  settle (300);
+  select_at (window, "Tanh", 0, 0);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  settle (800);
+  boxes = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
+  now = ir_canvas_get_camera (canvas);
+  for (guint i = 0; i < n; i++)
+    {
+      const double x = (boxes[i].x + boxes[i].width / 2) * now.zoom - now.x,
+                   y = (boxes[i].y + boxes[i].height / 2) * now.zoom - now.y;
+
+      n_seen += (boxes[i].state == IR_SCENE_REMOVED || boxes[i].state == IR_SCENE_CHANGED) &&
+                x > 0 && x < now.width && y > 0 && y < free_height (window);
+    }
+  g_assert_cmpuint (n_seen, >, 0);
+  close_window (window);
+}
+
 /* After a run there is still a graph to be seen, and its map lies on nothing else. */
 static void
 test_small_run (void)
@@ -653,6 +693,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/a run leaves the graph room in a small window", test_small_run);
   g_test_add_func ("/layout/a node stays where it is asked about", test_asked);
   g_test_add_func ("/layout/what is found in a closed group is seen", test_found);
+  g_test_add_func ("/layout/a pipeline leads to what it changed", test_led);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
   g_test_add_func ("/layout/each icon says what it does, and no view needs much room", test_names);
   return run_window_tests ();

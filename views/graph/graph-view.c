@@ -516,6 +516,7 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
 {
   IrGraphView *self = IR_GRAPH_VIEW (view);
   const IrFrame *frame = ir_session_get_frame (session (self));
+  gboolean went = FALSE; /* to what changed */
 
   if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
     {
@@ -547,6 +548,7 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
           self->shown_before = frame->foreign ? frame->before : NULL;
           if (!back)
             show_place (self);
+          went = !back && frame->from != frame->to;
         }
       ir_search_panel_frame_changed (self->search);
       update_node_actions (self);
@@ -559,7 +561,9 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
     {
       ir_two_sides_session_changed (self->sides, IR_CHANGED_SELECTION);
       ir_canvas_selection_changed (self->canvas);
-      if (gtk_bitset_get_size (ir_session_get_selection (session (self))) > 1)
+      if (went) /* what was selected before is where it was */
+        ;
+      else if (gtk_bitset_get_size (ir_session_get_selection (session (self))) > 1)
         ir_canvas_show_selection (self->canvas);
       else
         ir_canvas_show_box (self->canvas, ir_canvas_selected_box (self->canvas));

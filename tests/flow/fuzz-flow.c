@@ -1,11 +1,11 @@
 /* Random structured programs, nested If, Loop, Scan and SequenceMap, run as they are and lowered to tokens, one and ten
- * iterations in flight, and once more after the lowered graph was written and read: no bit may differ on
- * the reference kernels, nor on cpu between its own two runs.
+ * iterations in flight, and once more after the lowered graph was written and read, and as closures, and back from
+ * both: no bit may differ on the reference kernels, nor on cpu between its own two runs.
  *
  *     fuzz-flow [--from SEED] [--graphs N] [--broken N] [--write FILE]
  *
  * Each lowered graph is then broken a few times, by edges that are moved and dependencies that are added: it is
- * checked, and runs to an end or an error, within limits.
+ * checked, and runs to an end or an error, within limits. Closures are broken a third as often, and turned back.
  *
  * A finding prints its seed, and the program as ONNX text; --write writes the program of the first seed. */
 
@@ -314,9 +314,8 @@ try_opened (const IrModel *closures, IrModel *model, IrRun *run, GHashTable *inp
 
 /* As functions that are values, once more as they are read from a file, and back from that. */
 static char *
-try_closures (IrModel *model, IrRun *run, GHashTable *inputs)
+try_closures (IrModel *closures, IrModel *model, IrRun *run, GHashTable *inputs)
 {
-  g_autoptr (IrModel) closures = rewritten (model, "to-closures");
   g_autoptr (IrModel) read = read_again (closures);
   g_autoptr (GHashTable) read_inputs = inputs_of (model, inputs, read);
   char *found = NULL;
@@ -389,6 +388,7 @@ try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint
   if (run == NULL)
     return g_strdup_printf ("as it is: %s", error->message);
   g_autoptr (IrModel) lowered = rewritten (model, "lower-control-flow");
+  g_autoptr (IrModel) closures = rewritten (model, "to-closures");
   if (has_constructs (
           lowered)) /* a condition that the body reads, of which the rank is not known */
     {
@@ -406,7 +406,7 @@ try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint
   if (found == NULL)
     found = try_raised (read, model, run, read_inputs);
   if (found == NULL)
-    found = try_closures (model, run, inputs);
+    found = try_closures (closures, model, run, inputs);
   set_parallel (read, 1);
   if (found == NULL)
     found = try_way (read, model, run, read_inputs, "lowered, 1 in flight");
@@ -418,12 +418,8 @@ try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint
     }
   for (guint i = 0; found == NULL && i < n_broken; i++)
     found = try_broken (lowered, inputs, rand, n_ran);
-  if (found == NULL && n_broken > 0)
-    {
-      g_autoptr (IrModel) closures = rewritten (model, "to-closures");
-      for (guint i = 0; found == NULL && i < n_broken; i++)
-        found = try_broken_closures (closures, inputs, rand, n_ran);
-    }
+  for (guint i = 0; found == NULL && i < n_broken; i += 3)
+    found = try_broken_closures (closures, inputs, rand, n_ran);
   if (found != NULL)
     return found;
   on_cpu = run_model (model, inputs, "cpu", &error);

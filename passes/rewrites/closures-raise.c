@@ -99,8 +99,9 @@ why_not (const IrClosureLoop *loop)
       ir_graph_n_inputs (loop->after) != loop->done->n_inputs + loop->tail->n_inputs - 1 ||
       ir_graph_n_outputs (loop->after) < loop->tail->n_outputs)
     return g_strdup ("what the functions of the loop are given does not fit them");
-  return loop->choose->outputs[0]->n_uses != 1
-             ? g_strdup ("what its header chooses is read by more than one")
+  return loop->choose->outputs[0]->n_uses != 1 || loop->again->outputs[0]->n_uses != 1 ||
+                 loop->done->outputs[0]->n_uses != 1 || loop->back->outputs[0]->n_uses != 1
+             ? g_strdup ("a closure by which it goes round is read by more than one")
              : NULL;
 }
 

@@ -27,6 +27,27 @@
 
 #define MOST_NUMBERS 65536 /* of a part that is the iteration number */
 
+typedef struct
+{
+  IrPassContext *context;
+  IrPassNames *names; /* (nullable) counted when first needed */
+} Batcher;
+
+/* What stood in a body is called as it was. */
+static void
+hand_names (Batcher *b, const GPtrArray *nodes, const GPtrArray *copies)
+{
+  for (guint i = 0; i < nodes->len; i++)
+    ir_pass_hand_names (b->context, b->names, nodes->pdata[i], copies->pdata[i]);
+}
+
+static void
+count_names (Batcher *b)
+{
+  if (b->names == NULL)
+    b->names = ir_pass_names_new (b->context->model);
+}
+
 /* -- a Loop as a Scan -- */
 
 /* What an iteration reads by its number. */
@@ -194,8 +215,8 @@ remove_unread (IrPassContext *context, const GPtrArray *nodes)
     }
 }
 
-/* The body again, without the condition. */
-static void
+/* The body again, without the condition; (transfer container): the nodes of it, in the order of the body */
+static GPtrArray *
 copy_body (IrPassContext *context,
            const IrKnownLoop *loop,
            const GArray *parts,
@@ -203,7 +224,8 @@ copy_body (IrPassContext *context,
            IrGraph *to)
 {
   g_autoptr (GHashTable) values = g_hash_table_new (NULL, NULL);
-  g_autoptr (GPtrArray) inputs = g_ptr_array_new (), outputs = g_ptr_array_new (), nodes = NULL;
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new (), outputs = g_ptr_array_new ();
+  GPtrArray *nodes;
   IrValue *number = add_like (context, to, ir_graph_input (loop->body, 0));
 
   for (guint i = 0; i < loop->n_carried; i++)
@@ -228,29 +250,34 @@ copy_body (IrPassContext *context,
   ir_edit_set_graph_inputs (context->edit, to, (IrValue *const *) inputs->pdata, inputs->len);
   ir_edit_set_graph_outputs (context->edit, to, (IrValue *const *) outputs->pdata, outputs->len);
   remove_unread (context, nodes);
+  return nodes;
 }
 
 static gboolean
-write_scan (IrPassContext *context,
-            const IrKnownLoop *loop,
-            const GArray *parts,
-            gboolean reads_number)
+write_scan (Batcher *b, const IrKnownLoop *loop, const GArray *parts, gboolean reads_number)
 {
-  g_autoptr (GPtrArray) results = g_ptr_array_new (), inputs = NULL;
+  IrPassContext *context = b->context;
+  g_autoptr (GPtrArray) results = g_ptr_array_new (), nodes = ir_graph_nodes (loop->body),
+                        inputs = NULL, copies = NULL;
   g_autoptr (GArray) axes = g_array_new (FALSE, FALSE, sizeof (gint64));
   IrNode *scan;
 
+  count_names (b);
   inputs = scan_inputs (context, loop, parts, reads_number, axes);
   scan = add_scan (context, loop, inputs, axes);
-  copy_body (context, loop, parts, reads_number, ir_node_attr_graph (scan, "body"));
+  copies = copy_body (context, loop, parts, reads_number, ir_node_attr_graph (scan, "body"));
   for (guint i = 0; i < scan->n_outputs; i++)
     g_ptr_array_add (results, loop->node->outputs[i] != NULL ? scan->outputs[i] : NULL);
-  return ir_unroll_hand_over (context, loop->node, results);
+  if (!ir_unroll_hand_over (context, loop->node, results))
+    return FALSE;
+  hand_names (b, nodes, copies);
+  return TRUE;
 }
 
 static void
-loop_to_scan (IrPassContext *context, IrNode *node)
+loop_to_scan (Batcher *b, IrNode *node)
 {
+  IrPassContext *context = b->context;
   IrKnownLoop loop;
   gboolean reads_number;
   const IrNodeId id = node->id;
@@ -268,7 +295,7 @@ loop_to_scan (IrPassContext *context, IrNode *node)
     return;
   ir_edit_step_reason (context->edit, "each of its %" G_GINT64_FORMAT " iterations reads its part",
                        loop.trips);
-  if (write_scan (context, &loop, parts, reads_number))
+  if (write_scan (b, &loop, parts, reads_number))
     {
       ir_pass_end (context);
       return;
@@ -577,12 +604,13 @@ set_types (const Scan *scan, const GPtrArray *nodes, const GPtrArray *copies)
 }
 
 static gboolean
-write_batched (Scan *scan)
+write_batched (Batcher *b, Scan *scan)
 {
   g_autoptr (GHashTable) values = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (scan->body), copies = NULL,
                         results = g_ptr_array_new ();
 
+  count_names (b);
   for (guint i = 0; i < scan->node->n_inputs; i++)
     g_hash_table_insert (values, ir_graph_input (scan->body, i),
                          first_axis (scan, scan->node->inputs[i], input_axis (scan->node, i)));
@@ -596,12 +624,16 @@ write_batched (Scan *scan)
       return FALSE;
   for (guint i = 0; i < scan->node->n_outputs; i++)
     g_ptr_array_add (results, g_hash_table_lookup (values, ir_graph_output (scan->body, i)));
-  return ir_unroll_hand_over (scan->context, scan->node, results);
+  if (!ir_unroll_hand_over (scan->context, scan->node, results))
+    return FALSE;
+  hand_names (b, nodes, copies);
+  return TRUE;
 }
 
 static void
-batch_scan (IrPassContext *context, IrNode *node)
+batch_scan (Batcher *b, IrNode *node)
 {
+  IrPassContext *context = b->context;
   g_autoptr (GHashTable) ranks = g_hash_table_new (NULL, NULL);
   Scan scan = {
     .context = context, .node = node, .body = ir_node_attr_graph (node, "body"), .ranks = ranks
@@ -617,7 +649,7 @@ batch_scan (IrPassContext *context, IrNode *node)
   if (!ir_pass_begin (context, RULE_BATCH, scan.rounds ? IR_CLASS_ROUNDING : IR_CLASS_EXACT, node))
     return;
   ir_edit_step_reason (context->edit, "no iteration waits for another one");
-  if (write_batched (&scan))
+  if (write_batched (b, &scan))
     {
       ir_pass_end (context);
       return;
@@ -633,6 +665,8 @@ static gboolean
 run (IrPassContext *context, GError **error)
 {
   g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
+  g_autoptr (IrPassNames) names = NULL;
+  Batcher b = { context, NULL };
   gboolean cancelled = FALSE;
 
   for (guint i = graphs->len; i > 0 && !cancelled && !context->stopped; i--)
@@ -650,11 +684,12 @@ run (IrPassContext *context, GError **error)
           if (cancelled || node->state != IR_STATE_LIVE || ir_pass_has_control (context, node))
             continue;
           if (ir_op_is (node, IR_OP_LOOP))
-            loop_to_scan (context, node);
+            loop_to_scan (&b, node);
           else if (ir_op_is (node, IR_OP_SCAN))
-            batch_scan (context, node);
+            batch_scan (&b, node);
         }
     }
+  names = b.names;
   return !cancelled;
 }
 

@@ -152,6 +152,30 @@ ir_pass_move_constant (IrPassContext *context,
 }
 
 /**
+ * ir_pass_hand_names:
+ * @context: a run of passes with an open step
+ * @names: names of the model, from when @old was there
+ * @old: a node that is gone
+ * @fresh: the one that does in its place what it did
+ *
+ * Names and scope of @old, and names of its outputs, go to @fresh, but for names that others in the model have too.
+ */
+void
+ir_pass_hand_names (IrPassContext *context, IrPassNames *names, const IrNode *old, IrNode *fresh)
+{
+  if (old->state == IR_STATE_LIVE || fresh->state != IR_STATE_LIVE)
+    return;
+  if (!is_shared (names->nodes, old->name))
+    ir_edit_rename_node (context->edit, fresh, old->name);
+  ir_edit_set_scope (context->edit, fresh, old->scope);
+  for (guint i = 0; i < old->n_outputs; i++)
+    if (old->outputs[i] != NULL && fresh->outputs[i] != NULL &&
+        !ir_value_is_graph_output (fresh->outputs[i]) &&
+        !is_shared (names->values, old->outputs[i]->name))
+      ir_edit_rename_value (context->edit, fresh->outputs[i], old->outputs[i]->name);
+}
+
+/**
  * ir_pass_make_names_unique:
  * @context: a run of passes with an open step
  * @names: names of the model

@@ -11,6 +11,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPassNames, ir_pass_names_free)
 /* Both need an open step. @to is a graph around the one where the node or the value is. */
 void ir_pass_move_node (IrPassContext *context, IrPassNames *names, IrNode *node, IrGraph *to);
 void ir_pass_move_value (IrPassContext *context, IrPassNames *names, IrValue *value, IrGraph *to);
+/* Names of a node that is gone, and of what it gave. */
+void ir_pass_hand_names (IrPassContext *context,
+                         IrPassNames *names,
+                         const IrNode *old,
+                         IrNode *fresh);
 gboolean ir_pass_is_local_constant (IrPassContext *context,
                                     const IrGraph *graph,
                                     const IrValue *value);

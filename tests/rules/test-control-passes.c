@@ -403,6 +403,10 @@ static const Case cases[] = {
   { "a state waits", BATCH, 0, -1,
     "(float[5,4] x, float[4] v) => (float[4] h, float[5,4] y) { h, y = Scan (v, x) <num_scan_inputs = 1, body = b "
     "(float[4] s, float[4] e) => (float[4] t, float[4] r) { t = Add (s, e)  r = Exp (e) }> }" },
+  { "two bodies that call their values alike", BATCH, 2, -1,
+    "(float[5,4] x, float[5,4] w) => (float[5,4] y, float[5,4] z) { y = Scan (x) <num_scan_inputs = 1, body = b "
+    "(float[4] e) => (float[4] r) { a = Exp (e)  r = Neg (a) }>  z = Scan (w) <num_scan_inputs = 1, body = b2 "
+    "(float[4] e) => (float[4] r) { a = Abs (e)  r = Exp (a) }> }" },
   { "a loop in a loop, from the inside", BATCH, 4, -1,
     "(float[3,4] x) => (float[3,4] y) { m3 = Constant <value = int64 {3}> ()  y = Loop (m3, ) <body = b (int64 i, "
     "bool go) => (bool more, float[4] r) { " GO_ON "e = Gather (x, i)  m4 = Constant <value = int64 {4}> ()  "

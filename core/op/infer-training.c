@@ -125,13 +125,16 @@ ir_infer_reduce_sum_to (IrCall *call, GError **error)
   return TRUE;
 }
 
-/* Places in a window are computed from them, and must not overflow. */
+/* One for each of @needed axes or ends. Places in a window are computed from them, and must not overflow. */
 static gboolean
-check_steps (IrCall *call, const char *name, gint64 least, GError **error)
+check_steps (IrCall *call, const char *name, guint needed, gint64 least, GError **error)
 {
   guint n = 0;
   const gint64 *steps = ir_call_ints (call, name, &n);
 
+  if (steps != NULL && n != needed)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "%s has %u numbers, %u are needed",
+                         name, n, needed);
   for (guint i = 0; i < n; i++)
     if (steps[i] < least || steps[i] > G_MAXINT32)
       return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
@@ -171,8 +174,8 @@ ir_infer_conv_grad_weight (IrCall *call, GError **error)
                            "kernel_shape has a size below 1, or too large a one");
     else
       dims[i + 2] = kernel[i];
-  if (!check_steps (call, "strides", 1, error) || !check_steps (call, "dilations", 1, error) ||
-      !check_steps (call, "pads", 0, error))
+  if (!check_steps (call, "strides", n, 1, error) ||
+      !check_steps (call, "dilations", n, 1, error) || !check_steps (call, "pads", 2 * n, 0, error))
     return FALSE;
   ir_call_set_output_type (
       call, 0, ir_type_tensor (call->context, ir_call_input_dtype (call, 0), rank, dims));

@@ -39,22 +39,44 @@ why_left (const IrModel *model, guint first)
 }
 
 static gboolean
-raise_control_flow (
-    IrModel *model, const char *path, guint *n_raised, GCancellable *cancellable, GError **error)
+is_raised (const IrModel *model)
 {
-  const char *const names[] = { "from-closures", "raise-control-flow", NULL };
+  return ir_pass_find_closure (model) == NULL && !has_tokens (model);
+}
+
+static gboolean
+run_passes (IrModel *model,
+            const char *const *names,
+            guint *n_steps,
+            GCancellable *cancellable,
+            GError **error)
+{
   const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT, .record_refusals = TRUE };
-  const guint before = ir_history_n_refusals (model);
   g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, error);
   IrPipelineResult result = { 0 };
 
   if (pipeline == NULL || !ir_pipeline_run (model, pipeline, &options, &result, cancellable, error))
     return FALSE;
-  if (n_raised != NULL)
-    *n_raised = result.n_steps;
-  const gboolean closures = ir_pass_find_closure (model) != NULL;
-  if (!closures && !has_tokens (model))
+  if (n_steps != NULL)
+    *n_steps += result.n_steps;
+  return TRUE;
+}
+
+/* What stays may be what nobody reads: that goes then. */
+static gboolean
+raise_control_flow (
+    IrModel *model, const char *path, guint *n_raised, GCancellable *cancellable, GError **error)
+{
+  static const char *const raising[] = { "from-closures", "raise-control-flow", NULL };
+  static const char *const unread[] = { "eliminate-dead-code", NULL };
+  const guint before = ir_history_n_refusals (model);
+
+  if (!run_passes (model, raising, n_raised, cancellable, error) ||
+      (!is_raised (model) && !run_passes (model, unread, n_raised, cancellable, error)))
+    return FALSE;
+  if (is_raised (model))
     return TRUE;
+  const gboolean closures = ir_pass_find_closure (model) != NULL;
   g_autofree char *why = why_left (model, before);
   g_set_error (
       error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED,

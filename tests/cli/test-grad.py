@@ -323,6 +323,19 @@ TWICE = model('twice', '<ir_version: 10, opset_import: ["" : 21, "irscope.closur
                        'b = If (c) <then_branch = t () => (u) { h = Sub (a, one)  p = irscope.closure.Partial <domain = "f", function = "down"> ()  '
                        '[again] i = irscope.closure.Call (p, h)  j = irscope.closure.Call (p, h)  u = Add (i, j) }, '
                        'else_branch = e () => (v) { v = Mul (a, a) }> }')
+UNREAD = model('unread', '<ir_version: 10, opset_import: ["" : 21, "irscope.closure" : 1, "f" : 1]>\n'
+                         'g (float x) => (float y) { p = irscope.closure.Partial <domain = "f", function = "down"> ()  y = Neg (x) }\n'
+                         '<domain: "f", opset_import: ["" : 21]>\ndown (a) => (b) { b = Relu (a) }')
+
+
+@test('a closure that nobody reads keeps no model from being saved as ONNX')
+def _():
+    out = os.path.join(WORK, 'unread.onnx')
+    code, _, err = irscope('convert', UNREAD, out)
+    assert code == 0, err
+    assert 'Partial' not in irscope('info', out)[1]
+
+
 SEVERAL = model('several', '<ir_version: 10, opset_import: ["" : 21, "irscope.closure" : 1, "f" : 1]>\n'
                            'g (float x, int64 i) => (float y) { p = irscope.closure.Partial <domain = "f", function = "id"> (x)  '
                            's = irscope.closure.SwitchLayer (i, p, p, p)  [chosen] y = irscope.closure.Call (s) }\n'

@@ -6,7 +6,8 @@
  *     operator    > >= < <= == !=                          number   1e-3, 64MiB, 2GB
  *
  * An argument is the name of a value of the original graph, #N for its id, or * for all outputs;
- * quotes ('...' or "...") take any name. A command is quoted, or goes on to the end of the text. It
+ * quotes ('...' or "...") take any name; loop@2/NAME is what a value is in one iteration, and
+ * loop/NAME in each (core/exec/run/iteration-name.h). A command is quoted, or goes on to the end of the text. It
  * is started without a shell; {} in it, or else its end, becomes the path of the graph after the
  * step, written as ONNX; exit status 0 is good, anything else is a failure. What it prints goes to
  * stderr.
@@ -16,20 +17,17 @@
  * made from left to right, and only as far as the answer needs. */
 #include "config.h"
 
-#include "passes/debug/predicate.h"
+#include "passes/debug/predicate-private.h"
 
-#include "core/io/io.h"
+#include "core/exec/run/iteration-name.h"
 #include "core/ir/scanner.h"
 #include "core/op/call.h"
-#include "core/op/infer.h"
 
-#include <gio/gio.h>
-#include <glib/gstdio.h>
 #include <math.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
+#define MEASURES_IN_WORDS                                                                          \
+  "max_abs(x), rel(x), has_nan(x), peak_memory, nodes, nodes(Op), flops, cmd:"
 #define MAX_DEPTH 100 /* of parentheses and nots */
 
 /**
@@ -42,402 +40,6 @@ ir_predicate_error_quark (void)
 {
   return g_quark_from_static_string ("ir-predicate-error-quark");
 }
-
-typedef struct _Measure Measure;
-
-typedef enum
-{
-  TERM_OR,
-  TERM_AND,
-  TERM_NOT,
-  TERM_TEST
-} TermKind;
-
-typedef struct _Term Term;
-struct _Term
-{
-  TermKind kind;
-  Term *a, *b; /* NOT: only a */
-  const Measure *measure;
-  char *argument; /* (nullable) */
-  guint column;   /* of the argument */
-  GArray *values; /* (nullable) of IrValueId in the original graph, once bound */
-  guint comparison;
-  double number;
-};
-
-struct _IrPredicate
-{
-  Term *root;
-};
-
-/* One check; runs and plans are made when first needed. */
-typedef struct
-{
-  const IrPredicate *predicate;
-  IrTrial *trial;
-  guint step;
-  GHashTable *values; /* (nullable) value id -> IrTensor: those of the predicate, after the step */
-  double value;
-  const Term *decided; /* (nullable) the test that gave @value */
-} Work;
-
-typedef enum
-{
-  ARGUMENT_NONE,
-  ARGUMENT_VALUE,
-  ARGUMENT_OPERATOR, /* may be left out */
-  ARGUMENT_COMMAND
-} ArgumentKind;
-
-struct _Measure
-{
-  const char *name;
-  ArgumentKind argument;
-  gboolean is_truth; /* no comparison follows */
-  gboolean runs_graph;
-  gboolean (*measure) (Work *work, const Term *term, double *result, GError **error);
-  char *(*describe) (const Term *term, double value); /* what was measured, in a sentence's words */
-};
-
-/* -- measuring -- */
-
-static void
-collect_values (const Term *term, GArray *ids)
-{
-  if (term == NULL)
-    return;
-  collect_values (term->a, ids);
-  collect_values (term->b, ids);
-  if (term->values != NULL)
-    g_array_append_vals (ids, term->values->data, term->values->len);
-}
-
-static GHashTable *
-values_of (Work *work, GError **error)
-{
-  g_autoptr (GArray) originals = g_array_new (FALSE, FALSE, sizeof (IrValueId));
-  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
-
-  if (work->values != NULL)
-    return work->values;
-  collect_values (work->predicate->root, originals);
-  for (guint i = 0; i < originals->len; i++)
-    {
-      IrValueId now = ir_lineage_current_value (
-          ir_trial_history (work->trial), g_array_index (originals, IrValueId, i), work->step);
-      if (now != 0)
-        g_array_append_val (chosen, now);
-    }
-  return work->values = ir_trial_probe (work->trial, work->step, chosen, error);
-}
-
-/* (transfer none) (nullable) */
-static const IrTensor *
-contents_now (Work *work, IrValueId original, GError **error)
-{
-  GHashTable *values = values_of (work, error);
-  IrValueId now;
-  const IrTensor *tensor;
-
-  if (values == NULL)
-    return NULL;
-  now = ir_lineage_current_value (ir_trial_history (work->trial), original, work->step);
-  tensor = g_hash_table_lookup (values, GUINT_TO_POINTER (now));
-  if (tensor == NULL)
-    g_set_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_VALUE,
-                 "%s has no contents at step %u",
-                 ir_model_value (ir_trial_history (work->trial), original)->name, work->step);
-  return tensor;
-}
-
-static gboolean
-measure_difference (Work *work, const Term *term, IrDifference *worst, GError **error)
-{
-  IrRun *original = ir_trial_original (work->trial, error);
-
-  memset (worst, 0, sizeof *worst);
-  if (original == NULL)
-    return FALSE;
-  for (guint i = 0; i < term->values->len; i++)
-    {
-      IrValueId id = g_array_index (term->values, IrValueId, i);
-      const IrTensor *before = ir_trial_contents (work->trial, original, id);
-      const IrTensor *after = contents_now (work, id, error);
-      IrDifference difference;
-
-      if (after == NULL)
-        return FALSE;
-      if (before == NULL)
-        {
-          g_set_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_VALUE,
-                       "%s was not computed by the original graph",
-                       ir_model_value (ir_trial_history (work->trial), id)->name);
-          return FALSE;
-        }
-      ir_trial_difference (before, after, &difference);
-      ir_difference_take_larger (worst, &difference);
-    }
-  return TRUE;
-}
-
-static gboolean
-measure_max_abs (Work *work, const Term *term, double *result, GError **error)
-{
-  IrDifference worst;
-
-  if (!measure_difference (work, term, &worst, error))
-    return FALSE;
-  *result = worst.max_abs;
-  return TRUE;
-}
-
-static gboolean
-measure_rel (Work *work, const Term *term, double *result, GError **error)
-{
-  IrDifference worst;
-
-  if (!measure_difference (work, term, &worst, error))
-    return FALSE;
-  *result = worst.max_rel;
-  return TRUE;
-}
-
-static gboolean
-measure_has_nan (Work *work, const Term *term, double *result, GError **error)
-{
-  *result = 0;
-  for (guint i = 0; i < term->values->len; i++)
-    {
-      const IrTensor *tensor = contents_now (work, g_array_index (term->values, IrValueId, i),
-                                             error);
-
-      if (tensor == NULL)
-        return FALSE;
-      if (!ir_dtype_is_float (ir_tensor_dtype (tensor)))
-        continue;
-      for (guint64 k = 0; k < ir_tensor_n_elements (tensor) && *result == 0; k++)
-        *result = isnan (ir_tensor_get_double (tensor, k));
-    }
-  return TRUE;
-}
-
-static gboolean
-measure_peak_memory (Work *work, const Term *term, double *result, GError **error)
-{
-  g_autoptr (IrMemPlan) plan = ir_trial_plan (work->trial, work->step, error);
-
-  if (plan == NULL)
-    return FALSE;
-  *result = plan->peak_bytes;
-  return TRUE;
-}
-
-static gboolean
-measure_flops (Work *work, const Term *term, double *result, GError **error)
-{
-  g_autoptr (IrModel) sized = ir_trial_sized (work->trial, work->step);
-  gboolean partial;
-
-  *result = ir_cost_model (sized, &partial).flops;
-  return TRUE;
-}
-
-static gboolean
-lies_in_function (const IrNode *node)
-{
-  const IrGraph *graph = node->graph;
-
-  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
-    graph = ir_graph_outer (graph);
-  return graph != NULL && graph->kind == IR_GRAPH_FUNCTION;
-}
-
-static gboolean
-measure_nodes (Work *work, const Term *term, double *result, GError **error)
-{
-  g_autoptr (IrModel) model = ir_history_snapshot (ir_trial_history (work->trial), work->step);
-
-  if (term->argument == NULL)
-    {
-      *result = ir_model_n_counted_nodes (model);
-      return TRUE;
-    }
-  *result = 0;
-  for (guint i = 1; i < model->nodes->len; i++)
-    {
-      const IrNode *node = model->nodes->pdata[i];
-      *result += node->state == IR_STATE_LIVE && strcmp (node->op_type, term->argument) == 0 &&
-                 !lies_in_function (node);
-    }
-  return TRUE;
-}
-
-/* -- external commands -- */
-
-static void
-remove_folder (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *file = g_build_filename (path, name, NULL);
-      g_unlink (file);
-    }
-  g_rmdir (path);
-}
-
-static GStrv
-command_line (const char *command, const char *path, GError **error)
-{
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-  g_auto (GStrv) words = NULL;
-  gboolean placed = FALSE;
-
-  if (!g_shell_parse_argv (command, NULL, &words, error))
-    return NULL;
-  for (guint i = 0; words[i] != NULL; i++)
-    {
-      GString *word = g_string_new (words[i]);
-
-      placed |= g_string_replace (word, "{}", path, 0) > 0;
-      g_strv_builder_add (builder, word->str);
-      g_string_free (word, TRUE);
-    }
-  if (!placed)
-    g_strv_builder_add (builder, path);
-  return g_strv_builder_end (builder);
-}
-
-/* Between fork() and exec(): the program shall hear of its children and of those who end it. */
-static void
-unblock_signals (gpointer unused)
-{
-  sigset_t none;
-
-  sigemptyset (&none);
-  sigprocmask (SIG_SETMASK, &none, NULL);
-}
-
-static gboolean
-run_command (Work *work, const char *command, const char *path, double *status, GError **error)
-{
-  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_NONE);
-  g_autoptr (GSubprocess) process = NULL;
-  g_auto (GStrv) words = command_line (command, path, error);
-  GCancellable *cancellable = ir_trial_cancellable (work->trial);
-
-  if (words == NULL)
-    return FALSE;
-  g_subprocess_launcher_take_stdout_fd (launcher, dup (STDERR_FILENO));
-  g_subprocess_launcher_set_child_setup (launcher, unblock_signals, NULL, NULL);
-  process = g_subprocess_launcher_spawnv (launcher, (const char *const *) words, error);
-  if (process == NULL)
-    {
-      g_autofree char *why = error != NULL ? g_strdup ((*error)->message) : NULL;
-      g_clear_error (error);
-      g_set_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_COMMAND, "cmd: %s: %s", command,
-                   why != NULL ? why : "could not be started");
-      return FALSE;
-    }
-  if (!g_subprocess_wait (process, cancellable, error))
-    {
-      g_subprocess_force_exit (process);
-      return FALSE;
-    }
-  *status = g_subprocess_get_if_exited (process) ? g_subprocess_get_exit_status (process)
-                                                 : 128 + g_subprocess_get_term_sig (process);
-  return TRUE;
-}
-
-static gboolean
-measure_command (Work *work, const Term *term, double *result, GError **error)
-{
-  g_autoptr (IrModel) model = ir_history_snapshot (ir_trial_history (work->trial), work->step);
-  g_autofree char *folder = g_dir_make_tmp ("irscope-bisect-XXXXXX", error), *path = NULL;
-  gboolean done;
-
-  if (folder == NULL)
-    return FALSE;
-  path = g_build_filename (folder, "model.onnx", NULL);
-  done = ir_model_save (model, path, "onnx", NULL, error) &&
-         run_command (work, term->argument, path, result, error);
-  remove_folder (folder);
-  return done;
-}
-
-/* -- in words -- */
-
-static gboolean
-is_any_output (const Term *term)
-{
-  return strcmp (term->argument, "*") == 0;
-}
-
-static char *
-describe_max_abs (const Term *term, double value)
-{
-  return g_strdup_printf ("%s differs from the original by %.3g",
-                          is_any_output (term) ? "an output" : term->argument, value);
-}
-
-static char *
-describe_rel (const Term *term, double value)
-{
-  return g_strdup_printf ("%s differs from the original by %.3g %%",
-                          is_any_output (term) ? "an output" : term->argument, 100 * value);
-}
-
-static char *
-describe_has_nan (const Term *term, double value)
-{
-  if (is_any_output (term))
-    return g_strdup (value != 0 ? "an output holds a NaN" : "no output holds a NaN");
-  return g_strdup_printf (value != 0 ? "%s holds a NaN" : "%s holds no NaN", term->argument);
-}
-
-static char *
-describe_peak_memory (const Term *term, double value)
-{
-  g_autofree char *size = g_format_size_full ((guint64) value, G_FORMAT_SIZE_IEC_UNITS);
-
-  return g_strdup_printf ("the planned peak memory is %s", size);
-}
-
-static char *
-describe_nodes (const Term *term, double value)
-{
-  return g_strdup_printf ("the graph has %.0f %s%s%s", value,
-                          term->argument != NULL ? term->argument : "",
-                          term->argument != NULL ? " " : "", value == 1 ? "node" : "nodes");
-}
-
-static char *
-describe_flops (const Term *term, double value)
-{
-  return g_strdup_printf ("a run takes %.4g FLOPs", value);
-}
-
-static char *
-describe_command (const Term *term, double value)
-{
-  return g_strdup_printf ("the command's exit status is %.0f", value);
-}
-
-static const Measure measures[] = {
-  { "max_abs", ARGUMENT_VALUE, FALSE, TRUE, measure_max_abs, describe_max_abs },
-  { "rel", ARGUMENT_VALUE, FALSE, TRUE, measure_rel, describe_rel },
-  { "has_nan", ARGUMENT_VALUE, TRUE, TRUE, measure_has_nan, describe_has_nan },
-  { "peak_memory", ARGUMENT_NONE, FALSE, FALSE, measure_peak_memory, describe_peak_memory },
-  { "nodes", ARGUMENT_OPERATOR, FALSE, FALSE, measure_nodes, describe_nodes },
-  { "flops", ARGUMENT_NONE, FALSE, FALSE, measure_flops, describe_flops },
-  { "cmd", ARGUMENT_COMMAND, TRUE, FALSE, measure_command, describe_command },
-};
-
-#define MEASURES_IN_WORDS                                                                          \
-  "max_abs(x), rel(x), has_nan(x), peak_memory, nodes, nodes(Op), flops, cmd:"
 
 /* -- comparisons -- */
 
@@ -460,9 +62,9 @@ holds (guint comparison, double value, double number)
 }
 
 static gboolean
-evaluate (Work *work, const Term *term, gboolean *answer, GError **error)
+evaluate (IrMeasuring *work, const IrTerm *term, gboolean *answer, GError **error)
 {
-  if (term->kind == TERM_TEST)
+  if (term->kind == IR_TERM_TEST)
     {
       if (!term->measure->measure (work, term, &work->value, error))
         return FALSE;
@@ -473,9 +75,9 @@ evaluate (Work *work, const Term *term, gboolean *answer, GError **error)
     }
   if (!evaluate (work, term->a, answer, error))
     return FALSE;
-  if (term->kind == TERM_NOT)
+  if (term->kind == IR_TERM_NOT)
     *answer = !*answer;
-  else if (*answer == (term->kind == TERM_AND))
+  else if (*answer == (term->kind == IR_TERM_AND))
     return evaluate (work, term->b, answer, error);
   return TRUE;
 }
@@ -489,16 +91,17 @@ typedef struct
   GError *error; /* (nullable) the first one */
 } Parser;
 
-static Term *parse_or (Parser *p);
+static IrTerm *parse_or (Parser *p);
 
 static void
-term_free (Term *term)
+term_free (IrTerm *term)
 {
   if (term == NULL)
     return;
   term_free (term->a);
   term_free (term->b);
   g_clear_pointer (&term->values, g_array_unref);
+  g_clear_pointer (&term->picks, g_array_unref);
   g_free (term->argument);
   g_free (term);
 }
@@ -571,14 +174,14 @@ take_quoted (Parser *p)
 }
 
 static void
-parse_parenthesis (Parser *p, Term *term)
+parse_parenthesis (Parser *p, IrTerm *term)
 {
   const char *open = p->at;
 
   if (!ir_accept (&p->at, "("))
     {
       g_autofree char *found = found_here (p);
-      if (term->measure->argument == ARGUMENT_VALUE)
+      if (term->measure->argument == IR_ARGUMENT_VALUE)
         fail_at (p, p->at, "%s needs the name of a value in parentheses, found %s",
                  term->measure->name, found);
       return;
@@ -600,11 +203,11 @@ parse_parenthesis (Parser *p, Term *term)
     fail_at (p, open, "the parenthesis is not closed");
   else if (term->argument[0] == '\0')
     fail_at (p, open, "%s needs %s in its parentheses", term->measure->name,
-             term->measure->argument == ARGUMENT_VALUE ? "the name of a value" : "an operator");
+             term->measure->argument == IR_ARGUMENT_VALUE ? "the name of a value" : "an operator");
 }
 
 static void
-parse_command (Parser *p, Term *term)
+parse_command (Parser *p, IrTerm *term)
 {
   g_autoptr (GError) error = NULL;
   g_auto (GStrv) words = NULL;
@@ -649,7 +252,7 @@ unit_here (Parser *p)
 }
 
 static void
-parse_comparison (Parser *p, Term *term)
+parse_comparison (Parser *p, IrTerm *term)
 {
   char *end;
 
@@ -675,34 +278,34 @@ parse_comparison (Parser *p, Term *term)
   term->number *= unit_here (p);
 }
 
-static Term *
+static IrTerm *
 parse_test (Parser *p)
 {
-  Term *term = g_new0 (Term, 1);
+  IrTerm *term = g_new0 (IrTerm, 1);
 
-  term->kind = TERM_TEST;
-  for (guint i = 0; i < G_N_ELEMENTS (measures) && term->measure == NULL; i++)
-    if (take_word (p, measures[i].name))
-      term->measure = &measures[i];
+  term->kind = IR_TERM_TEST;
+  for (guint i = 0; ir_measure_at (i) != NULL && term->measure == NULL; i++)
+    if (take_word (p, ir_measure_at (i)->name))
+      term->measure = ir_measure_at (i);
   if (term->measure == NULL)
     {
       g_autofree char *found = found_here (p);
       fail_at (p, p->at, "needs one of %s; found %s", MEASURES_IN_WORDS, found);
       return term;
     }
-  if (term->measure->argument == ARGUMENT_COMMAND)
+  if (term->measure->argument == IR_ARGUMENT_COMMAND)
     parse_command (p, term);
-  else if (term->measure->argument != ARGUMENT_NONE)
+  else if (term->measure->argument != IR_ARGUMENT_NONE)
     parse_parenthesis (p, term);
   if (p->error == NULL && !term->measure->is_truth)
     parse_comparison (p, term);
   return term;
 }
 
-static Term *
+static IrTerm *
 parse_not (Parser *p)
 {
-  Term *term = NULL;
+  IrTerm *term = NULL;
   const char *start;
 
   ir_skip_space (&p->at);
@@ -711,8 +314,8 @@ parse_not (Parser *p)
     fail_at (p, p->at, "more than %d levels of parentheses and nots", MAX_DEPTH);
   else if (take_word (p, "not") || ir_accept (&p->at, "!"))
     {
-      term = g_new0 (Term, 1);
-      term->kind = TERM_NOT;
+      term = g_new0 (IrTerm, 1);
+      term->kind = IR_TERM_NOT;
       term->a = parse_not (p);
     }
   else if (ir_accept (&p->at, "("))
@@ -727,10 +330,10 @@ parse_not (Parser *p)
   return term;
 }
 
-static Term *
-join (TermKind kind, Term *a, Term *b)
+static IrTerm *
+join (IrTermKind kind, IrTerm *a, IrTerm *b)
 {
-  Term *term = g_new0 (Term, 1);
+  IrTerm *term = g_new0 (IrTerm, 1);
 
   term->kind = kind;
   term->a = a;
@@ -738,23 +341,23 @@ join (TermKind kind, Term *a, Term *b)
   return term;
 }
 
-static Term *
+static IrTerm *
 parse_and (Parser *p)
 {
-  Term *term = parse_not (p);
+  IrTerm *term = parse_not (p);
 
   while (p->error == NULL && (take_word (p, "and") || ir_accept (&p->at, "&&")))
-    term = join (TERM_AND, term, parse_not (p));
+    term = join (IR_TERM_AND, term, parse_not (p));
   return term;
 }
 
-static Term *
+static IrTerm *
 parse_or (Parser *p)
 {
-  Term *term = parse_and (p);
+  IrTerm *term = parse_and (p);
 
   while (p->error == NULL && (take_word (p, "or") || ir_accept (&p->at, "||")))
-    term = join (TERM_OR, term, parse_and (p));
+    term = join (IR_TERM_OR, term, parse_and (p));
   return term;
 }
 
@@ -817,8 +420,22 @@ find_value (const IrModel *original, const char *name)
   return ir_graph_find_value (original->main, name);
 }
 
+/* (nullable) Of a value in iterations, by a name with the loop in it. */
+static const IrValue *
+find_in_iterations (IrTerm *term, const IrModel *original, GError **error)
+{
+  g_auto (IrIterationName) name = { 0 };
+
+  if (!ir_iteration_name_parse (original, term->argument, &name, error))
+    return NULL;
+  const IrIterationPick pick = { name.value->id, g_strdup (name.frame), name.iteration };
+  term->picks = ir_iteration_picks_new ();
+  g_array_append_val (term->picks, pick);
+  return name.value;
+}
+
 static gboolean
-bind_term (Term *term, const IrModel *original, GError **error)
+bind_term (IrTerm *term, const IrModel *original, GError **error)
 {
   const IrValue *value;
 
@@ -826,9 +443,10 @@ bind_term (Term *term, const IrModel *original, GError **error)
     return TRUE;
   if (!bind_term (term->a, original, error) || !bind_term (term->b, original, error))
     return FALSE;
-  if (term->kind != TERM_TEST || term->measure->argument != ARGUMENT_VALUE)
+  if (term->kind != IR_TERM_TEST || term->measure->argument != IR_ARGUMENT_VALUE)
     return TRUE;
   g_clear_pointer (&term->values, g_array_unref);
+  g_clear_pointer (&term->picks, g_array_unref);
   term->values = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   for (guint i = 0; strcmp (term->argument, "*") == 0 && i < ir_graph_n_outputs (original->main);
        i++)
@@ -837,6 +455,15 @@ bind_term (Term *term, const IrModel *original, GError **error)
   if (term->values->len > 0)
     return TRUE;
   value = find_value (original, term->argument);
+  if (value == NULL && strchr (term->argument, '/') != NULL)
+    {
+      value = find_in_iterations (term, original, error);
+      if (value == NULL)
+        {
+          g_prefix_error (error, "column %u: ", term->column);
+          return FALSE;
+        }
+    }
   if (value == NULL)
     {
       g_set_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_VALUE,
@@ -878,7 +505,7 @@ ir_predicate_is_there (const IrPredicate *predicate, IrTrial *trial, guint step)
 {
   g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (IrValueId));
 
-  collect_values (predicate->root, ids);
+  ir_term_collect (predicate->root, TRUE, ids);
   for (guint i = 0; i < ids->len; i++)
     if (ir_lineage_current_value (ir_trial_history (trial), g_array_index (ids, IrValueId, i),
                                   step) == 0)
@@ -887,12 +514,12 @@ ir_predicate_is_there (const IrPredicate *predicate, IrTrial *trial, guint step)
 }
 
 static gboolean
-runs_graph (const Term *term)
+runs_graph (const IrTerm *term)
 {
   if (term == NULL)
     return FALSE;
   return runs_graph (term->a) || runs_graph (term->b) ||
-         (term->kind == TERM_TEST && term->measure->runs_graph);
+         (term->kind == IR_TERM_TEST && term->measure->runs_graph);
 }
 
 /**
@@ -937,7 +564,7 @@ gboolean
 ir_predicate_check (
     const IrPredicate *predicate, IrTrial *trial, guint step, IrCheck *check, GError **error)
 {
-  Work work = { .predicate = predicate, .trial = trial, .step = step };
+  IrMeasuring work = { .predicate = predicate, .trial = trial, .step = step };
   GCancellable *cancellable = ir_trial_cancellable (trial);
   g_autoptr (GError) local = NULL;
   gboolean done;

@@ -148,7 +148,7 @@ ir_trial_cancellable (const IrTrial *trial)
 }
 
 static IrRun *
-run_at (IrTrial *trial, guint step, GArray *chosen, gboolean iterations, GError **error)
+run_at (IrTrial *trial, guint step, GArray *chosen, const IrIterations *iterations, GError **error)
 {
   g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
   g_autoptr (IrExecutable) executable = NULL;
@@ -162,8 +162,8 @@ run_at (IrTrial *trial, guint step, GArray *chosen, gboolean iterations, GError 
     .chosen = chosen,
   };
 
-  if (iterations)
-    options.iterations = IR_ITERATIONS_ALL;
+  if (iterations != NULL)
+    options.iterations = *iterations;
   ir_run_options_limit (&options, &trial->limits);
   executable = ir_executable_new (snapshot, &options, error);
   if (executable == NULL)
@@ -185,7 +185,7 @@ run_at (IrTrial *trial, guint step, GArray *chosen, gboolean iterations, GError 
 IrRun *
 ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
 {
-  return run_at (trial, step, chosen, FALSE, error);
+  return run_at (trial, step, chosen, NULL, error);
 }
 
 /**
@@ -200,7 +200,29 @@ ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
 IrRun *
 ir_trial_run_iterations (IrTrial *trial, guint step, GArray *chosen, GError **error)
 {
-  return run_at (trial, step, chosen, TRUE, error);
+  const IrIterations all = IR_ITERATIONS_ALL;
+
+  return run_at (trial, step, chosen, &all, error);
+}
+
+/**
+ * ir_trial_run_picked:
+ * @trial: a trial
+ * @step: 0 .. number of steps
+ * @picks: of #IrIterationPick, values of the graph after @step
+ * @error: return location for an error
+ *
+ * Returns: (transfer full): as ir_trial_run(), with these iterations of these values
+ */
+IrRun *
+ir_trial_run_picked (IrTrial *trial, guint step, GArray *picks, GError **error)
+{
+  const IrIterations named = { .kind = IR_ITERATIONS_NAMED, .names = picks };
+  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+
+  for (guint i = 0; i < picks->len; i++)
+    g_array_append_val (chosen, g_array_index (picks, IrIterationPick, i).value);
+  return run_at (trial, step, chosen, &named, error);
 }
 
 /**

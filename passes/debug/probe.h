@@ -46,6 +46,7 @@ IrRun *ir_trial_original (IrTrial *trial, GError **error); /* (transfer none): m
 IrRun *ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error);
 /* Likewise, with all iterations of @chosen, as far as the budget for captured values goes. */
 IrRun *ir_trial_run_iterations (IrTrial *trial, guint step, GArray *chosen, GError **error);
+IrRun *ir_trial_run_picked (IrTrial *trial, guint step, GArray *picks, GError **error);
 /* Contents of @chosen after @step, computing only what no earlier run or probe has: value id ->
  * IrTensor. (transfer full) */
 GHashTable *ir_trial_probe (IrTrial *trial, guint step, GArray *chosen, GError **error);

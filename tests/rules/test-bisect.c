@@ -535,6 +535,41 @@ test_names (void)
   g_assert_true (g_str_has_prefix (error->message, "column 18: "));
 }
 
+static void
+test_iterations (void)
+{
+  static const char *const found_by[] = { "max_abs(y@2/t) > 0", "max_abs(y/t) > 0",
+                                          "rel(y@0/d) > 0" };
+  const IrPass *pass = ir_pass_find ("reduce-strength");
+  g_autoptr (GRand) rand = g_rand_new_with_seed (8);
+  g_auto (Case) c = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  c.model = test_model (
+      "(float[64] x) => (float[64] y) { m = Constant <value = int64 {5}> ()  y = Loop (m, , x) <body "
+      "= b (int64 i, bool go, float[64] s) => (bool more, float[64] t) { more = Identity (go)  "
+      "k = Constant <value = float {3.0}> ()  d = Div (s, k)  h = Add (d, x)  t = Tanh (h) }> }");
+  g_autoptr (GHashTable) inputs = test_inputs (c.model, rand, FALSE);
+  run_passes (c.model, &pass, 1, 1);
+  c.trial = ir_trial_new (c.model, inputs, ir_backend_find ("ref"), 1, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (found_by); i++)
+    {
+      g_auto (IrBisection) found = { 0 };
+      bisect (&c, found_by[i], &found);
+      g_assert_cmpint (found.answer, ==, IR_BISECT_FOUND);
+      g_assert_cmpstr (ir_history_step (c.model, found.step)->rule, ==, "divide-by-constant");
+      g_assert_cmpfloat (found.value, >, 0);
+    }
+  g_auto (IrBisection) none = { 0 };
+  bisect (&c, "has_nan(y@4/t)", &none);
+  g_assert_cmpint (none.answer, !=, IR_BISECT_FOUND);
+
+  g_auto (IrBisection) failed = { 0 };
+  g_autoptr (IrPredicate) late = ir_predicate_parse ("max_abs(y@5/t) > 0", NULL);
+  g_assert_false (ir_bisect (c.trial, late, NULL, NULL, &failed, &error));
+  g_assert_nonnull (strstr (error->message, "no loop there has that iteration"));
+}
+
 /* The two Negs go at the second step, and what lies between them has nothing to stand for it. */
 static void
 test_gone (void)
@@ -662,6 +697,8 @@ main (int argc, char **argv)
   g_test_add_func ("/bisect/planned memory leads to the rule that takes more", test_memory);
   g_test_add_func ("/bisect/a command's exit status decides", test_command);
   g_test_add_func ("/bisect/a value that is not there is named with its column", test_names);
+  g_test_add_func ("/bisect/a value in an iteration is compared with itself there",
+                   test_iterations);
   g_test_add_func ("/bisect/steps without a value that is named are left out", test_gone);
   g_test_add_func ("/bisect/all steps that a proof found broken are listed",
                    test_broken_are_listed);

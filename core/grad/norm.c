@@ -327,28 +327,36 @@ ir_vjp_lrn (IrVjp *vjp, GError **error)
   return TRUE;
 }
 
-/* -- MeanVarianceNormalization, whose body takes the root of a difference of squares: of a variance of 0
- * the slope of the root counts as 0 here -- */
+/* -- MeanVarianceNormalization: y = c / (s + e), c = x - mean (x), s = sqrt (mean (c^2)) -- */
 
+/* Where s is 0 its slope counts as 0, which that of its body, the root of a difference of squares, does not.
+ * Derived; as the derivative of any normalization by a standard deviation. */
 gboolean
-ir_expand_mean_variance (const IrVjp *emit, IrValue **outputs, GError **error)
+ir_vjp_mean_variance (IrVjp *vjp, GError **error)
 {
   static const gint64 usual[] = { 0, 2, 3 };
-  IrValue *x = emit->node->inputs[0], *zero = ir_emit_number_like (emit, x, 0);
+  IrValue *x = vjp->node->inputs[0], *y = vjp->node->outputs[0];
   guint n = G_N_ELEMENTS (usual);
-  const gint64 *axes = ir_node_attr (emit->node, "axes") != NULL
-                           ? ir_node_attr_ints (emit->node, "axes", &n)
+  const gint64 *axes = ir_node_attr (vjp->node, "axes") != NULL
+                           ? ir_node_attr_ints (vjp->node, "axes", &n)
                            : usual;
 
-  IrValue *centred = ir_emit2 (emit, "Sub", x,
-                               ir_emit_reduce (emit, "ReduceMean", x, axes, n, TRUE));
-  IrValue *variance = ir_emit_reduce (emit, "ReduceMean", mul (emit, centred, centred), axes, n,
+  IrValue *centred = ir_emit2 (vjp, "Sub", x, ir_emit_reduce (vjp, "ReduceMean", x, axes, n, TRUE));
+  IrValue *variance = ir_emit_reduce (vjp, "ReduceMean", mul (vjp, centred, centred), axes, n,
                                       TRUE);
-  IrValue *flat = ir_emit2 (emit, "Equal", variance, zero);
-  IrValue *safe = ir_emit3 (emit, "Where", flat, ir_emit_number_like (emit, x, 1), variance);
-  IrValue *deviation = ir_emit3 (emit, "Where", flat, zero, ir_emit1 (emit, "Sqrt", safe));
-  outputs[0] = ir_emit2 (emit, "Div", centred,
-                         ir_emit2 (emit, "Add", deviation, ir_emit_number_like (emit, x, 1e-9)));
+  IrValue *flat = ir_emit2 (vjp, "Equal", variance, ir_emit_number_like (vjp, x, 0));
+  IrValue *safe = ir_emit1 (
+      vjp, "Sqrt", ir_emit3 (vjp, "Where", flat, ir_emit_number_like (vjp, x, 1), variance));
+  IrValue *deviation = ir_emit3 (vjp, "Where", flat, ir_emit_number_like (vjp, x, 0), safe);
+  IrValue *scale = ir_emit2 (vjp, "Add", deviation, ir_emit_number_like (vjp, x, 1e-9));
+  IrValue *direct = ir_emit2 (vjp, "Div", vjp->dy[0], scale);
+  IrValue *along = ir_emit2 (
+      vjp, "Div", ir_emit_reduce (vjp, "ReduceMean", mul (vjp, vjp->dy[0], y), axes, n, TRUE),
+      scale);
+  IrValue *moved = ir_emit2 (vjp, "Sub", direct,
+                             mul (vjp, along, ir_emit2 (vjp, "Div", centred, safe)));
+  vjp->dx[0] = ir_emit2 (vjp, "Sub", moved,
+                         ir_emit_reduce (vjp, "ReduceMean", moved, axes, n, TRUE));
   return TRUE;
 }
 

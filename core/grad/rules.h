@@ -42,6 +42,7 @@
   F (group_norm)                                                                                   \
   F (lp_norm)                                                                                      \
   F (lrn)                                                                                          \
+  F (mean_variance)                                                                                \
   F (loss)                                                                                         \
   F (max_pool)                                                                                     \
   F (average_pool)                                                                                 \
@@ -92,7 +93,6 @@ IR_VJP_FUNCTIONS (F)
   F (linear_attention)                                                                             \
   F (causal_conv)                                                                                  \
   F (tensor_scatter)                                                                               \
-  F (mean_variance)                                                                                \
   F (cum_prod)                                                                                     \
   F (stft)                                                                                         \
   F (grid_sample)                                                                                  \

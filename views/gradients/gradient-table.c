@@ -2,7 +2,7 @@
 
 #include "views/gradients/gradient-table.h"
 
-#include "views/name.h"
+#include "views/columns.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,14 +49,17 @@ layer_of (const IrGradientItem *item)
 }
 
 static char *
-name_text (const IrGradientItem *item)
+name_text (gpointer row)
 {
+  const IrGradientItem *item = row;
+
   return g_strdup (ir_model_value (item->gradients->model, row_of (item)->by)->name);
 }
 
 static char *
-shape_text (const IrGradientItem *item)
+shape_text (gpointer row)
 {
+  const IrGradientItem *item = row;
   const IrModel *model = item->gradients->model;
   const IrValue *by = ir_model_value (model, row_of (item)->by);
   g_autofree char *text = ir_type_to_string (model->context, ir_value_shown_type (by));
@@ -66,27 +69,30 @@ shape_text (const IrGradientItem *item)
 }
 
 static char *
-state_text (const IrGradientItem *item)
+state_text (gpointer item)
 {
   return ir_gradient_row_state (row_of (item));
 }
 
 static char *
-node_text (const IrGradientItem *item)
+node_text (gpointer row)
 {
+  const IrGradientItem *item = row;
   const IrNode *node = ir_model_node (item->gradients->model, layer_of (item)->node);
 
   return *node->name != '\0' ? g_strdup (node->name) : ir_node_label (node);
 }
 
 static char *
-operator_text (const IrGradientItem *item)
+operator_text (gpointer row)
 {
+  const IrGradientItem *item = row;
+
   return g_strdup (ir_model_node (item->gradients->model, layer_of (item)->node)->op_type);
 }
 
 static char *
-dead_text (const IrGradientItem *item)
+dead_text (gpointer item)
 {
   const IrGradientLayer *layer = layer_of (item);
 
@@ -120,25 +126,25 @@ norm_text (const IrTensorStats *stats)
 }
 
 static char *
-row_norm_text (const IrGradientItem *item)
+row_norm_text (gpointer item)
 {
   return norm_text (&row_of (item)->stats);
 }
 
 static char *
-layer_norm_text (const IrGradientItem *item)
+layer_norm_text (gpointer item)
 {
   return norm_text (&layer_of (item)->stats);
 }
 
 static double
-row_norm (const IrGradientItem *item)
+row_norm (gpointer item)
 {
   return norm_of_stats (&row_of (item)->stats);
 }
 
 static double
-row_ratio (const IrGradientItem *item)
+row_ratio (gpointer item)
 {
   const IrTensorStats *stats = &row_of (item)->stats;
 
@@ -148,112 +154,80 @@ row_ratio (const IrGradientItem *item)
 }
 
 static double
-row_max (const IrGradientItem *item)
+row_max (gpointer item)
 {
   return row_of (item)->stats.n > 0 ? ir_gradient_max_abs (&row_of (item)->stats) : NAN;
 }
 
 static double
-row_zeros (const IrGradientItem *item)
+row_zeros (gpointer item)
 {
   return share (row_of (item)->stats.n_zero, row_of (item)->stats.n);
 }
 
 static double
-row_nan (const IrGradientItem *item)
+row_nan (gpointer item)
 {
   return row_of (item)->stats.n > 0 ? (double) row_of (item)->stats.n_nan : NAN;
 }
 
 static double
-layer_norm (const IrGradientItem *item)
+layer_norm (gpointer item)
 {
   return norm_of_stats (&layer_of (item)->stats);
 }
 
 static double
-layer_growth (const IrGradientItem *item)
+layer_growth (gpointer item)
 {
   return layer_of (item)->growth;
 }
 
 static double
-layer_zeros (const IrGradientItem *item)
+layer_zeros (gpointer item)
 {
   return share (layer_of (item)->stats.n_zero, layer_of (item)->stats.n);
 }
 
 static double
-layer_nan (const IrGradientItem *item)
+layer_nan (gpointer item)
 {
   return (double) layer_of (item)->stats.n_nan;
 }
 
 static double
-layer_dead (const IrGradientItem *item)
+layer_dead (gpointer item)
 {
   return share (layer_of (item)->n_dead, layer_of (item)->n_units);
 }
 
-typedef enum
-{
-  FIGURE_NUMBER,
-  FIGURE_COUNT,
-  FIGURE_PERCENT
-} Figure;
-
-/* A column has a text, or a number that is written as one; what it is sorted by is the number. */
-typedef struct
-{
-  const char *title;
-  int width; /* px; -1: what is left */
-  char *(*text) (const IrGradientItem *item);
-  double (*number) (const IrGradientItem *item);
-  Figure figure;
-} Column;
-
-static const Column value_columns[] = {
-  { "Value", -1, name_text, NULL, 0 },
-  { "Shape", 120, shape_text, NULL, 0 },
-  { "Norm", 90, row_norm_text, row_norm, 0 },
-  { "Norm / Value", 100, NULL, row_ratio, FIGURE_NUMBER },
-  { "Largest", 90, NULL, row_max, FIGURE_NUMBER },
-  { "Zeros", 70, NULL, row_zeros, FIGURE_PERCENT },
-  { "NaN", 60, NULL, row_nan, FIGURE_COUNT },
-  { "State", 80, state_text, NULL, 0 },
+static const IrColumn value_columns[] = {
+  { "Value", NULL, -1, name_text, NULL, 0, FALSE },
+  { "Shape", NULL, 120, shape_text, NULL, 0, FALSE },
+  { "Norm", NULL, 90, row_norm_text, row_norm, 0, FALSE },
+  { "Norm / Value", NULL, 100, NULL, row_ratio, IR_FIGURE_NUMBER, FALSE },
+  { "Largest", NULL, 90, NULL, row_max, IR_FIGURE_NUMBER, FALSE },
+  { "Zeros", NULL, 70, NULL, row_zeros, IR_FIGURE_PERCENT, FALSE },
+  { "NaN", NULL, 60, NULL, row_nan, IR_FIGURE_COUNT, FALSE },
+  { "State", NULL, 80, state_text, NULL, 0, TRUE },
 };
 
-static const Column layer_columns[] = {
-  { "Node", -1, node_text, NULL, 0 },
-  { "Operator", 130, operator_text, NULL, 0 },
-  { "Norm", 90, layer_norm_text, layer_norm, 0 },
-  { "Growth", 90, NULL, layer_growth, FIGURE_NUMBER },
-  { "Zeros", 70, NULL, layer_zeros, FIGURE_PERCENT },
-  { "NaN", 60, NULL, layer_nan, FIGURE_COUNT },
-  { "Dead Units", 100, dead_text, layer_dead, 0 },
+static const IrColumn layer_columns[] = {
+  { "Node", NULL, -1, node_text, NULL, 0, FALSE },
+  { "Operator", NULL, 130, operator_text, NULL, 0, FALSE },
+  { "Norm", NULL, 90, layer_norm_text, layer_norm, 0, FALSE },
+  { "Growth", NULL, 90, NULL, layer_growth, IR_FIGURE_NUMBER, FALSE },
+  { "Zeros", NULL, 70, NULL, layer_zeros, IR_FIGURE_PERCENT, FALSE },
+  { "NaN", NULL, 60, NULL, layer_nan, IR_FIGURE_COUNT, FALSE },
+  { "Dead Units", NULL, 100, dead_text, layer_dead, 0, FALSE },
 };
-
-static char *
-cell_text (const Column *column, const IrGradientItem *item)
-{
-  double number;
-
-  if (column->text != NULL)
-    return column->text (item);
-  number = column->number (item);
-  return isnan (number)                     ? g_strdup ("–")
-         : column->figure == FIGURE_COUNT   ? g_strdup_printf ("%.0f", number)
-         : column->figure == FIGURE_PERCENT ? g_strdup_printf ("%.0f %%", number)
-                                            : g_strdup_printf ("%.4g", number);
-}
 
 /* -- the table -- */
 
 struct _IrGradientTable
 {
   GtkWidget parent;
-  const Column *columns;
-  guint n_columns;
+  gboolean layers;
   GtkWidget *scroller, *view;
   GListStore *store;
   GtkSingleSelection *selection;
@@ -269,79 +243,6 @@ enum
 };
 
 static guint signals[N_SIGNALS];
-
-static void
-setup_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
-{
-  const Column *column = data;
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_label_set_xalign (GTK_LABEL (label), column->number != NULL ? 1 : 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
-  if (column->number != NULL)
-    gtk_widget_add_css_class (label, "numeric");
-  gtk_list_item_set_child (item, label);
-}
-
-static void
-bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
-{
-  const Column *column = data;
-  GtkWidget *label = gtk_list_item_get_child (item);
-  g_autofree char *text = cell_text (column, gtk_list_item_get_item (item));
-
-  gtk_label_set_text (GTK_LABEL (label), text);
-  if (column->width < 0)
-    gtk_widget_set_tooltip_text (label, text);
-  if (column->text == state_text)
-    gtk_widget_add_css_class (label, "warning");
-  ir_name_row (label);
-}
-
-/* Rows as they stand where both are equal or have no number */
-static int
-compare (gconstpointer first, gconstpointer second, gpointer data)
-{
-  const Column *column = data;
-  const IrGradientItem *one = first, *two = second;
-
-  if (column->number != NULL)
-    {
-      const double x = column->number (one), y = column->number (two);
-      if (isnan (x) != isnan (y))
-        return isnan (x) ? 1 : -1;
-      if (x != y && !isnan (x))
-        return x < y ? -1 : 1;
-    }
-  else
-    {
-      g_autofree char *x = column->text (one), *y = column->text (two);
-      const int order = g_utf8_collate (x, y);
-      if (order != 0)
-        return order;
-    }
-  return one->index < two->index ? -1 : one->index > two->index;
-}
-
-static void
-add_column (IrGradientTable *self, const Column *column)
-{
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
-  g_autoptr (GtkSorter)
-      sorter = GTK_SORTER (gtk_custom_sorter_new (compare, (gpointer) column, NULL));
-  g_autoptr (GtkColumnViewColumn) item = NULL;
-
-  g_signal_connect (factory, "setup", G_CALLBACK (setup_cell), (gpointer) column);
-  g_signal_connect (factory, "bind", G_CALLBACK (bind_cell), (gpointer) column);
-  item = gtk_column_view_column_new (column->title, factory);
-  gtk_column_view_column_set_sorter (item, sorter);
-  gtk_column_view_column_set_resizable (item, TRUE);
-  if (column->width < 0)
-    gtk_column_view_column_set_expand (item, TRUE);
-  else
-    gtk_column_view_column_set_fixed_width (item, column->width);
-  gtk_column_view_append_column (GTK_COLUMN_VIEW (self->view), item);
-}
 
 /* Enter, or a double click: to its place in the picture. */
 static void
@@ -391,9 +292,9 @@ ir_gradient_table_choose (IrGradientTable *self, int index)
 void
 ir_gradient_table_set (IrGradientTable *self, IrGradients *gradients)
 {
-  const GArray *rows = gradients == NULL                ? NULL
-                       : self->columns == layer_columns ? gradients->layers
-                                                        : gradients->rows;
+  const GArray *rows = gradients == NULL ? NULL
+                       : self->layers    ? gradients->layers
+                                         : gradients->rows;
   g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func (g_object_unref);
 
   for (guint i = 0; rows != NULL && i < rows->len; i++)
@@ -449,23 +350,12 @@ GtkWidget *
 ir_gradient_table_new (gboolean layers, const char *label)
 {
   IrGradientTable *self = g_object_new (IR_TYPE_GRADIENT_TABLE, NULL);
-  GtkSortListModel *sorted;
 
-  self->columns = layers ? layer_columns : value_columns;
-  self->n_columns = layers ? G_N_ELEMENTS (layer_columns) : G_N_ELEMENTS (value_columns);
-  self->view = gtk_column_view_new (NULL);
-  for (guint i = 0; i < self->n_columns; i++)
-    add_column (self, &self->columns[i]);
-  sorted = gtk_sort_list_model_new (
-      g_object_ref (G_LIST_MODEL (self->store)),
-      g_object_ref (gtk_column_view_get_sorter (GTK_COLUMN_VIEW (self->view))));
-  self->selection = gtk_single_selection_new (G_LIST_MODEL (sorted));
-  gtk_single_selection_set_autoselect (self->selection, FALSE);
-  gtk_single_selection_set_can_unselect (self->selection, TRUE);
-  gtk_column_view_set_model (GTK_COLUMN_VIEW (self->view), GTK_SELECTION_MODEL (self->selection));
-  g_object_unref (self->selection);
-  ir_name (self->view, label);
-  gtk_widget_add_css_class (self->view, "data-table");
+  self->layers = layers;
+  self->view = ir_columns_new (label, self->store, layers ? layer_columns : value_columns,
+                               layers ? G_N_ELEMENTS (layer_columns)
+                                      : G_N_ELEMENTS (value_columns));
+  self->selection = ir_columns_selection (self->view);
   g_signal_connect_object (self->selection, "notify::selected", G_CALLBACK (on_selected), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_swapped (self->view, "activate", G_CALLBACK (on_activate), self);

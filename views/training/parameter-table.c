@@ -2,9 +2,9 @@
 
 #include "views/training/parameter-table.h"
 
-#include "views/name.h"
+#include "views/columns.h"
 
-#include <math.h>
+#include <adwaita.h>
 
 /* -- a row: while the training goes on its numbers change, and it stays the same item -- */
 
@@ -54,130 +54,61 @@ row_take (Row *self, const IrParameterCourse *course)
   g_signal_emit (self, row_changed, 0);
 }
 
-/* -- columns: a text, or a number -- */
+/* -- columns -- */
 
-typedef struct
+static char *
+name_of (gpointer row)
 {
-  const char *title, *tip;
-  int width;          /* px; -1: what is left */
-  gsize text, number; /* one of them: a field of Row; 0: the other */
-} Column;
+  return g_strdup (((Row *) row)->name);
+}
 
-#define TEXT(field)   G_STRUCT_OFFSET (Row, field), 0
-#define NUMBER(field) 0, G_STRUCT_OFFSET (Row, field)
-static const Column columns[] = {
-  { "Parameter", NULL, -1, TEXT (name) },
-  { "Norm", "Its Euclidean norm", 90, NUMBER (weights) },
-  { "Update", "The norm of its change in the last step", 90, NUMBER (update) },
-  { "Update / Norm", "How far the last step moved it, as a share of it: about 1e-3 is usual", 110,
-    NUMBER (ratio) },
-  { "History", "Update / Norm over the steps, in logarithms: low bars are 1e-6, full ones 1", 300,
-    TEXT (bars) },
-};
-#undef TEXT
-#undef NUMBER
+static char *
+bars_of (gpointer row)
+{
+  return g_strdup (((Row *) row)->bars);
+}
 
 static double
-number_at (const Row *row, const Column *column)
+weights_of (gpointer row)
 {
-  return G_STRUCT_MEMBER (double, row, column->number);
+  return ((Row *) row)->weights;
 }
 
-static const char *
-text_at (const Row *row, const Column *column)
+static double
+update_of (gpointer row)
 {
-  return G_STRUCT_MEMBER (char *, row, column->text);
+  return ((Row *) row)->update;
 }
 
-static void
-show_cell (GtkListItem *item)
+static double
+ratio_of (gpointer row)
 {
-  const Column *column = g_object_get_data (G_OBJECT (item), "column");
-  const Row *row = gtk_list_item_get_item (item);
-  GtkWidget *label = gtk_list_item_get_child (item);
-  g_autofree char *text = column->text != 0 ? g_strdup (text_at (row, column))
-                          : isnan (number_at (row, column))
-                              ? g_strdup ("–")
-                              : g_strdup_printf ("%.3g", number_at (row, column));
-
-  gtk_label_set_text (GTK_LABEL (label), text);
-  gtk_widget_set_tooltip_text (label, column->width < 0 ? text : column->tip);
+  return ((Row *) row)->ratio;
 }
 
-static void
-setup_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
-{
-  const Column *column = data;
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_label_set_xalign (GTK_LABEL (label), column->number != 0 ? 1 : 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label),
-                           column->width < 0 ? PANGO_ELLIPSIZE_MIDDLE : PANGO_ELLIPSIZE_END);
-  if (column->number != 0)
-    gtk_widget_add_css_class (label, "numeric");
-  g_object_set_data (G_OBJECT (item), "column", data);
-  gtk_list_item_set_child (item, label);
-}
-
-static void
-bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
-{
-  show_cell (item);
-  ir_name_row (gtk_list_item_get_child (item));
-  g_signal_connect_object (gtk_list_item_get_item (item), "changed", G_CALLBACK (show_cell), item,
-                           G_CONNECT_SWAPPED);
-}
-
-static void
-unbind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
-{
-  g_signal_handlers_disconnect_by_data (gtk_list_item_get_item (item), item);
-}
-
-/* What has no number comes last. */
-static int
-compare (gconstpointer first, gconstpointer second, gpointer data)
-{
-  const Column *column = data;
-
-  if (column->text != 0)
-    return g_utf8_collate (text_at (first, column), text_at (second, column));
-  const double x = number_at (first, column), y = number_at (second, column);
-  return isnan (x) != isnan (y) ? (isnan (x) ? 1 : -1) : x < y ? -1 : x > y;
-}
+static const IrColumn columns[] = {
+  { "Parameter", NULL, -1, name_of, NULL, 0, FALSE },
+  { "Norm", "Its Euclidean norm", 90, NULL, weights_of, IR_FIGURE_NUMBER, FALSE },
+  { "Update", "The norm of its change in the last step", 90, NULL, update_of, IR_FIGURE_NUMBER,
+    FALSE },
+  { "Update / Norm", "How far the last step moved it, as a share of it: about 1e-3 is usual", 110,
+    NULL, ratio_of, IR_FIGURE_NUMBER, FALSE },
+  { "History", "Update / Norm over the steps, in logarithms: low bars are 1e-6, full ones 1", 300,
+    bars_of, NULL, 0, FALSE },
+};
 
 /* -- the table -- */
 
 struct _IrParameterTable
 {
   GtkWidget parent;
-  GtkWidget *scroller, *view;
+  GtkWidget *stack, *view;
   GListStore *store;
 };
 
 G_DEFINE_FINAL_TYPE (IrParameterTable, ir_parameter_table, GTK_TYPE_WIDGET)
 
 static guint activated;
-
-static void
-add_column (IrParameterTable *self, const Column *column)
-{
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
-  g_autoptr (GtkSorter)
-      sorter = GTK_SORTER (gtk_custom_sorter_new (compare, (gpointer) column, NULL));
-
-  g_signal_connect (factory, "setup", G_CALLBACK (setup_cell), (gpointer) column);
-  g_signal_connect (factory, "bind", G_CALLBACK (bind_cell), NULL);
-  g_signal_connect (factory, "unbind", G_CALLBACK (unbind_cell), NULL);
-  g_autoptr (GtkColumnViewColumn) item = gtk_column_view_column_new (column->title, factory);
-  gtk_column_view_column_set_sorter (item, sorter);
-  gtk_column_view_column_set_resizable (item, TRUE);
-  if (column->width < 0)
-    gtk_column_view_column_set_expand (item, TRUE);
-  else
-    gtk_column_view_column_set_fixed_width (item, column->width);
-  gtk_column_view_append_column (GTK_COLUMN_VIEW (self->view), item);
-}
 
 static gboolean
 has_names (IrParameterTable *self, const GPtrArray *parameters)
@@ -198,6 +129,7 @@ ir_parameter_table_set (IrParameterTable *self, const GPtrArray *parameters)
 {
   const guint n = parameters != NULL ? parameters->len : 0;
 
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), n > 0 ? "table" : "none");
   if (parameters == NULL || !has_names (self, parameters))
     {
       g_list_store_remove_all (self->store);
@@ -232,7 +164,7 @@ ir_parameter_table_dispose (GObject *object)
   IrParameterTable *self = IR_PARAMETER_TABLE (object);
 
   g_clear_object (&self->store);
-  g_clear_pointer (&self->scroller, gtk_widget_unparent);
+  g_clear_pointer (&self->stack, gtk_widget_unparent);
   G_OBJECT_CLASS (ir_parameter_table_parent_class)->dispose (object);
 }
 
@@ -248,23 +180,24 @@ ir_parameter_table_class_init (IrParameterTableClass *klass)
 static void
 ir_parameter_table_init (IrParameterTable *self)
 {
+  GtkWidget *scroller = gtk_scrolled_window_new (), *none = adw_status_page_new ();
+
   self->store = g_list_store_new (TYPE_ROW);
-  self->view = gtk_column_view_new (NULL);
-  for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
-    add_column (self, &columns[i]);
-  GtkSortListModel *sorted = gtk_sort_list_model_new (
-      g_object_ref (G_LIST_MODEL (self->store)),
-      g_object_ref (gtk_column_view_get_sorter (GTK_COLUMN_VIEW (self->view))));
-  g_autoptr (GtkSingleSelection) selection = gtk_single_selection_new (G_LIST_MODEL (sorted));
-  gtk_single_selection_set_autoselect (selection, FALSE);
-  gtk_column_view_set_model (GTK_COLUMN_VIEW (self->view), GTK_SELECTION_MODEL (selection));
-  ir_name (self->view, "Parameters of the training");
-  gtk_widget_add_css_class (self->view, "data-table");
+  self->view = ir_columns_new ("Parameters of the training", self->store, columns,
+                               G_N_ELEMENTS (columns));
   g_signal_connect_swapped (self->view, "activate", G_CALLBACK (on_activate), self);
-  self->scroller = gtk_scrolled_window_new ();
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->view);
-  gtk_widget_set_vexpand (self->scroller, TRUE);
-  gtk_widget_set_parent (self->scroller, GTK_WIDGET (self));
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
+  gtk_widget_set_vexpand (scroller, TRUE);
+  adw_status_page_set_title (ADW_STATUS_PAGE (none), "No Parameters Yet");
+  adw_status_page_set_description (
+      ADW_STATUS_PAGE (none),
+      "After the first step each stands here with its norm, and with how far the "
+      "step moved it.");
+  gtk_widget_add_css_class (none, "compact");
+  self->stack = gtk_stack_new ();
+  gtk_stack_add_named (GTK_STACK (self->stack), none, "none");
+  gtk_stack_add_named (GTK_STACK (self->stack), scroller, "table");
+  gtk_widget_set_parent (self->stack, GTK_WIDGET (self));
 }
 
 GtkWidget *

@@ -134,7 +134,7 @@ test_stale (void)
   ir_session_set_seed (self.session, 77);
   g_autofree char *inputs = ir_session_stale_text (self.session);
   g_assert_cmpstr (inputs, ==, "The inputs have changed since the run.");
-  wait_for_text (&self, "The inputs have changed since the run.");
+  wait_for_text (&self, "The inputs have changed since the run · ");
   ir_session_run_graph (self.session);
   wait_for ("the second run", is_open_and_idle, self.session);
   g_assert_null (ir_session_stale_text (self.session));

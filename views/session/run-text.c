@@ -239,7 +239,7 @@ ir_session_times_note (IrSession *self)
   return g_strdup_printf (
       "%u of %u nodes have no times: they were not run again, what leads to them "
       "is as it was.",
-      run->n_reused, run->schedule->items->len);
+      run->n_reused, ir_run_n_computing (run));
 }
 
 /**

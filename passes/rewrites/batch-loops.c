@@ -660,37 +660,28 @@ batch_scan (Batcher *b, IrNode *node)
 
 /* -- the pass -- */
 
+static void
+visit (IrNode *node, gpointer data)
+{
+  Batcher *b = data;
+
+  if (ir_pass_has_control (b->context, node))
+    return;
+  if (ir_op_is (node, IR_OP_LOOP))
+    loop_to_scan (b, node);
+  else if (ir_op_is (node, IR_OP_SCAN))
+    batch_scan (b, node);
+}
+
 /* Inner graphs first: a loop of loops is batched from the inside. */
 static gboolean
 run (IrPassContext *context, GError **error)
 {
-  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
-  g_autoptr (IrPassNames) names = NULL;
   Batcher b = { context, NULL };
-  gboolean cancelled = FALSE;
+  const gboolean done = ir_pass_visit_inner_first (context, visit, &b, error);
 
-  for (guint i = graphs->len; i > 0 && !cancelled && !context->stopped; i--)
-    {
-      g_autoptr (GPtrArray) nodes = NULL;
-
-      if (((IrGraph *) graphs->pdata[i - 1])->state != IR_STATE_LIVE)
-        continue;
-      nodes = ir_graph_nodes (graphs->pdata[i - 1]);
-      for (guint k = 0; k < nodes->len && !cancelled && !context->stopped; k++)
-        {
-          IrNode *node = nodes->pdata[k];
-
-          cancelled = ir_pass_cancelled (context, error);
-          if (cancelled || node->state != IR_STATE_LIVE || ir_pass_has_control (context, node))
-            continue;
-          if (ir_op_is (node, IR_OP_LOOP))
-            loop_to_scan (&b, node);
-          else if (ir_op_is (node, IR_OP_SCAN))
-            batch_scan (&b, node);
-        }
-    }
-  names = b.names;
-  return !cancelled;
+  g_clear_pointer (&b.names, ir_pass_names_free);
+  return done;
 }
 
 static const IrRule rules[] = {

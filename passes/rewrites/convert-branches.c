@@ -288,37 +288,27 @@ where_to_if (Converter *c, IrNode *where)
 
 /* -- the pass -- */
 
+static void
+visit (IrNode *node, gpointer data)
+{
+  Converter *c = data;
+
+  if (ir_pass_has_control (c->context, node) || ir_pass_is_open (node))
+    return;
+  if (ir_op_is (node, IR_OP_IF))
+    if_to_where (c, node);
+  else if (ir_op_is (node, IR_OP_WHERE))
+    where_to_if (c, node);
+}
+
 static gboolean
 run (IrPassContext *context, GError **error)
 {
-  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
-  g_autoptr (IrPassNames) names = NULL;
   Converter c = { context, NULL };
-  gboolean cancelled = FALSE;
+  const gboolean done = ir_pass_visit_inner_first (context, visit, &c, error);
 
-  for (guint i = graphs->len; i > 0 && !cancelled && !context->stopped; i--)
-    {
-      g_autoptr (GPtrArray) nodes = NULL;
-
-      if (((IrGraph *) graphs->pdata[i - 1])->state != IR_STATE_LIVE)
-        continue;
-      nodes = ir_graph_nodes (graphs->pdata[i - 1]);
-      for (guint k = 0; k < nodes->len && !cancelled && !context->stopped; k++)
-        {
-          IrNode *node = nodes->pdata[k];
-
-          cancelled = ir_pass_cancelled (context, error);
-          if (cancelled || node->state != IR_STATE_LIVE || ir_pass_has_control (context, node) ||
-              ir_pass_is_open (node))
-            continue;
-          if (ir_op_is (node, IR_OP_IF))
-            if_to_where (&c, node);
-          else if (ir_op_is (node, IR_OP_WHERE))
-            where_to_if (&c, node);
-        }
-    }
-  names = c.names;
-  return !cancelled;
+  g_clear_pointer (&c.names, ir_pass_names_free);
+  return done;
 }
 
 static const IrRule rules[] = {

@@ -272,34 +272,24 @@ look_at (Hoister *h, IrNode *owner)
     }
 }
 
+static void
+visit (IrNode *node, gpointer data)
+{
+  Hoister *h = data;
+
+  if (ir_op_is (node, IR_OP_IF) && !ir_pass_has_control (h->context, node))
+    look_at (h, node);
+}
+
 /* Inner graphs first, so that a node leaves all the branches that it can. */
 static gboolean
 run (IrPassContext *context, GError **error)
 {
-  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
-  g_autoptr (IrPassNames) names = NULL;
   Hoister h = { .context = context };
-  gboolean cancelled = FALSE;
+  const gboolean done = ir_pass_visit_inner_first (context, visit, &h, error);
 
-  for (guint i = graphs->len; i > 0 && !cancelled && !context->stopped; i--)
-    {
-      g_autoptr (GPtrArray) nodes = NULL;
-
-      if (((IrGraph *) graphs->pdata[i - 1])->state != IR_STATE_LIVE)
-        continue;
-      nodes = ir_graph_nodes (graphs->pdata[i - 1]);
-      for (guint k = 0; k < nodes->len && !cancelled && !context->stopped; k++)
-        {
-          IrNode *node = nodes->pdata[k];
-
-          cancelled = ir_pass_cancelled (context, error);
-          if (!cancelled && node->state == IR_STATE_LIVE && ir_op_is (node, IR_OP_IF) &&
-              !ir_pass_has_control (context, node))
-            look_at (&h, node);
-        }
-    }
-  names = h.names;
-  return !cancelled;
+  g_clear_pointer (&h.names, ir_pass_names_free);
+  return done;
 }
 
 static const IrRule rules[] = {

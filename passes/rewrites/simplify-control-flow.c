@@ -278,33 +278,21 @@ simplify (Simplifier *s, IrNode *node)
     drop_unused (s->context, node);
 }
 
+static void
+visit (IrNode *node, gpointer data)
+{
+  simplify (data, node);
+}
+
 /* Inner graphs first: what is copied is simple then. */
 static gboolean
 run (IrPassContext *context, GError **error)
 {
-  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
-  g_autoptr (IrPassNames) names = NULL;
   Simplifier s = { context, NULL };
-  gboolean cancelled = FALSE;
+  const gboolean done = ir_pass_visit_inner_first (context, visit, &s, error);
 
-  for (guint i = graphs->len; i > 0 && !cancelled && !context->stopped; i--)
-    {
-      g_autoptr (GPtrArray) nodes = NULL;
-
-      if (((IrGraph *) graphs->pdata[i - 1])->state != IR_STATE_LIVE)
-        continue;
-      nodes = ir_graph_nodes (graphs->pdata[i - 1]);
-      for (guint k = 0; k < nodes->len && !cancelled && !context->stopped; k++)
-        {
-          IrNode *node = nodes->pdata[k];
-
-          cancelled = ir_pass_cancelled (context, error);
-          if (!cancelled && node->state == IR_STATE_LIVE)
-            simplify (&s, node);
-        }
-    }
-  names = s.names;
-  return !cancelled;
+  g_clear_pointer (&s.names, ir_pass_names_free);
+  return done;
 }
 
 static const IrRule rules[] = {

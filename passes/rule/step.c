@@ -652,6 +652,43 @@ ir_pass_visit_nodes (IrPassContext *context, IrPassVisit visit, GError **error)
 }
 
 /**
+ * ir_pass_visit_inner_first:
+ * @context: a pass that runs
+ * @visit: called with each node that is still live; may write, and remove graphs
+ * @data: for @visit
+ * @error: return location for an error
+ *
+ * As ir_pass_visit_nodes(), but what is inside of a node comes before it.
+ *
+ * Returns: %FALSE with an error if cancelled
+ */
+gboolean
+ir_pass_visit_inner_first (IrPassContext *context,
+                           IrPassVisitInner visit,
+                           gpointer data,
+                           GError **error)
+{
+  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
+
+  for (guint i = graphs->len; i > 0 && !context->stopped; i--)
+    {
+      const IrGraph *graph = graphs->pdata[i - 1];
+      g_autoptr (GPtrArray) nodes = graph->state == IR_STATE_LIVE ? ir_graph_nodes (graph) : NULL;
+
+      for (guint k = 0; nodes != NULL && k < nodes->len && !context->stopped; k++)
+        {
+          IrNode *node = nodes->pdata[k];
+
+          if (ir_pass_cancelled (context, error))
+            return FALSE;
+          if (node->state == IR_STATE_LIVE)
+            visit (node, data);
+        }
+    }
+  return TRUE;
+}
+
+/**
  * ir_pass_is_open:
  * @node: a node
  *

@@ -54,6 +54,12 @@ void ir_pass_replace_node (IrPassContext *context, IrNode *old, IrValue *fresh);
 GPtrArray *ir_pass_graphs (IrPassContext *context);
 typedef void (*IrPassVisit) (IrPassContext *context, IrNode *node);
 gboolean ir_pass_visit_nodes (IrPassContext *context, IrPassVisit visit, GError **error);
+/* Inner graphs first, for passes over nodes that own graphs; @data: what @visit gets */
+typedef void (*IrPassVisitInner) (IrNode *node, gpointer data);
+gboolean ir_pass_visit_inner_first (IrPassContext *context,
+                                    IrPassVisitInner visit,
+                                    gpointer data,
+                                    GError **error);
 /* In the body of a function: some attribute is that of the call. */
 gboolean ir_pass_is_open (const IrNode *node);
 /* A new initializer; functions have none, there it is a Constant. */

@@ -403,6 +403,12 @@ static const Case cases[] = {
   { "a state waits", BATCH, 0, -1,
     "(float[5,4] x, float[4] v) => (float[4] h, float[5,4] y) { h, y = Scan (v, x) <num_scan_inputs = 1, body = b "
     "(float[4] s, float[4] e) => (float[4] t, float[4] r) { t = Add (s, e)  r = Exp (e) }> }" },
+  { "a limit of Clip that differs by iteration stays", BATCH, 0, -1,
+    "(float[5,4] x, float[5] u) => (float[5,4] y) { y = Scan (x, u) <num_scan_inputs = 2, body = b "
+    "(float[4] e, float l) => (float[4] r) { c = Clip (e, l)  r = Mul (c, l) }> }" },
+  { "a slope of PRelu per row does not", BATCH, 1, -1,
+    "(float[n,3,4] x, float[3,1] k) => (float[n,3,4] y) { y = Scan (x) <num_scan_inputs = 1, body = b "
+    "(float[3,4] e) => (float[3,4] r) { p = PRelu (e, k)  r = Softmax <axis = 0> (p) }> }" },
   { "two bodies that call their values alike", BATCH, 2, -1,
     "(float[5,4] x, float[5,4] w) => (float[5,4] y, float[5,4] z) { y = Scan (x) <num_scan_inputs = 1, body = b "
     "(float[4] e) => (float[4] r) { a = Exp (e)  r = Neg (a) }>  z = Scan (w) <num_scan_inputs = 1, body = b2 "

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -16,28 +17,18 @@ import tempfile
 import time
 
 from schema import violations
+from tap import run_tests, test
 
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
 DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
 SEVEN = os.path.join(ROOT, 'data/examples/digits-input-7.npy')
 WORK = tempfile.mkdtemp(prefix='irscope-cli-')
-results = []
 
 
 def irscope(*arguments, **environment):
     done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120,
                           stdin=subprocess.DEVNULL, env={**os.environ, **environment})
     return done.returncode, done.stdout, done.stderr
-
-
-def test(name):
-    def run(function):
-        try:
-            problem = function()
-        except Exception as exception:  # a test that fails must not hide the others
-            problem = f'{type(exception).__name__}: {exception}'
-        results.append((name, problem))
-    return run
 
 
 def json_of(command, *arguments, status=0):
@@ -370,7 +361,7 @@ def _():
         assert judged.returncode == 0, judged.stdout + judged.stderr
 
 
-@test('schedule takes a policy, workers and measured times, and refuses what is neither')
+@test('schedule takes a policy, workers and measured times, and refuses what is neither', sanitized=False)
 def _():
     trace = path('schedule-trace.json')
     assert irscope('run', DIGITS, '--threads', '1', '--trace', trace)[0] == 0
@@ -429,7 +420,7 @@ def as_text(name, text):
     return path(name)
 
 
-@test('the plans of concurrent nodes agree with the run, and a checker sees when two of them overlap')
+@test('the plans of concurrent nodes agree with the run, and a checker sees when two of them overlap', sanitized=False)
 def _():
     branches = ' '.join(f'{b}1 = MatMul (x, w) {b}2 = MatMul ({b}1, w) {b}3 = Exp ({b}2) {b}4 = MatMul ({b}3, w)' for b in 'abc')
     source = as_text('branches.onnxtxt', '<ir_version: 8, opset_import: ["" : 17, "own" : 1]>\ng (float[48,48] x, float[48,48] w) => '
@@ -499,7 +490,7 @@ def _():
         assert code == 2 and not out and '--parallel' in err, (command, wrong, code, err)
 
 
-@test('memory under a budget computes values again, and a checker follows its runs')
+@test('memory under a budget computes values again, and a checker follows its runs', sanitized=False)
 def _():
     down = ' '.join(f'd{i} = MatMul (d{i - 1}, w)' for i in range(1, 9))
     up = ' '.join(f'm{i} = Mul (u{i + 1}, d{i}) u{i} = MatMul (m{i}, w)' for i in range(7, 0, -1))
@@ -667,7 +658,7 @@ def _():
     assert code == 0 and 'no breakpoint stops' in err, err
 
 
-@test('of a node that was folded it is said where it went, by history and by file')
+@test('of a node that was folded it is said where it went, by history and by file', sanitized=False)
 def _():
     source = as_text('fold.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[2] x) => (float[2] y) '
                      '<float[2] p = {1.0, 2.0}, float[2] q = {3.0, 4.0}> { [add] a = Add (p, q)  [neg] b = Neg (a)  '
@@ -1275,7 +1266,7 @@ CHAIN = as_text('chain.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (f
                 ''.join(f'  y{i + 1} = Neg (y{i})\n' for i in range(20000)) + '}')
 
 
-@test('SIGINT ends what prints much, with a message and exit status 3')
+@test('SIGINT ends what prints much, with a message and exit status 3', sanitized=False)
 def _():
     for arguments in (['run', ITEMS, '--json'], ['run', ITEMS], ['tensor', ITEMS, 'q', '--json'], ['memory', CHAIN, '--json'],
                       ['memory', CHAIN], ['schedule', CHAIN, '--json'], ['schedule', CHAIN], ['run', CHAIN, '--json']):
@@ -1477,10 +1468,7 @@ def _():
         assert '…' in file.read()
 
 
-print(f'1..{len(results)}')
-for number, (name, problem) in enumerate(results, 1):
-    print(f'{"not ok" if problem else "ok"} {number} - {name}')
-    if problem:
-        print('# ' + str(problem).replace('\n', '\n# '))
-subprocess.run(['rm', '-rf', WORK], check=False)
-sys.exit(1 if any(problem for _, problem in results) else 0)
+try:
+    run_tests()
+finally:
+    shutil.rmtree(WORK, ignore_errors=True)

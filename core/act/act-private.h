@@ -48,6 +48,7 @@ IrTensor *act_cast (const IrTensor *tensor, IrDtype dtype, GError **error);
 gboolean act_in_scope (const IrValue *value, const IrGraph *graph);
 gboolean act_check_scope (const IrValue *value, const IrGraph *graph, GError **error);
 gboolean act_accepts (const IrNode *node, GError **error);
+IrModel *act_read_start (const IrOp *op, GError **error);
 gboolean act_no_cycle (const IrGraph *graph, GError **error);
 void act_drop_unused (IrEdit *edit, GPtrArray *values);
 

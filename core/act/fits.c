@@ -282,6 +282,29 @@ op_takes (const IrOp *op, guint slot, const IrValue *value)
   return act_accepts (node, NULL);
 }
 
+/* Where a new node that owns graphs takes the value: what is behind its inputs, its branches capture. */
+static gint
+started_slot_for (const IrOp *op, const IrValue *value)
+{
+  const IrType *type = ir_value_shown_type (value);
+  guint n = 1;
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autoptr (IrModel) part = act_read_start (op, NULL);
+      g_autoptr (IrEdit) edit = part != NULL ? ir_edit_new_import (part) : NULL;
+
+      if (edit == NULL)
+        return -1;
+      n = ir_graph_n_inputs (part->main);
+      ir_edit_set_type (edit, ir_graph_input (part->main, i),
+                        carry_type (part->context, value->graph->model, type));
+      if (act_accepts (ir_graph_output (part->main, 0)->producer, NULL))
+        return (gint) i;
+    }
+  return -1;
+}
+
 /**
  * ir_act_op_slot_for:
  * @op: a row of the op table
@@ -297,7 +320,7 @@ ir_act_op_slot_for (const IrOp *op, const IrValue *value)
   if (op->in.max == 0)
     return -1;
   if (op->start != NULL)
-    return op_takes (op, 0, value) ? 0 : n > 1 ? 1 : -1;
+    return started_slot_for (op, value);
   for (guint i = 0; i < n; i++)
     if (op_takes (op, i, value))
       return (gint) i;

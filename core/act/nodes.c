@@ -263,14 +263,21 @@ set_attrs (IrActing *acting, IrNode *node, const NewNode *wanted)
 }
 
 /* One with branches or a body: a part in text, whose inputs are those of the node, and then what the
- * branches capture. */
+ * branches capture. (transfer full) */
+IrModel *
+act_read_start (const IrOp *op, GError **error)
+{
+  g_autofree char *text = g_strdup_printf ("<ir_version: 8, opset_import: [\"\": 17]>\n%s",
+                                           op->start);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+
+  return ir_text_read (text, -1, problems, error);
+}
+
 static IrNode *
 add_started (IrActing *acting, const NewNode *wanted, GError **error)
 {
-  g_autofree char *text = g_strdup_printf ("<ir_version: 8, opset_import: [\"\": 17]>\n%s",
-                                           wanted->operator.op->start);
-  g_autoptr (GPtrArray) problems = ir_problems_new ();
-  g_autoptr (IrModel) part = ir_text_read (text, -1, problems, error);
+  g_autoptr (IrModel) part = act_read_start (wanted->operator.op, error);
   g_autoptr (GHashTable) given = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) made = NULL;
 

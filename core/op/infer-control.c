@@ -233,6 +233,13 @@ ir_infer_scan (IrCall *call, GError **error)
   ScanLayout layout;
   if (!scan_layout (call, &layout))
     return TRUE;
+  for (guint i = layout.first + layout.n_states; i < call->n_inputs; i++)
+    if (ir_call_input_rank (call, i) >= 0 &&
+        ir_call_input_rank (call, i) < (layout.batched ? 2 : 1))
+      return ir_call_fail (
+          call, error, IR_OP_ERROR_SHAPE,
+          "input %u has no axis to be cut along; its rank is %d, needed %d or more", i,
+          ir_call_input_rank (call, i), layout.batched ? 2 : 1);
   IrDim length = scanned_dim (call, &layout,
                               layout.batched ? 1 : list_entry (call, "scan_input_axes", 0));
   for (guint i = 0; i < call->n_outputs; i++)
@@ -268,6 +275,9 @@ gboolean
 ir_infer_sequence_map (IrCall *call, GError **error)
 {
   const IrGraph *body = ir_node_attr_graph (call->node, "body");
+  const IrType *sequence = ir_call_input_type (call, 0);
+  if (sequence != NULL && sequence->kind != IR_TYPE_SEQUENCE)
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "input 0 must be a sequence");
   for (guint i = 0; i < call->n_outputs; i++)
     {
       const IrType *type = graph_output_type (call, body, i);

@@ -65,7 +65,8 @@ test_operators (void)
     { "MaxPool", "w", -1 },    { "Einsum", "x", 0 },  { "And", "c", 0 },
     { "And", "x", -1 },        { "Not", "w", -1 },    { "Where", "x", 1 },
     { "BitwiseNot", "x", -1 }, { "IsNaN", "c", -1 },  { "Reshape", "x", 0 },
-    { "Gather", "c", 0 },
+    { "Gather", "c", 0 },      { "If", "x", 1 },      { "Loop", "x", 2 },
+    { "Loop", "c", 1 },        { "Scan", "x", 0 },    { "SequenceMap", "x", -1 },
   };
   /* the narrower classes, by an element type that is in and one that is not */
   static const struct

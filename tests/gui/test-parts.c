@@ -11,6 +11,7 @@
 #include "views/graph/flat.h"
 #include "views/graph/tiles.h"
 #include "views/graph/tween.h"
+#include "views/session/act.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
 #include "views/session/kept.h"
@@ -151,6 +152,32 @@ test_frontier (void)
   g_assert_true (is_drawn (session, "Tanh"));
   act (canvas, session, "view.show-all");
   g_assert_true (is_drawn (session, "Neg"));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* Where none of the part's nodes is any more, the graph is not empty for that. */
+static void
+test_frontier_of_gone (void)
+{
+  IrSession *session;
+  IrCanvas *canvas;
+  IrWindow *window = open_window ("if-branch.onnx", &session, &canvas);
+  const IrModel *model = ir_session_get_frame (session)->model;
+  guint n;
+
+  ir_session_act (session, (const char *const[]){ "add", "HardSwish",
+                                                  ir_graph_input (model->main, 0)->name, NULL });
+  wait_for ("the node", is_current, session);
+  ir_session_select_node (session, find_op (session, "HardSwish"));
+  act (canvas, session, "view.show-only");
+  ir_session_goto (session, 0);
+  wait_for ("the graph without it", is_current, session);
+  ir_scene_boxes (ir_session_get_frame (session)->scene, &n);
+  g_assert_cmpuint (n, ==, 0);
+  g_assert_true (gtk_widget_get_mapped (GTK_WIDGET (canvas)));
+  act (canvas, session, "view.show-all");
+  ir_scene_boxes (ir_session_get_frame (session)->scene, &n);
+  g_assert_cmpuint (n, >, 4);
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
@@ -582,6 +609,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/parts/a branch is entered and left", test_enter);
   g_test_add_func ("/parts/branches stand beside", test_beside);
   g_test_add_func ("/parts/the selection alone and what it grows by", test_frontier);
+  g_test_add_func ("/parts/a part of which nothing is left is no empty graph",
+                   test_frontier_of_gone);
   g_test_add_func ("/parts/views are kept under numbers", test_kept);
   g_test_add_func ("/parts/functions are drawn in one of their calls", test_functions);
   g_test_add_func ("/parts/moved boxes and numbers are kept, too", test_kept_places);

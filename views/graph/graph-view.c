@@ -468,21 +468,31 @@ update_tints (IrGraphView *self, const IrFrame *frame)
   ir_canvas_set_note (self->canvas, size.width, size.height);
 }
 
+/* A part that is shown alone may have no node at a step: the graph is not empty for that. */
+static gboolean
+is_empty (const IrFrame *frame)
+{
+  guint n = 0;
+
+  if (frame == NULL || frame->scene == NULL)
+    return TRUE;
+  ir_scene_boxes (frame->scene, &n);
+  return n == 0 && ir_model_n_nodes (frame->model) == 0 &&
+         ir_graph_n_inputs (frame->model->main) == 0;
+}
+
 static void
 update_page (IrGraphView *self)
 {
-  const IrFrame *frame = ir_session_get_frame (session (self));
-  guint n = 0;
+  const char *page = is_empty (ir_session_get_frame (session (self))) ? "empty" : "canvas";
   gboolean had_focus;
 
-  if (frame != NULL && frame->scene != NULL)
-    ir_scene_boxes (frame->scene, &n);
-  if (g_strcmp0 (gtk_stack_get_visible_child_name (self->stack), n > 0 ? "canvas" : "empty") == 0)
+  if (g_strcmp0 (gtk_stack_get_visible_child_name (self->stack), page) == 0)
     return;
   had_focus = gtk_widget_get_focus_child (GTK_WIDGET (self)) != NULL ||
               (gtk_widget_get_root (GTK_WIDGET (self)) != NULL &&
                gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self))) == NULL);
-  gtk_stack_set_visible_child_name (self->stack, n > 0 ? "canvas" : "empty");
+  gtk_stack_set_visible_child_name (self->stack, page);
   if (had_focus)
     ir_view_focus_content (IR_VIEW (self));
 }

@@ -1,5 +1,5 @@
-/* A menu that is closed from one of its submenus leaves the focus in itself: keys go nowhere then.
- * What had the focus before the menu gets it back. */
+/* A menu that is closed from one of its submenus leaves the focus in itself, and what is given the focus may be in a page
+ * that is not shown: keys go nowhere then. What had the focus before gets it back. */
 #include "config.h"
 
 #include "app/gui/focus.h"
@@ -37,7 +37,7 @@ give_back (gpointer data)
 }
 
 static void
-on_closed (GtkWindow *window)
+queue_give_back (GtkWindow *window)
 {
   Focus *self = g_object_get_data (G_OBJECT (window), KEY);
 
@@ -55,13 +55,16 @@ on_focus (GtkWindow *window, GParamSpec *pspec, Focus *self)
     return;
   if (popover == NULL)
     {
-      g_set_weak_pointer (&self->last, focus);
+      if (gtk_widget_get_mapped (focus) || !gtk_widget_get_mapped (GTK_WIDGET (window)))
+        g_set_weak_pointer (&self->last, focus);
+      else
+        queue_give_back (window);
       return;
     }
   if (g_object_get_data (G_OBJECT (popover), KEY) != NULL)
     return; /* it is known */
   g_object_set_data (G_OBJECT (popover), KEY, self);
-  g_signal_connect_object (popover, "unmap", G_CALLBACK (on_closed), window,
+  g_signal_connect_object (popover, "unmap", G_CALLBACK (queue_give_back), window,
                            G_CONNECT_SWAPPED | G_CONNECT_AFTER);
 }
 

@@ -101,6 +101,30 @@ command (IrWindow *window, const char *words)
   settle (200);
 }
 
+/* What was cancelled, or refused, in a graph without nodes leaves the focus where keys mean something. */
+static void
+test_focus_of_empty (void)
+{
+  g_autoptr (GtkApplication) application = GTK_APPLICATION (ir_application_new ());
+  IrWindow *window;
+  GtkWidget *canvas, *focus;
+
+  g_assert_true (g_application_register (G_APPLICATION (application), NULL, NULL));
+  window = ir_window_new (application);
+  gtk_window_present (GTK_WINDOW (window));
+  gtk_widget_activate_action (GTK_WIDGET (window), "win.new", NULL);
+  settle (300);
+  focus = gtk_window_get_focus (GTK_WINDOW (window));
+  g_assert_true (GTK_IS_BUTTON (focus) && gtk_widget_get_mapped (focus));
+  canvas = find_widget (GTK_WIDGET (window), IR_TYPE_CANVAS);
+  g_assert_true (canvas != NULL && !gtk_widget_get_mapped (canvas));
+  gtk_widget_grab_focus (canvas); /* as what asks for words does behind its end */
+  settle (100);
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (window)) == focus);
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
 static void
 test_palette (void)
 {
@@ -737,6 +761,7 @@ main (int argc, char **argv)
 {
   start_window_tests (&argc, &argv);
   g_test_add_func ("/manners/all that has a key is a command", test_commands);
+  g_test_add_func ("/manners/the focus stays in an empty graph", test_focus_of_empty);
   g_test_add_func ("/manners/a command is done by its name", test_palette);
   g_test_add_func ("/manners/what cannot be done says why", test_reasons);
   g_test_add_func ("/manners/the menu of a group begins with it", test_group_menu);

@@ -8,12 +8,14 @@
 
 #include <string.h>
 
-#define WIDTH  400
-#define HEIGHT 340
+#define WIDTH        400
+#define HEIGHT       340
+#define LEAST_HEIGHT 120
+#define PADDING      24 /* of a popover, above and below together */
 
 struct _IrOpPalette
 {
-  GtkWidget *parent, *popover, *title, *entry, *list, *hint;
+  GtkWidget *parent, *popover, *title, *entry, *scrolled, *list, *hint;
   IrOpPaletteChosen chosen;
   gpointer data;
   guint8 *fits; /* by operator: whether it takes the value */
@@ -257,8 +259,7 @@ make_row (const IrOp *op)
 static GtkWidget *
 build_list (IrOpPalette *self)
 {
-  GtkWidget *scrolled = gtk_scrolled_window_new ();
-
+  self->scrolled = gtk_scrolled_window_new ();
   self->list = gtk_list_box_new ();
   for (guint id = 1; id < ir_op_n (); id++)
     gtk_list_box_append (GTK_LIST_BOX (self->list), make_row (ir_op_by_id ((IrOpId) id)));
@@ -270,11 +271,10 @@ build_list (IrOpPalette *self)
                                   "Operators", -1);
   g_signal_connect_swapped (self->list, "row-activated", G_CALLBACK (on_row_activated), self);
   g_signal_connect_swapped (self->list, "row-selected", G_CALLBACK (on_row_selected), self);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER,
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scrolled), GTK_POLICY_NEVER,
                                   GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->list);
-  gtk_widget_set_size_request (scrolled, WIDTH, HEIGHT);
-  return scrolled;
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scrolled), self->list);
+  return self->scrolled;
 }
 
 static void
@@ -339,6 +339,22 @@ ir_op_palette_free (IrOpPalette *self)
   g_free (self);
 }
 
+/* All of it is within the view, which a small screen has no more than. Returns where it begins. */
+static int
+fit_height (IrOpPalette *self, int y)
+{
+  const int height = gtk_widget_get_height (self->parent);
+  int around;
+
+  gtk_widget_set_size_request (self->scrolled, WIDTH, 0);
+  gtk_widget_measure (gtk_popover_get_child (GTK_POPOVER (self->popover)), GTK_ORIENTATION_VERTICAL,
+                      -1, NULL, &around, NULL, NULL);
+  around += PADDING;
+  const int list = CLAMP (height - around, LEAST_HEIGHT, HEIGHT);
+  gtk_widget_set_size_request (self->scrolled, WIDTH, list);
+  return MAX (MIN (y, height - around - list), 0);
+}
+
 void
 ir_op_palette_open (IrOpPalette *self, double x, double y, const char *title, const IrValue *value)
 {
@@ -350,7 +366,7 @@ ir_op_palette_open (IrOpPalette *self, double x, double y, const char *title, co
   gtk_label_set_text (GTK_LABEL (self->title), title);
   gtk_editable_set_text (GTK_EDITABLE (self->entry), "");
   gtk_popover_set_pointing_to (GTK_POPOVER (self->popover),
-                               &(GdkRectangle){ (int) x, (int) y, 1, 1 });
+                               &(GdkRectangle){ (int) x, fit_height (self, (int) y), 1, 1 });
   gtk_popover_popup (GTK_POPOVER (self->popover));
   on_typed (self);
   gtk_widget_grab_focus (self->entry);

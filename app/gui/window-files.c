@@ -24,7 +24,7 @@ ir_window_open (IrWindow *self, GFile *file)
     {
       g_autofree char *text = g_strdup_printf ("“%s” is not a local file", uri);
 
-      adw_toast_overlay_add_toast (self->toasts, adw_toast_new (text));
+      ir_window_add_toast (self, adw_toast_new (text));
       return;
     }
   if (ir_window_is_session (path))

@@ -320,9 +320,11 @@ ir_window_remember_panes (IrWindow *self)
 
 /* -- what floats over the graph -- */
 
-#define FLOAT_WIDTH  720 /* px, at most */
-#define FLOAT_MARGIN 10
-#define LOW_GRAPH    520 /* px; a lower graph needs its room more than the buttons do */
+#define FLOAT_WIDTH    720 /* px, at most */
+#define FLOAT_MARGIN   10
+#define ZOOM_BAR       200 /* px, with its margins */
+#define TOAST_AND_ZOOM 860
+#define LOW_GRAPH      520 /* px; a lower graph needs its room more than the buttons do */
 
 static gboolean
 wants_low (IrWindow *self)
@@ -358,6 +360,32 @@ leave_sides (IrWindow *self)
                        MAX (ir_sides_get_cover (self->sides, IR_SIDES_END) - text, 0));
 }
 
+/* Above what floats over the graph, and beside the bar of the zoom where both would not find room. */
+static void
+place_toasts (IrWindow *self)
+{
+  GtkWidget *overlay = GTK_WIDGET (self->graph_toasts),
+            *graph = adw_toast_overlay_get_child (self->graph_toasts);
+  const gboolean narrow = gtk_widget_get_width (overlay) < TOAST_AND_ZOOM;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (overlay); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (child != graph)
+      {
+        gtk_widget_set_margin_bottom (child, self->room_below);
+        gtk_widget_set_margin_end (child, narrow ? ZOOM_BAR : 0);
+      }
+}
+
+void
+ir_window_add_toast (IrWindow *self, AdwToast *toast)
+{
+  adw_toast_overlay_add_toast (
+      gtk_widget_get_mapped (GTK_WIDGET (self->graph_toasts)) ? self->graph_toasts : self->toasts,
+      toast);
+  place_toasts (self);
+}
+
 static gboolean
 leave_room (gpointer data)
 {
@@ -371,14 +399,15 @@ leave_room (gpointer data)
   if (any)
     gtk_widget_measure (GTK_WIDGET (self->float_box), GTK_ORIENTATION_VERTICAL, -1, &height, NULL,
                         NULL, NULL);
+  self->room_below = any ? height + FLOAT_MARGIN : 0;
+  place_toasts (self);
   for (guint i = 0; i < self->views->len; i++)
     {
       const IrViewPlace place = ir_view_get_info (self->views->pdata[i])->place;
 
       if (place == IR_VIEW_CENTRE || place == IR_VIEW_BESIDE)
-        ir_view_set_inset (
-            self->views->pdata[i],
-            any && (place == IR_VIEW_CENTRE || self->float_over_text) ? height + FLOAT_MARGIN : 0);
+        ir_view_set_inset (self->views->pdata[i],
+                           place == IR_VIEW_CENTRE || self->float_over_text ? self->room_below : 0);
     }
   leave_sides (self);
   return G_SOURCE_REMOVE;

@@ -25,7 +25,7 @@ struct _IrWindow
   gboolean close_confirmed, panes_placed;
   gboolean wants_execution; /* what a check of the execution finds is shown when it is there */
 
-  AdwToastOverlay *toasts;
+  AdwToastOverlay *toasts, *graph_toasts; /* over the welcome page; over the graph */
   AdwToast *toast; /* (nullable) weak: the message on screen, until it fades */
   gint64 toast_us; /* when it came */
   GtkWidget *header;
@@ -48,6 +48,7 @@ struct _IrWindow
   GtkOverlay *centre_overlay;
   GtkBox *float_box;
   guint room_source;                       /* 0: the views leave room for it */
+  int room_below;                          /* px of the graph's that what floats takes */
   gboolean float_over_text;                /* the graph beside the text is too narrow for it */
   gboolean low;                            /* what floats over the graph is as low as it can be */
   gboolean raised[IR_N_VIEW_PLACES];       /* panes that came by themselves */
@@ -111,5 +112,6 @@ void ir_window_place_panes (IrWindow *self);
 void ir_window_remember_panes (IrWindow *self);
 void ir_window_raise_panes (IrWindow *self);
 void ir_window_update_float (IrWindow *self);
+void ir_window_add_toast (IrWindow *self, AdwToast *toast); /* (transfer full) */
 void ir_window_show_pane (IrWindow *self, IrViewPlace place, gboolean shown);
 void ir_window_show_alone (IrWindow *self, gboolean alone);

@@ -246,7 +246,7 @@ ir_window_offer_reload (IrWindow *self)
   adw_toast_set_button_label (toast, "_Reload");
   adw_toast_set_action_name (toast, "win.reload");
   adw_toast_set_timeout (toast, 0);
-  adw_toast_overlay_add_toast (self->toasts, toast);
+  ir_window_add_toast (self, toast);
 }
 
 /* -- what was lost -- */

@@ -344,7 +344,7 @@ on_message (IrWindow *self, const char *text, IrSession *session)
   self->toast_us = now_us;
   g_signal_connect_object (toast, "dismissed", G_CALLBACK (on_toast_dismissed), self,
                            G_CONNECT_SWAPPED);
-  adw_toast_overlay_add_toast (self->toasts, toast);
+  ir_window_add_toast (self, toast);
 }
 
 static void
@@ -647,6 +647,7 @@ ir_window_class_init (IrWindowClass *klass)
   gtk_widget_class_set_template_from_resource (widget_class, "/org/irscope/Irscope/window.ui");
 #define BIND(NAME) gtk_widget_class_bind_template_child (widget_class, IrWindow, NAME)
   BIND (toasts);
+  BIND (graph_toasts);
   BIND (header);
   BIND (menu_button);
   BIND (edit_menu);

@@ -60,7 +60,7 @@ run_button (GtkWidget *window)
   return button;
 }
 
-/* Whether a run would choose a size that nobody asked for and no node needs. A batch is no choice. */
+/* Whether a run would choose a size that nobody asked for. */
 gboolean
 ir_inputs_leave_choice (IrSession *session)
 {
@@ -72,8 +72,7 @@ ir_inputs_leave_choice (IrSession *session)
     {
       const IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
 
-      if (!dim->given && dim->node == 0 && dim->size != 1 &&
-          !g_hash_table_contains (given, dim->name))
+      if (!dim->given && !g_hash_table_contains (given, dim->name))
         return TRUE;
     }
   return FALSE;

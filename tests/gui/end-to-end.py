@@ -145,7 +145,7 @@ def sees_the_graph_before(window, n):
 
 def runs_the_graph(window):
     key('End')
-    key('ctrl+r')
+    runs_for_the_first_time(window)
     window.expect('label', 'Tensors compared')
     check('the graph runs, and agrees with the original',
           window.find('label', 'none: all agree up to rounding') is not None, window.labels())
@@ -313,6 +313,14 @@ def follows_a_spike():
         window.end()
 
 
+def runs_for_the_first_time(window):
+    """A model of which sizes are open: they are shown before, once."""
+    key('ctrl+r')
+    window.sheet('Inputs')
+    key('Return')
+    window.leaves('Inputs')
+
+
 def opens(window, path):
     window.expect('label', 'Look inside a computation graph')
     key('ctrl+o')
@@ -340,7 +348,7 @@ def looks_at_every_view():
         walks_through_views(window)
         key('F5')
         window.expect('label', r'Step (\d+) of \1')
-        key('ctrl+r')
+        runs_for_the_first_time(window)
         window.expect('label', 'Ran in .*')
         key('alt+1', 'Down', 'Down')
         walks_through_views(window)
@@ -573,7 +581,7 @@ def chooses_a_kernel():
     window = Window()
     try:
         opens(window, DIGITS)
-        key('ctrl+r')
+        runs_for_the_first_time(window)
         window.expect('label', 'Last run')
         find_node(window, node)
         window.expect('label', 'Kernel')
@@ -773,7 +781,7 @@ def chooses_what_is_kept():
         window.shot('17-chosen')
         key('Escape')
         window.leaves('Run Options')
-        key('ctrl+r')
+        runs_for_the_first_time(window)
         window.expect('label', 'Ran in .* · chosen values kept')
         window.wait('its statistics', lambda: window.text_with('mean '))
         check('a run keeps what was chosen', window.text_with('did not keep') is None, window.labels())
@@ -925,7 +933,7 @@ def kept_settings(window):
 
 
 def runs_as_set(window, what):
-    key('ctrl+r')
+    runs_for_the_first_time(window)
     line = window.expect('label', 'Ran in .*').name
     check(what, re.fullmatch(r'Ran in \S+ \S+ \(.*, 5 runs\) · 1 thread · (no|\d+) concurrent nodes · '
                              r'deterministic · statistics kept', line), line)
@@ -1114,7 +1122,7 @@ def debugs_the_steps():
         opens(window, DIGITS)
         key('F5')
         where(window, n, n)
-        key('ctrl+r')
+        runs_for_the_first_time(window)
         window.expect('label', 'Tensors compared')
         stops_at_breakpoints(window, n)
         scores_the_steps(window, n)

@@ -145,9 +145,27 @@ test_proposed_sizes (Fixture *fixture, gconstpointer data)
   wait_for ("the run", has_run, fixture->session);
 }
 
-/* A run that would choose sizes shows them before, once; a batch of one is no choice. */
+/* A run that would choose sizes shows them before, once. */
 static const char open_sizes[] = HEAD
     "g (float[batch,seq] x) => (float[batch,seq] y) { y = Neg (x) }";
+static const char open_batch[] = HEAD
+    "g (float[batch,3] x) => (float[batch,3] y) { y = Neg (x) }";
+static const char proposed_size[] = HEAD "g (float[s,3] x) => (float[6] y)"
+                                         "<int64[1] six = {6}> { y = Reshape (x, six) }";
+
+static void
+test_asks_for_any (Fixture *fixture, gconstpointer data)
+{
+  GtkWidget *dialog;
+
+  gtk_widget_activate_action (GTK_WIDGET (fixture->window), "win.run", NULL);
+  dialog = dialog_over (fixture->window);
+  g_assert_nonnull (dialog);
+  g_assert_cmpstr (data == open_batch ? subtitle (dialog, "batch") : subtitle (dialog, "s"), ==,
+                   data == open_batch ? "1, chosen by default" : "s = 2, by #1 (Reshape)");
+  g_signal_emit_by_name (gtk_window_get_default_widget (GTK_WINDOW (dialog)), "clicked");
+  wait_for ("the run", has_run, fixture->session);
+}
 
 static void
 test_asks (Fixture *fixture, gconstpointer data)
@@ -455,6 +473,10 @@ main (int argc, char **argv)
   start_window_tests (&argc, &argv);
   g_test_add ("/inputs/proposed-sizes", Fixture, fixed, set_up, test_proposed_sizes, tear_down);
   g_test_add ("/inputs/asks", Fixture, open_sizes, set_up, test_asks, tear_down);
+  g_test_add ("/inputs/asks for a batch alone", Fixture, open_batch, set_up, test_asks_for_any,
+              tear_down);
+  g_test_add ("/inputs/asks for what a node needs", Fixture, proposed_size, set_up,
+              test_asks_for_any, tear_down);
   g_test_add ("/inputs/remembered-sizes", Fixture, fixed, set_up, test_remembered_sizes, tear_down);
   g_test_add ("/inputs/pictures", Fixture, three, set_up, test_pictures, tear_down);
   g_test_add ("/inputs/numbers", Fixture, three, set_up, test_numbers, tear_down);

@@ -249,12 +249,15 @@ ir_editing_add_sizes (IrPropertyPage *page, const IrModel *model)
           const char *name = ir_dim_is_symbolic (type->dims[k])
                                  ? ir_dim_symbol_name (model->context, type->dims[k])
                                  : NULL;
+          GtkWidget *row;
 
           if (name == NULL || !g_hash_table_add (seen, (gpointer) name))
             continue;
           group = group != NULL ? group : ir_property_group (page, "Free sizes");
-          add_to (group, ir_editing_row (page->session, name, "",
-                                         (const char *const[]){ "dim", name, NULL }, 2, NULL));
+          row = ir_editing_row (page->session, name, "", (const char *const[]){ "dim", name, NULL },
+                                2, NULL);
+          gtk_entry_set_placeholder_text (ir_entry_row_entry (row), "any; a number fixes it");
+          add_to (group, row);
         }
     }
 }

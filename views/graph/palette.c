@@ -49,13 +49,17 @@ contains (const char *text, const char *part)
   return FALSE;
 }
 
+static gboolean
+is_standard (const IrOp *op)
+{
+  return op->domain == NULL || op->domain[0] == '\0';
+}
+
 /* (transfer full): with the domain, but for ai.onnx */
 static char *
 full_name (const IrOp *op)
 {
-  return op->domain != NULL && op->domain[0] != '\0'
-             ? g_strdup_printf ("%s.%s", op->domain, op->name)
-             : g_strdup (op->name);
+  return is_standard (op) ? g_strdup (op->name) : g_strdup_printf ("%s.%s", op->domain, op->name);
 }
 
 /* 0: it is what is typed; the larger the less alike; G_MAXUINT: not at all */
@@ -84,6 +88,7 @@ filter_row (GtkListBoxRow *row, gpointer data)
   return unlike != G_MAXUINT && (!self->has_value || self->fits[op->id] || unlike == 0);
 }
 
+/* Those of ONNX itself first. */
 static int
 sort_rows (GtkListBoxRow *a, GtkListBoxRow *b, gpointer data)
 {
@@ -99,6 +104,8 @@ sort_rows (GtkListBoxRow *a, GtkListBoxRow *b, gpointer data)
     }
   else if (first->family != second->family)
     return (int) first->family - (int) second->family;
+  if (is_standard (first) != is_standard (second))
+    return is_standard (first) ? -1 : 1;
   return strcmp (first->name, second->name);
 }
 

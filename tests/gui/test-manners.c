@@ -125,6 +125,30 @@ test_focus_of_empty (void)
   settle (50);
 }
 
+/* The list of keys is no larger than the least that the window may be. */
+static void
+test_shortcuts_fit (void)
+{
+  g_autoptr (GtkApplication) application = GTK_APPLICATION (ir_application_new ());
+  IrWindow *window;
+  GtkWidget *keys;
+  int width, height;
+
+  g_assert_true (g_application_register (G_APPLICATION (application), NULL, NULL));
+  window = ir_window_new (application);
+  gtk_window_present (GTK_WINDOW (window));
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show-help-overlay", NULL);
+  keys = GTK_WIDGET (gtk_application_window_get_help_overlay (GTK_APPLICATION_WINDOW (window)));
+  g_assert_nonnull (keys);
+  settle (500);
+  gtk_widget_measure (keys, GTK_ORIENTATION_HORIZONTAL, -1, &width, NULL, NULL, NULL);
+  gtk_widget_measure (keys, GTK_ORIENTATION_VERTICAL, -1, &height, NULL, NULL, NULL);
+  g_assert_cmpint (width, <=, 800);
+  g_assert_cmpint (height, <=, 600);
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
 static void
 test_palette (void)
 {
@@ -762,6 +786,7 @@ main (int argc, char **argv)
   start_window_tests (&argc, &argv);
   g_test_add_func ("/manners/all that has a key is a command", test_commands);
   g_test_add_func ("/manners/the focus stays in an empty graph", test_focus_of_empty);
+  g_test_add_func ("/manners/the list of keys fits a small window", test_shortcuts_fit);
   g_test_add_func ("/manners/a command is done by its name", test_palette);
   g_test_add_func ("/manners/what cannot be done says why", test_reasons);
   g_test_add_func ("/manners/the menu of a group begins with it", test_group_menu);

@@ -22,7 +22,8 @@ typedef struct
 {
   CliModelOptions model;
   gint at, values;
-  char *out, *against, *find, *histogram;
+  char *out, *against, *find, *histogram, *format;
+  IrNumberFormat number; /* that @format names */
   gboolean series;
   CliTensorPicture picture;
 } Options;
@@ -32,6 +33,10 @@ static const CliOption tensor_options[] = {
     "At this step of the pipeline (as FILE@N)", "N" },
   { "values", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, values),
     "How many values to print (default 100)", "N" },
+  { "format", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, format),
+    "How they are written, and those that --find lists, each on a line with its place: exact, short (four digits), "
+    "fixed (six digits behind the point), scientific, bits (as they lie in memory, in hexadecimal)",
+    "KIND" },
   { "series", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, series),
     "Statistics of every iteration, of a value in the body of a loop: LOOP/NAME, or OUTER@3/INNER/NAME",
     NULL },
@@ -300,8 +305,12 @@ print_text (Cli *cli,
       else
         print_bins (stats->bins, stats->n_bins, stats->bin_low, stats->bin_high, FALSE);
     }
-  if (options->find == NULL)
+  if (options->find != NULL)
+    return;
+  if (options->format == NULL)
     cli_print ("%s\n", text);
+  else
+    cli_tensor_list (tensor, max_elements, options->number);
 }
 
 static gboolean
@@ -328,10 +337,14 @@ show (Cli *cli, const char *file, const CliModel *opened, const CliContents *ans
   IrTensorMetrics metrics;
   IrTensorStats stats;
 
-  if (options->histogram != NULL && !ir_histogram_kind_find (options->histogram, &kind))
+  if (options->format != NULL && !ir_number_format_find (options->format, &options->number))
+    g_set_error (&error, CLI_ERROR, 0, "--format %s: needs exact, short, fixed, scientific or bits",
+                 options->format);
+  if (error == NULL && options->histogram != NULL &&
+      !ir_histogram_kind_find (options->histogram, &kind))
     g_set_error (&error, CLI_ERROR, 0, "--histogram %s: needs linear, log or symmetric",
                  options->histogram);
-  if (!numbers && (options->find != NULL || options->picture.path != NULL))
+  if (!numbers && error == NULL && (options->find != NULL || options->picture.path != NULL))
     g_set_error (&error, CLI_ERROR, 0, "%s: holds no numbers to search or draw",
                  answer->value->name);
   if (error == NULL && options->against != NULL)
@@ -354,7 +367,7 @@ show (Cli *cli, const char *file, const CliModel *opened, const CliContents *ans
   if (other != NULL)
     cli_tensor_metrics (answer->tensor, &metrics, options->against, json);
   if ((options->find != NULL &&
-       !cli_tensor_find (answer->tensor, options->find, most, json, &error)) ||
+       !cli_tensor_find (answer->tensor, options->find, most, options->number, json, &error)) ||
       !draw (cli, answer->tensor, other, &metrics, &stats, &error))
     {
       cJSON_Delete (json);

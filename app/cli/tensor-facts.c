@@ -120,8 +120,33 @@ cli_tensor_metrics (const IrTensor *tensor,
 
 /* -- search -- */
 
+static void
+print_element (const IrTensor *tensor, guint64 index, IrNumberFormat format)
+{
+  g_autofree char *place = ir_tensor_index_text (tensor, index),
+                  *text = ir_tensor_element_format (tensor, index, format);
+
+  cli_print ("  %s = %s\n", place, text);
+}
+
+void
+cli_tensor_list (const IrTensor *tensor, guint most, IrNumberFormat format)
+{
+  const guint64 n = ir_tensor_n_elements (tensor);
+
+  for (guint64 i = 0; i < MIN (n, most); i++)
+    print_element (tensor, i, format);
+  if (n > most)
+    cli_print ("  and %" G_GUINT64_FORMAT " more\n", n - most);
+}
+
 gboolean
-cli_tensor_find (const IrTensor *tensor, const char *text, guint most, cJSON *json, GError **error)
+cli_tensor_find (const IrTensor *tensor,
+                 const char *text,
+                 guint most,
+                 IrNumberFormat format,
+                 cJSON *json,
+                 GError **error)
 {
   cJSON *found = json != NULL ? cJSON_AddArrayToObject (json, "found") : NULL;
   guint64 at = 0, n = 0;
@@ -141,10 +166,8 @@ cli_tensor_find (const IrTensor *tensor, const char *text, guint most, cJSON *js
         break;
       if (n >= most)
         continue;
-      g_autofree char *index = ir_tensor_index_text (tensor, at),
-                      *value = ir_tensor_element_text (tensor, at);
       if (json == NULL)
-        cli_print ("  %s = %s\n", index, value);
+        print_element (tensor, at, format);
       else
         {
           cJSON *object = cJSON_CreateObject ();
@@ -155,7 +178,7 @@ cli_tensor_find (const IrTensor *tensor, const char *text, guint most, cJSON *js
         }
     }
   if (json == NULL)
-    cli_print ("%" G_GUINT64_FORMAT " elements are %s\n", n, text);
+    cli_print ("%" G_GUINT64_FORMAT " %s %s\n", n, n == 1 ? "element is" : "elements are", text);
   else
     cli_json_add_uint (json, "n_found", n);
   return TRUE;

@@ -143,6 +143,90 @@ ir_tensor_element_text (const IrTensor *tensor, guint64 index)
   return real_text (ir_tensor_get_double (tensor, index), dtype == IR_DTYPE_DOUBLE ? 17 : 9);
 }
 
+/* -- formats -- */
+
+static const char *const format_names[IR_N_NUMBER_FORMATS] = {
+  [IR_NUMBER_EXACT] = "exact",           [IR_NUMBER_SHORT] = "short", [IR_NUMBER_FIXED] = "fixed",
+  [IR_NUMBER_SCIENTIFIC] = "scientific", [IR_NUMBER_BITS] = "bits",
+};
+
+/**
+ * ir_number_format_name:
+ * @format: a format
+ *
+ * Returns: its name, as ir_number_format_find() takes it
+ */
+const char *
+ir_number_format_name (IrNumberFormat format)
+{
+  return format_names[format];
+}
+
+/**
+ * ir_number_format_find:
+ * @name: a name
+ * @format: (out): which format it is
+ *
+ * Returns: %FALSE if there is none of that name
+ */
+gboolean
+ir_number_format_find (const char *name, IrNumberFormat *format)
+{
+  for (*format = 0; *format < IR_N_NUMBER_FORMATS; (*format)++)
+    if (g_strcmp0 (name, format_names[*format]) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* The most significant byte first; the parts of a complex number in their order. */
+static char *
+bits_text (IrDtype dtype, const guint8 *data, guint64 index)
+{
+  const guint bits = ir_dtype_bits (dtype), size = bits / 8;
+  const guint part = dtype == IR_DTYPE_COMPLEX64 || dtype == IR_DTYPE_COMPLEX128 ? size / 2 : size;
+  GString *text = g_string_new ("0x");
+
+  if (bits < 8)
+    g_string_append_printf (text, "%x", ir_dtype_get_code (dtype, data, index));
+  for (guint begin = 0; begin < size; begin += part)
+    {
+      if (begin > 0)
+        g_string_append (text, " 0x");
+      for (guint i = part; i > 0; i--)
+        g_string_append_printf (text, "%02x", data[index * size + begin + i - 1]);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/**
+ * ir_tensor_element_format:
+ * @tensor: (nullable): a tensor
+ * @index: of an element, in the order of memory
+ * @format: how it is written; integers, strings and what is no finite number have all their digits but in
+ *   %IR_NUMBER_BITS, complex numbers too
+ *
+ * Returns: (transfer full): the element as text; "" if there is none
+ */
+char *
+ir_tensor_element_format (const IrTensor *tensor, guint64 index, IrNumberFormat format)
+{
+  const gboolean there = tensor != NULL && index < ir_tensor_n_elements (tensor);
+  const IrDtype dtype = there ? ir_tensor_dtype (tensor) : IR_DTYPE_UNDEFINED;
+
+  if (!there || format == IR_NUMBER_EXACT || dtype == IR_DTYPE_STRING)
+    return ir_tensor_element_text (tensor, index);
+  if (format == IR_NUMBER_BITS && ir_tensor_data (tensor) != NULL)
+    return bits_text (dtype, ir_tensor_data (tensor), index);
+  const double value = ir_tensor_get_double (tensor, index);
+  if (!ir_dtype_is_float (dtype) || !isfinite (value))
+    return ir_tensor_element_text (tensor, index);
+  if (format == IR_NUMBER_SHORT)
+    return g_strdup_printf ("%.4g", value);
+  if (format == IR_NUMBER_FIXED)
+    return g_strdup_printf ("%.6f", value);
+  return g_strdup_printf ("%.*e", dtype == IR_DTYPE_DOUBLE ? 16 : 8, value);
+}
+
 /* -- CSV -- */
 
 /* With quotation marks where the text has what stands between fields. */

@@ -213,9 +213,33 @@ def _():
     assert vector.count('9: ') == 1 and 'NaN' not in vector, vector
 
 
+@test('numbers are written in all formats')
+def _():
+    def listed(kind, *more):
+        return tensor(GRAPH, 'y', *X, '--format', kind, *more).stdout.split('\n  [')[1:]
+    for kind, first, second in (('exact', '1', '-4'), ('short', '1', '-4'), ('fixed', '1.000000', '-4.000000'),
+                                ('scientific', '1.00000000e+00', '-4.00000000e+00'), ('bits', '0x3f800000', '0xc0800000')):
+        lines = listed(kind)
+        assert (lines[0], lines[1]) == (f'0, 0] = {first}', f'0, 1] = {second}') and len(lines) == 6, (kind, lines)
+    assert listed('bits', '--find', '-4') == ['0, 1] = 0xc0800000\n1 element is -4\n']
+    assert '  and 4 more' in tensor(GRAPH, 'y', *X, '--format', 'short', '--values', '2').stdout
+    with open(path('types.onnxtxt'), 'w', encoding='utf-8') as file:
+        file.write('<ir_version: 13, opset_import: ["" : 26]>\n'
+                   'g (float[3] x) => (float16[3] h, bfloat16[3] b, double[3] d, int64[3] i, uint4[3] u, bool[3] t) {\n'
+                   ' h = Cast <to = 10> (x)\n b = Cast <to = 16> (x)\n d = Cast <to = 11> (x)\n i = Cast <to = 7> (x)\n'
+                   ' u = Cast <to = 21> (x)\n t = Cast <to = 9> (x)\n}')
+    for name, bits in (('h', '0x4500'), ('b', '0x40a0'), ('d', '0x4014000000000000'), ('i', '0x0000000000000005'),
+                       ('u', '0x5'), ('t', '0x01')):
+        text = tensor(path('types.onnxtxt'), name, '--value', 'x=0,5,2', '--format', 'bits').stdout
+        assert f'\n  [1] = {bits}\n' in text, (name, text)
+    text = tensor(path('types.onnxtxt'), 'h', '--value', 'x=nan,-inf,70000', '--format', 'fixed').stdout
+    assert text.endswith('[0] = NaN\n  [1] = -Inf\n  [2] = Inf\n'), text
+    assert '  [0] = a,b\n' in tensor(GRAPH, 'u', '--format', 'bits').stdout
+
+
 @test('what cannot be drawn, searched or compared says what it needs')
 def _():
-    for args, words in ((('y', *X, '--histogram', 'round'), 'linear, log'), (('y', *X, '--find', 'six'), '>6'),
+    for args, words in ((('y', *X, '--histogram', 'round'), 'linear, log'), (('y', *X, '--format', 'octal'), 'scientific'), (('y', *X, '--find', 'six'), '>6'),
                         (('y', *X, '--picture', path('p.gif')), '.svg or .png'), (('y', *X, '--as', 'heat'), '--picture'),
                         (('y', *X, '--picture', path('q.svg'), '--as', 'image'), 'channels'),
                         (('y', *X, '--picture', path('q.svg'), '--axes', 'r'), '2 axes'),

@@ -255,6 +255,52 @@ test_cancelled (void)
   close_window (&self);
 }
 
+/* What a loop has computed in its latest round is not called that of its last, whose rounds could be chosen. */
+static void
+test_stands_in_loop (void)
+{
+  static const char graph[] =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[2] x) => (float[2] y) <int64 n = {5}> {\n"
+      " a = Neg (x)\n"
+      " b = Loop (n, , a) <body = r (int64 i, bool c, float[2] s) => (bool d, float[2] t) {\n"
+      "  t = Sin (s)\n  d = Identity (c)\n }>\n"
+      " y = Add (b, x)\n}\n";
+  g_autofree char *path = g_build_filename (g_get_user_config_dir (), "in-loop.onnxtxt", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  Opened self;
+
+  g_assert_true (g_file_set_contents (path, graph, -1, NULL));
+  open_digits (&self);
+  ir_window_open (self.window, file);
+  wait_for_text (&self, "in-loop.onnxtxt");
+  wait_for ("the graph", is_open_and_idle, self.session);
+  for (guint i = 0; i < 4; i++) /* to the second node of the body */
+    {
+      drive (&self, "step");
+      wait_for ("a run that stands", stands, &self);
+    }
+  const IrRun *run = ir_session_get_run (self.session, IR_SIDE_AFTER);
+  const IrNode *sin = node_of (&self, "Sin", 0), *neg = node_of (&self, "Neg", 0);
+  g_assert_nonnull (ir_run_value (run, sin->outputs[0]->id));
+  g_assert_false (ir_run_loops_ended (run, ir_model_value (run->model, sin->outputs[0]->id)));
+  ir_session_select_node (self.session, sin->id);
+  ir_session_show_view (self.session, "tensor");
+  wait_for_text (&self, "has not ended: this is the latest iteration");
+  ir_session_cancel (self.session);
+  wait_for ("the end", has_ended, &self);
+  wait_for_text (&self, "Stopped before ");
+  g_assert_false (g_str_has_prefix (
+      ir_session_get_run (self.session, IR_SIDE_AFTER)->error->message, "The run stands"));
+  ir_session_run_graph (self.session);
+  wait_for ("a whole run", has_ended, &self);
+  run = ir_session_get_run (self.session, IR_SIDE_AFTER);
+  g_assert_null (run->error);
+  g_assert_true (ir_run_loops_ended (run, ir_model_value (run->model, sin->outputs[0]->id)));
+  g_assert_true (ir_run_loops_ended (run, ir_model_value (run->model, neg->outputs[0]->id)));
+  close_window (&self);
+}
+
 static void
 test_closed_while_it_stands (void)
 {
@@ -508,6 +554,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run-control/stale", test_stale);
   g_test_add_func ("/run-control/reused", test_reused);
   g_test_add_func ("/run-control/cancelled", test_cancelled);
+  g_test_add_func ("/run-control/stands-in-a-loop", test_stands_in_loop);
   g_test_add_func ("/run-control/closed-while-it-stands", test_closed_while_it_stands);
   g_test_add_func ("/run-control/gradients", test_gradients);
   g_test_add_func ("/run-control/training", test_training);

@@ -335,6 +335,40 @@ test_strings (void)
     }
 }
 
+/* Of a tensor that is too long for a list, the part is listed that was asked for. */
+static void
+test_parts_of_elements (void)
+{
+  const gint64 dims[] = { 25000001 };
+  g_autoptr (IrTensor) tensor = ir_tensor_new_alloc (IR_DTYPE_UINT8, 1, dims, NULL);
+  g_autoptr (IrElementList) list = ir_element_list_new ();
+  const guint64 asked[] = { 0, 25000000, 12345678, 9999999 };
+
+  ((guint8 *) ir_tensor_data_writable (tensor))[25000000] = 7;
+  ir_element_list_load (list, NULL, tensor);
+  const guint n = g_list_model_get_n_items (G_LIST_MODEL (list));
+  g_assert_cmpuint (n, <, 25000001);
+  for (guint i = 0; i < G_N_ELEMENTS (asked); i++)
+    {
+      const guint row = ir_element_list_row (list, asked[i]);
+      g_autofree char *wanted = g_strdup_printf ("[%" G_GUINT64_FORMAT "]", asked[i]);
+
+      g_assert_cmpuint (row, <, n);
+      g_assert_cmpuint (ir_element_list_first (list) + row, ==, asked[i]);
+      g_assert_cmpuint (ir_element_list_first (list) + n, <=, 25000001);
+      g_autoptr (IrElement) element = g_list_model_get_item (G_LIST_MODEL (list), row);
+      g_autofree char *index = ir_element_index_text (element),
+                      *text = ir_element_after_text (element);
+      g_assert_cmpstr (index, ==, wanted);
+      g_assert_cmpstr (text, ==, asked[i] == 25000000 ? "7" : "0");
+    }
+  ir_element_list_set_format (list, IR_NUMBER_BITS); /* the part stays */
+  g_autoptr (IrElement)
+      last = g_list_model_get_item (G_LIST_MODEL (list), ir_element_list_row (list, 25000000));
+  g_autofree char *bits = ir_element_after_text (last);
+  g_assert_cmpstr (bits, ==, "0x07");
+}
+
 static void
 test_elements (void)
 {
@@ -1320,6 +1354,7 @@ main (int argc, char **argv)
   g_test_add_func ("/text/a broken text is underlined and changes nothing", test_apply_broken);
   g_test_add_func ("/text/a graph written from nothing runs", test_write_new);
   g_test_add_func ("/tensor/elements have indices and values", test_elements);
+  g_test_add_func ("/tensor/of too many elements a part is listed", test_parts_of_elements);
   g_test_add_func ("/tensor/long strings are cut in cells", test_strings);
   g_test_add_func ("/tensor/planes span the last two axes longer than one", test_planes);
   g_test_add_func ("/tensor/facts tell how two tensors differ", test_facts);

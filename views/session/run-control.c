@@ -311,11 +311,25 @@ on_driven (IrSession *self, gpointer result, gpointer data)
     ir_session_run_failed (self, "The graph ran only in part", run->error);
 }
 
+/* It was cancelled: what it had kept stays, and stands no more. */
+static void
+say_it_was_stopped (IrSession *self)
+{
+  const IrStanding *standing = own (self)->standing;
+  IrRun *run = ir_session_get_run (self, IR_SIDE_AFTER);
+
+  if (standing == NULL || run == NULL || run->error == NULL)
+    return;
+  g_clear_error (&run->error);
+  g_set_error (&run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED, "Stopped %s", standing->text);
+}
+
 static void
 on_drive_failed (IrSession *self, const GError *error, gpointer request)
 {
+  say_it_was_stopped (self);
   end_link (self);
-  ir_session_changed (self, IR_CHANGED_RUN_CONTROL);
+  ir_session_run_changed (self, IR_CHANGED_RUN_CONTROL | IR_CHANGED_BUSY);
   if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     ir_session_run_failed (self, "The graph could not run", error);
 }

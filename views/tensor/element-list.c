@@ -11,6 +11,7 @@ struct _IrElement
   GObject parent;
   IrTensor *before, *after; /* (nullable) */
   guint64 index;
+  IrNumberFormat format;
 };
 
 G_DEFINE_FINAL_TYPE (IrElement, ir_element, G_TYPE_OBJECT)
@@ -45,13 +46,13 @@ ir_element_index_text (IrElement *self)
 char *
 ir_element_before_text (IrElement *self)
 {
-  return ir_tensor_element_text (self->before, self->index);
+  return ir_tensor_element_format (self->before, self->index, self->format);
 }
 
 char *
 ir_element_after_text (IrElement *self)
 {
-  return ir_tensor_element_text (self->after, self->index);
+  return ir_tensor_element_format (self->after, self->index, self->format);
 }
 
 static gboolean
@@ -81,7 +82,9 @@ struct _IrElementList
 {
   GObject parent;
   IrTensor *before, *after; /* (nullable) */
+  guint64 first;
   guint n;
+  IrNumberFormat format;
 };
 
 static GType
@@ -107,7 +110,8 @@ ir_element_list_get_item (GListModel *model, guint position)
   element = g_object_new (IR_TYPE_ELEMENT, NULL);
   element->before = self->before != NULL ? ir_tensor_ref (self->before) : NULL;
   element->after = self->after != NULL ? ir_tensor_ref (self->after) : NULL;
-  element->index = position;
+  element->index = self->first + position;
+  element->format = self->format;
   return element;
 }
 
@@ -152,22 +156,45 @@ ir_element_list_new (void)
   return g_object_new (IR_TYPE_ELEMENT_LIST, NULL);
 }
 
+static void
+set_part (IrElementList *self, guint64 first)
+{
+  const IrTensor *tensor = self->after != NULL ? self->after : self->before;
+  const guint64 n = tensor != NULL ? ir_tensor_n_elements (tensor) : 0;
+  const guint removed = self->n;
+
+  self->n = (guint) MIN (n, MAX_ROWS);
+  self->first = MIN (first, n - self->n);
+  g_list_model_items_changed (G_LIST_MODEL (self), 0, removed, self->n);
+}
+
 void
 ir_element_list_load (IrElementList *self, IrTensor *before, IrTensor *after)
 {
-  const IrTensor *tensor = after != NULL ? after : before;
-  guint removed = self->n;
-
   g_clear_pointer (&self->before, ir_tensor_unref);
   g_clear_pointer (&self->after, ir_tensor_unref);
   self->before = before != NULL ? ir_tensor_ref (before) : NULL;
   self->after = after != NULL ? ir_tensor_ref (after) : NULL;
-  self->n = tensor != NULL ? (guint) MIN (ir_tensor_n_elements (tensor), MAX_ROWS) : 0;
-  g_list_model_items_changed (G_LIST_MODEL (self), 0, removed, self->n);
+  set_part (self, 0);
+}
+
+void
+ir_element_list_set_format (IrElementList *self, IrNumberFormat format)
+{
+  self->format = format;
+  set_part (self, self->first);
 }
 
 guint
-ir_element_list_max_rows (void)
+ir_element_list_row (IrElementList *self, guint64 index)
 {
-  return MAX_ROWS;
+  if (index < self->first || index - self->first >= self->n)
+    set_part (self, index - MIN (index, MAX_ROWS / 2));
+  return (guint) (index - self->first);
+}
+
+guint64
+ir_element_list_first (IrElementList *self)
+{
+  return self->first;
 }

@@ -17,4 +17,8 @@ char *ir_element_difference_text (IrElement *self); /* after - before; "" where 
 G_DECLARE_FINAL_TYPE (IrElementList, ir_element_list, IR, ELEMENT_LIST, GObject)
 IrElementList *ir_element_list_new (void);
 void ir_element_list_load (IrElementList *self, IrTensor *before, IrTensor *after); /* (nullable) */
-guint ir_element_list_max_rows (void); /* of a longer tensor the first ones are listed */
+void ir_element_list_set_format (IrElementList *self, IrNumberFormat format);
+/* Of a tensor that is longer than a list can be, a part is listed: that around an element which was asked for.
+ * ir_element_list_row() lists it, if it is not, and says in which row it is. */
+guint ir_element_list_row (IrElementList *self, guint64 index);
+guint64 ir_element_list_first (IrElementList *self); /* the element in row 0 */

@@ -107,24 +107,36 @@ ir_element_table_new (IrElementList *elements, GtkColumnViewColumn *columns[IR_N
   return table;
 }
 
+static GtkSelectionModel *
+rows_of (GtkWidget *table)
+{
+  return gtk_column_view_get_model (GTK_COLUMN_VIEW (table));
+}
+
+static IrElementList *
+elements_of (GtkWidget *table)
+{
+  return IR_ELEMENT_LIST (gtk_single_selection_get_model (GTK_SINGLE_SELECTION (rows_of (table))));
+}
+
 /* The list is the inner child of a column view. */
 void
 ir_element_table_scroll (GtkWidget *table, guint64 index)
 {
-  GtkSelectionModel *rows = gtk_column_view_get_model (GTK_COLUMN_VIEW (table));
   GtkWidget *list = gtk_widget_get_last_child (table);
+  const guint row = ir_element_list_row (elements_of (table), index);
 
-  if (list == NULL || index >= g_list_model_get_n_items (G_LIST_MODEL (rows)))
+  if (list == NULL || row >= g_list_model_get_n_items (G_LIST_MODEL (rows_of (table))))
     return;
-  gtk_selection_model_select_item (rows, (guint) index, TRUE);
-  gtk_widget_activate_action (list, "list.scroll-to-item", "u", (guint) index);
+  gtk_selection_model_select_item (rows_of (table), row, TRUE);
+  gtk_widget_activate_action (list, "list.scroll-to-item", "u", row);
 }
 
 guint64
 ir_element_table_selected (GtkWidget *table)
 {
-  const guint row = gtk_single_selection_get_selected (
-      GTK_SINGLE_SELECTION (gtk_column_view_get_model (GTK_COLUMN_VIEW (table))));
+  const guint row = gtk_single_selection_get_selected (GTK_SINGLE_SELECTION (rows_of (table)));
 
-  return row != GTK_INVALID_LIST_POSITION ? row : G_MAXUINT64;
+  return row != GTK_INVALID_LIST_POSITION ? ir_element_list_first (elements_of (table)) + row
+                                          : G_MAXUINT64;
 }

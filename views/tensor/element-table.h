@@ -19,5 +19,5 @@ GtkWidget *ir_element_table_new (IrElementList *elements,
                                  GtkColumnViewColumn *columns[IR_N_ELEMENT_COLUMNS]);
 /* Selects the row of an element and brings it into sight. */
 void ir_element_table_scroll (GtkWidget *table, guint64 index);
-/* The selected row; G_MAXUINT64: none */
+/* The selected element; G_MAXUINT64: none */
 guint64 ir_element_table_selected (GtkWidget *table);

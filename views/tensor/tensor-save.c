@@ -8,17 +8,21 @@
 #define MOST_COPIED 1000000 /* elements */
 
 /* A line for each row. */
-void
+const char *
 ir_tensor_to_clipboard (GtkWidget *widget, const IrTensor *tensor)
 {
   g_autoptr (GOutputStream) stream = g_memory_output_stream_new_resizable ();
 
-  if (ir_tensor_is_container (tensor) || ir_tensor_n_elements (tensor) > MOST_COPIED ||
-      !ir_tensor_write_csv (tensor, stream, NULL) ||
+  if (ir_tensor_is_container (tensor))
+    return "Only tensors can be copied: Save writes the others as .pb.";
+  if (ir_tensor_n_elements (tensor) > MOST_COPIED)
+    return "More than a million elements are not copied: Save writes them to a file.";
+  if (!ir_tensor_write_csv (tensor, stream, NULL) ||
       !g_output_stream_write_all (stream, "", 1, NULL, NULL, NULL))
-    return;
+    return "The values do not fit into memory.";
   gdk_clipboard_set_text (gtk_widget_get_clipboard (widget),
                           g_memory_output_stream_get_data (G_MEMORY_OUTPUT_STREAM (stream)));
+  return NULL;
 }
 
 #define WHAT "what" /* the choice of the dialog */

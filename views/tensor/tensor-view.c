@@ -17,6 +17,7 @@
 #include "views/tensor/against.h"
 #include "views/tensor/controls.h"
 #include "views/tensor/element-table.h"
+#include "views/tensor/rounds.h"
 #include "views/tensor/tensor-facts.h"
 #include "views/tensor/tensor-plot.h"
 #include "views/tensor/tensor-request.h"
@@ -38,11 +39,9 @@ struct _IrTensorView
   IrView parent;
   GtkWidget *stack, *title, *relation, *plane, *plane_box, *plane_text, *go_to, *table;
   GtkWidget *difference_box, *difference, *metrics, *more;
-  GtkWidget *against, *rounds_box, *rounds, *round_text;
-  IrRun *series;     /* (nullable) has the rounds of @series_of, that @series_run was in */
-  IrRun *series_run; /* (nullable) */
-  IrValueId series_of;
-  GtkWidget *as, *histogram, *compared, *axes, *zoom_in, *zoom_out, *find,
+  GtkWidget *against;
+  IrTensorRounds rounds;
+  GtkWidget *format, *as, *not_so, *histogram, *compared, *axes, *zoom_in, *zoom_out, *find,
       *links[IR_N_TENSOR_LINKS];
   GtkColumnViewColumn *columns[IR_N_ELEMENT_COLUMNS];
   Side sides[IR_N_SIDES];
@@ -52,7 +51,6 @@ struct _IrTensorView
   IrJob *job;           /* (nullable) makes the facts of what was asked for last, or before */
   IrTensorLayout zoom;  /* which part of rows and columns is shown */
   gboolean stale;       /* its result will be out of date */
-  gboolean showing;     /* controls are set, and not used */
   gboolean refining;    /* what is on screen is of a sample, and all of it comes now */
 };
 
@@ -216,8 +214,11 @@ apply_layout (IrTensorView *self)
   gtk_widget_set_tooltip_text (self->axes, good ? AXES_TIP : error->message);
   /* strings, and what has no elements, are drawn in no way: nobody has asked for anything wrong */
   const gboolean drawable = ir_tensor_layout_init (&layout, tensor, "heat", NULL);
-  gtk_widget_set_sensitive (self->as, drawable);
-  gtk_widget_set_sensitive (self->axes, drawable);
+  GtkWidget *const drawing[] = { self->as, self->axes, self->zoom_out, self->zoom_in,
+                                 self->histogram };
+  for (guint i = 0; i < G_N_ELEMENTS (drawing); i++)
+    gtk_widget_set_visible (drawing[i], drawable);
+  set_label (self->not_so, drawable && !good ? error->message : NULL);
   if (good || !drawable)
     gtk_widget_remove_css_class (self->axes, "error");
   else
@@ -242,6 +243,17 @@ show_planes (IrTensorView *self)
       self->zoom = (IrTensorLayout){ 0 };
     }
   apply_layout (self);
+}
+
+static void
+on_format (IrTensorView *self)
+{
+  const guint64 selected = ir_element_table_selected (self->table);
+
+  ir_element_list_set_format (self->elements,
+                              gtk_drop_down_get_selected (GTK_DROP_DOWN (self->format)));
+  if (selected != G_MAXUINT64)
+    ir_element_table_scroll (self->table, selected);
 }
 
 static void
@@ -276,14 +288,28 @@ show_links (IrTensorView *self)
   gtk_widget_set_sensitive (self->find, numbers);
 }
 
+/* Which of them are listed, where it is not all. */
+static void
+show_part (IrTensorView *self)
+{
+  const IrTensor *tensor = main_tensor (self);
+  const guint64 n = tensor != NULL ? ir_tensor_n_elements (tensor) : 0,
+                listed = g_list_model_get_n_items (G_LIST_MODEL (self->elements)),
+                first = ir_element_list_first (self->elements);
+  g_autofree char *from = ir_count_text (first + 1), *to = ir_count_text (first + listed),
+                  *all = ir_count_text (n), *text = NULL;
+
+  if (listed < n)
+    text = g_strdup_printf ("Elements %s to %s of %s", from, to, all);
+  set_label (self->more, text);
+}
+
 static void
 show_table (IrTensorView *self)
 {
   IrTensor *before = self->facts->tensors[IR_SIDE_BEFORE],
            *after = self->facts->tensors[IR_SIDE_AFTER];
   const IrTensor *tensor = main_tensor (self);
-  guint64 n = tensor != NULL ? ir_tensor_n_elements (tensor) : 0;
-  g_autofree char *more = NULL;
 
   gtk_column_view_column_set_visible (self->columns[IR_ELEMENT_BEFORE],
                                       before != NULL && before != after);
@@ -292,17 +318,10 @@ show_table (IrTensorView *self)
                                       self->facts->difference.n > 0);
   gtk_column_view_column_set_title (self->columns[IR_ELEMENT_AFTER],
                                     before == after ? "Value" : "After");
-  if (n > ir_element_list_max_rows ())
-    {
-      g_autofree char *shown = ir_count_text (ir_element_list_max_rows ()),
-                      *all = ir_count_text (n);
-
-      more = g_strdup_printf ("The first %s of %s elements", shown, all);
-    }
-  set_label (self->more, more);
-  gtk_widget_set_sensitive (self->go_to, n > 0);
+  gtk_widget_set_sensitive (self->go_to, tensor != NULL && ir_tensor_n_elements (tensor) > 0);
   if (!self->refining) /* it keeps its place */
     ir_element_list_load (self->elements, before, after);
+  show_part (self);
 }
 
 static void
@@ -336,83 +355,6 @@ show_facts (IrTensorView *self)
 
 static void reload (IrTensorView *self);
 
-/* -- rounds -- */
-
-static const GArray *
-rounds_of (IrTensorView *self)
-{
-  return self->series != NULL ? ir_run_series (self->series, self->series_of) : NULL;
-}
-
-static int
-round_now (IrTensorView *self)
-{
-  return gtk_widget_get_visible (self->rounds_box)
-             ? (int) gtk_range_get_value (GTK_RANGE (self->rounds))
-             : -1;
-}
-
-/* The last one is what the run has kept, so that it is chosen first. */
-static void
-show_rounds (IrTensorView *self)
-{
-  const GArray *points = rounds_of (self);
-  const guint n = points != NULL ? points->len : 0;
-  g_autofree char *text = NULL;
-
-  if (n < 2)
-    {
-      gtk_widget_set_visible (self->rounds_box, FALSE);
-      return;
-    }
-  self->showing = TRUE;
-  if (!gtk_widget_get_visible (self->rounds_box))
-    {
-      gtk_range_set_range (GTK_RANGE (self->rounds), 0, n - 1);
-      gtk_range_set_value (GTK_RANGE (self->rounds), n - 1);
-    }
-  self->showing = FALSE;
-  gtk_widget_set_visible (self->rounds_box, TRUE);
-  const guint now = MIN ((guint) round_now (self), n - 1);
-  const IrSeriesPoint *point = &g_array_index (points, IrSeriesPoint, now);
-  text = g_strdup_printf ("%s@%" G_GINT64_FORMAT ", %u of %u", point->frame, point->iteration,
-                          now + 1, n);
-  gtk_label_set_text (GTK_LABEL (self->round_text), text);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->rounds), GTK_ACCESSIBLE_PROPERTY_VALUE_TEXT,
-                                  text, -1);
-}
-
-static void
-on_round (IrTensorView *self)
-{
-  if (!self->showing)
-    reload (self);
-}
-
-/* What is known of the rounds of another value, or another run, is forgotten. */
-static void
-ask_for_rounds (IrTensorView *self, IrTensorRequest *request)
-{
-  IrRun *run = request->runs[IR_SIDE_AFTER];
-  const IrValueId id = request->ids[IR_SIDE_AFTER];
-  const IrValue *value = run != NULL ? ir_model_live_value (run->model, id) : NULL;
-  g_autofree char *loops = value != NULL ? ir_value_loops (value) : NULL;
-
-  if (self->series_run != run || self->series_of != id)
-    {
-      g_clear_pointer (&self->series, ir_run_unref);
-      g_clear_pointer (&self->series_run, ir_run_unref);
-      self->series_run = run != NULL ? ir_run_ref (run) : NULL;
-      self->series_of = id;
-      gtk_widget_set_visible (self->rounds_box, FALSE);
-    }
-  request->in_loop = loops != NULL;
-  request->series = self->series != NULL ? ir_run_ref (self->series) : NULL;
-  request->round = round_now (self);
-  if (rounds_of (self) != NULL && request->round + 1 == (int) rounds_of (self)->len)
-    request->round = -1;
-}
-
 static void refine (IrTensorView *self, gboolean computed);
 
 static void
@@ -438,14 +380,9 @@ on_facts (gpointer owner, gpointer result, const GError *error, gpointer data)
         self->sides[side].reason = g_steal_pointer (&answer->reasons[side]);
       }
   const gboolean computed = answer->computed;
-  if (answer->series != NULL)
-    {
-      g_clear_pointer (&self->series, ir_run_unref);
-      self->series = g_steal_pointer (&answer->series);
-    }
+  ir_tensor_rounds_take (&self->rounds, &answer->series);
   ir_tensor_answer_free (answer);
   show_facts (self);
-  show_rounds (self);
   self->refining = self->facts->n_sampled > 0;
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "tensor");
   if (self->refining)
@@ -511,9 +448,7 @@ static void
 on_hold (IrTensorView *self)
 {
   IrTensor *tensor = main_tensor (self);
-  const char *round = gtk_widget_get_visible (self->rounds_box)
-                          ? gtk_label_get_text (GTK_LABEL (self->round_text))
-                          : NULL;
+  const char *round = ir_tensor_rounds_text (&self->rounds);
   g_autofree char *name = g_strdup_printf ("%s%s%s, held",
                                            gtk_label_get_text (GTK_LABEL (self->title)),
                                            round != NULL ? " in " : "", round != NULL ? round : "");
@@ -557,7 +492,11 @@ reload (IrTensorView *self)
           !ir_session_get_values (session))
         request->originals[side] = ir_session_new_original_value (session, self->shown, side);
     }
-  ask_for_rounds (self, request);
+  g_autofree char *loops = ir_tensor_rounds_ask (&self->rounds, request);
+  for (IrSide side = 0; loops != NULL && side < IR_N_SIDES; side++)
+    if (request->runs[side] == request->runs[IR_SIDE_AFTER] && self->sides[side].reason == NULL)
+      self->sides[side].reason = g_strdup_printf ("%s has not ended: this is the latest iteration.",
+                                                  loops);
   hold_against (self, request);
   self->refining = FALSE;
   start (self, request);
@@ -651,6 +590,7 @@ go_to_element (IrTensorView *self, guint64 index)
 {
   bring_into_sight (self, index);
   ir_element_table_scroll (self->table, index);
+  show_part (self);
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     ir_tensor_plot_mark (IR_TENSOR_PLOT (self->sides[side].plot), index);
   ir_tensor_plot_mark (IR_TENSOR_PLOT (self->difference), index);
@@ -700,7 +640,7 @@ static void
 on_copy (IrTensorView *self)
 {
   if (main_tensor (self) != NULL)
-    ir_tensor_to_clipboard (GTK_WIDGET (self), main_tensor (self));
+    set_label (self->more, ir_tensor_to_clipboard (GTK_WIDGET (self), main_tensor (self)));
 }
 
 static void
@@ -760,8 +700,7 @@ ir_tensor_view_dispose (GObject *object)
     ir_job_cancel (self->job);
   g_clear_pointer (&self->job, ir_job_unref);
   g_clear_pointer (&self->facts, ir_tensor_facts_free);
-  g_clear_pointer (&self->series, ir_run_unref);
-  g_clear_pointer (&self->series_run, ir_run_unref);
+  ir_tensor_rounds_clear (&self->rounds);
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     g_clear_pointer (&self->sides[side].reason, g_free);
   g_clear_object (&self->elements);
@@ -866,6 +805,8 @@ make_tools (IrTensorView *self)
   gtk_box_append (GTK_BOX (box), self->as);
   gtk_box_append (GTK_BOX (box), make_plane_box (self));
   gtk_box_append (GTK_BOX (box), self->axes);
+  self->not_so = tensor_line_label ("", "dim-label", PANGO_ELLIPSIZE_NONE);
+  gtk_box_append (GTK_BOX (box), self->not_so);
   self->zoom_out = tensor_flat_button ("−",
                                        "Show more rows and columns (Ctrl and scroll on a picture)",
                                        G_CALLBACK (on_zoom_out), self);
@@ -904,39 +845,25 @@ make_tools (IrTensorView *self)
   return box;
 }
 
-/* The rounds of a loop that the value is computed in. */
-static GtkWidget *
-make_rounds (IrTensorView *self)
-{
-  self->rounds_box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
-  self->rounds = gtk_scale_new_with_range (GTK_ORIENTATION_HORIZONTAL, 0, 1, 1);
-  self->round_text = tensor_line_label ("", "numeric", PANGO_ELLIPSIZE_MIDDLE);
-  gtk_scale_set_draw_value (GTK_SCALE (self->rounds), FALSE);
-  gtk_widget_set_hexpand (self->rounds, TRUE);
-  gtk_widget_set_tooltip_text (self->rounds, "Which iteration of its loop the value is shown of");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->rounds), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Iteration", -1);
-  g_signal_connect_swapped (self->rounds, "value-changed", G_CALLBACK (on_round), self);
-  gtk_box_append (GTK_BOX (self->rounds_box),
-                  tensor_line_label ("Iteration", "dim-label", PANGO_ELLIPSIZE_NONE));
-  gtk_box_append (GTK_BOX (self->rounds_box), self->rounds);
-  gtk_box_append (GTK_BOX (self->rounds_box), self->round_text);
-  gtk_widget_set_visible (self->rounds_box, FALSE);
-  return self->rounds_box;
-}
-
 static GtkWidget *
 make_header (IrTensorView *self)
 {
+  /* as IrNumberFormat has them */
+  static const char *const formats[] = { "All Digits", "Four Digits", "Fixed Point",
+                                         "Scientific", "Bits",        NULL };
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
 
   self->title = tensor_line_label ("", "heading", PANGO_ELLIPSIZE_MIDDLE);
   self->relation = tensor_line_label ("", "dim-label", PANGO_ELLIPSIZE_END);
   gtk_widget_set_hexpand (self->relation, TRUE);
-  self->go_to = tensor_small_entry ("Go to index", "Index", "Go to an element, such as 0, 3, 1");
+  self->go_to = tensor_small_entry (
+      "Go to index", "Index", "Go to an element, such as 0, 3, 1, also to one that is not listed");
   g_signal_connect (self->go_to, "activate", G_CALLBACK (on_go_to), self);
   gtk_box_append (GTK_BOX (box), self->title);
   gtk_box_append (GTK_BOX (box), self->relation);
+  self->format = tensor_named_choice ("How numbers are written", formats, G_CALLBACK (on_format),
+                                      self);
+  gtk_box_append (GTK_BOX (box), self->format);
   gtk_box_append (GTK_BOX (box), self->go_to);
   return box;
 }
@@ -961,7 +888,8 @@ ir_tensor_view_init (IrTensorView *self)
                                   GTK_POLICY_AUTOMATIC);
   gtk_box_append (GTK_BOX (content), make_header (self));
   gtk_box_append (GTK_BOX (content), tensor_scrolled_sideways (make_tools (self)));
-  gtk_box_append (GTK_BOX (content), make_rounds (self));
+  gtk_box_append (GTK_BOX (content),
+                  ir_tensor_rounds_init (&self->rounds, G_CALLBACK (reload), self));
   gtk_box_append (GTK_BOX (content), tensor_beside (scroller, make_table (self)));
   gtk_widget_add_css_class (content, "tensor");
   self->stack = gtk_stack_new ();

@@ -666,6 +666,30 @@ ir_run_series (const IrRun *run, IrValueId value)
 }
 
 /**
+ * ir_run_loops_ended:
+ * @run: a run, or what one had kept that had not ended
+ * @value: a value of its model, in bodies
+ *
+ * Returns: whether what owns those bodies has ended, so that @run has kept the last round of @value, and all
+ *   rounds can be had; else it is the latest one
+ */
+gboolean
+ir_run_loops_ended (const IrRun *run, const IrValue *value)
+{
+  const IrNode *node = NULL;
+
+  if (run->error == NULL && !run->under_way)
+    return TRUE;
+  for (const IrGraph *graph = value->graph; graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH;
+       graph = node != NULL ? node->graph : NULL)
+    node = ir_model_live_node (graph->model, graph->owner);
+  for (guint i = 0; node != NULL && i < run->trace->items->len; i++)
+    if (g_array_index (run->trace->items, IrTraceItem, i).node == node->id)
+      return TRUE;
+  return FALSE;
+}
+
+/**
  * ir_run_n_checkpoints:
  * @run: a run
  * @bytes: (out) (optional): what they hold

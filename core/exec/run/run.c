@@ -95,6 +95,7 @@ ir_run_state_snapshot (IrRunState *state, guint n_steps)
   g_array_append_vals (copy->trace->items, run->trace->items->data, state->n_done);
   copy->trace->duration_ns = ir_run_elapsed_ns (state);
   copy->trace->peak_bytes = state->peak_bytes;
+  copy->under_way = TRUE;
   return copy;
 }
 

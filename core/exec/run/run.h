@@ -59,6 +59,7 @@ typedef struct _IrRun
   GArray *missing; /* (nullable) of IrMissing, where the options said partial */
   GArray *claims;  /* (nullable) of IrWrongClaim */
   GError *error;   /* (nullable) a node failed: values before it are there */
+  gboolean under_way; /* it is what a run had kept that had not ended: ir_run_state_snapshot() */
   IrNodeId failed_node;
   GMutex presenting; /* guards values where ir_run_value() brings them into their layout */
   struct _IrPlanCheck *plan_check; /* (nullable) for IR_RUN_CHECK_PLAN */

@@ -43,15 +43,22 @@ pane_title (IrWindow *self, GtkStack *stack, guint n_views)
   return box;
 }
 
-/* The one in front, as the popover comes. */
+/* The one in front, before the popover comes. That asks a text for its height without saying how wide it is, and would
+ * cut off some lines. */
 static void
-fill_help (GtkWidget *popover, GtkStack *stack)
+fill_help (GtkMenuButton *button, gpointer stack)
 {
-  GtkWidget *label = gtk_popover_get_child (GTK_POPOVER (popover));
+  GtkWidget *label = gtk_popover_get_child (gtk_menu_button_get_popover (button));
   GtkWidget *view = gtk_stack_get_visible_child (stack);
+  int width, height;
 
-  if (view != NULL)
-    gtk_label_set_text (GTK_LABEL (label), ir_view_get_info (IR_VIEW (view))->help);
+  if (view == NULL)
+    return;
+  gtk_label_set_text (GTK_LABEL (label), ir_view_get_info (IR_VIEW (view))->help);
+  gtk_widget_set_size_request (label, -1, -1);
+  gtk_widget_measure (label, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL, NULL);
+  gtk_widget_measure (label, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
+  gtk_widget_set_size_request (label, width, height);
 }
 
 /* "How to read this", beside the tabs of a pane. */
@@ -66,8 +73,8 @@ help_button (GtkStack *stack)
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_widget_add_css_class (label, "help-text");
   gtk_popover_set_child (GTK_POPOVER (popover), label);
-  g_signal_connect (popover, "map", G_CALLBACK (fill_help), stack);
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (button), popover);
+  gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (button), fill_help, stack, NULL);
   gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "help-about-symbolic");
   gtk_widget_add_css_class (button, "flat");
   gtk_widget_add_css_class (button, "help-button");

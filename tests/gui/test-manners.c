@@ -461,6 +461,50 @@ test_help (void)
     }
 }
 
+static guint
+open_helps (GtkWidget *root)
+{
+  guint n = 0;
+
+  if (GTK_IS_MENU_BUTTON (root) && gtk_widget_has_css_class (root, "help-button") &&
+      gtk_widget_get_mapped (root))
+    {
+      GtkWidget *label = gtk_popover_get_child (
+          gtk_menu_button_get_popover (GTK_MENU_BUTTON (root)));
+      int height;
+
+      gtk_menu_button_popup (GTK_MENU_BUTTON (root));
+      settle (200);
+      g_assert_true (gtk_widget_get_mapped (label));
+      gtk_widget_measure (label, GTK_ORIENTATION_VERTICAL, gtk_widget_get_allocated_width (label),
+                          NULL, &height, NULL, NULL);
+      g_assert_cmpint (gtk_widget_get_allocated_height (label), >=, height);
+      gtk_menu_button_popdown (GTK_MENU_BUTTON (root));
+      settle (50);
+      return 1;
+    }
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n += open_helps (child);
+  return n;
+}
+
+/* All lines of a view's help are in its popover. */
+static void
+test_help_is_whole (void)
+{
+  g_autofree char *path = example ("digits.onnx");
+  IrWindow *window = g_object_new (IR_TYPE_WINDOW, NULL);
+
+  gtk_window_present (GTK_WINDOW (window));
+  ir_session_open (ir_window_get_session (window), path);
+  wait_for ("the model", is_open_and_idle, ir_window_get_session (window));
+  settle (200);
+  g_assert_cmpuint (open_helps (GTK_WIDGET (window)), >=, 2);
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
 /* -- passes one by one -- */
 
 static void
@@ -794,6 +838,7 @@ main (int argc, char **argv)
   g_test_add_func ("/manners/a pipeline says what it does", test_pipelines);
   g_test_add_func ("/manners/passes are chosen one by one", test_passes);
   g_test_add_func ("/manners/each view says how to read it", test_help);
+  g_test_add_func ("/manners/the help of a view is whole", test_help_is_whole);
   g_test_add_func ("/manners/steps that were not checked can be", test_unchecked);
   g_test_add_func ("/manners/all nodes are in a table", test_nodes);
   g_test_add_func ("/manners/breakpoints mean something", test_breakpoints);

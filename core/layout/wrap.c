@@ -4,8 +4,10 @@
  * side, as text does in columns. This is done to the finished picture, not to the layout: what keeps
  * its place from step to step keeps it as before.
  *
- * A cut goes through no box, no frame and few lines. A line that is cut runs below its column, up in
- * the gap and into the next one from above; lines keep their order, so none crosses another there. */
+ * A cut goes through no box and few lines. A line that is cut runs below its column, up in
+ * the gap and into the next one from above; lines keep their order, so none crosses another there. It goes through no
+ * frame either, but through one that is much higher than wide itself and has its rows alone: its columns stand in it,
+ * below its title, and what is behind it begins another column. */
 
 #include "core/layout/scene-private.h"
 
@@ -20,7 +22,8 @@
 #define TALL         2.2    /* height by width of what is cut */
 #define LEAST        1600.0 /* px, height of what is cut */
 #define MAX_COLUMNS  250
-#define LEAST_COLUMN 0.3 /* of the wanted height */
+#define LABEL_REACH  24.0 /* px from where a line begins, to where its label may */
+#define LEAST_COLUMN 0.3  /* of the wanted height */
 
 typedef struct
 {
@@ -28,14 +31,24 @@ typedef struct
   double end;    /* px */
   double dx, dy; /* px, by which all in it is moved */
   double right;  /* px, moved: where its gap begins */
+  double pad;    /* px, of that outside of what is in it: edges of frames that end here */
   GArray *cut;   /* of double: x in px of the lines cut at its end, ascending */
 } Column;
+
+/* One that may be cut. */
+typedef struct
+{
+  guint box;
+  double y, end;              /* px */
+  double above, right, below; /* px, between it and what is in it */
+} Frame;
 
 typedef struct
 {
   IrScene *scene;
-  GArray *gaps; /* of Span: places of cuts, ascending */
-  guint *cost;  /* lines that a cut in each gap goes through */
+  GArray *frames; /* of Frame: each in those before it */
+  GArray *gaps;   /* of Span: places of cuts, ascending */
+  guint *cost;    /* lines that a cut in each gap goes through */
   GArray *columns;
 } Wrap;
 
@@ -52,6 +65,94 @@ compare_spans (gconstpointer a, gconstpointer b)
   return x->from < y->from ? -1 : x->from > y->from;
 }
 
+static const IrSceneBox *
+box_at (const Wrap *w, guint i)
+{
+  return &g_array_index (w->scene->boxes, IrSceneBox, i);
+}
+
+static const Frame *
+frame_at (const Wrap *w, guint i)
+{
+  return &g_array_index (w->frames, Frame, i);
+}
+
+static gboolean
+encloses (const IrSceneBox *frame, const IrSceneBox *b)
+{
+  return frame->x <= b->x && b->x + b->width <= frame->x + frame->width && frame->y <= b->y &&
+         b->y + b->height <= frame->y + frame->height;
+}
+
+/* FALSE: something stands beside it. Says how much room it leaves around what is in it. */
+static gboolean
+has_rows_alone (const Wrap *w, Frame *frame)
+{
+  const IrSceneBox *f = box_at (w, frame->box);
+  double top = G_MAXDOUBLE, right = -G_MAXDOUBLE, bottom = -G_MAXDOUBLE;
+
+  for (guint i = 0; i < w->scene->boxes->len; i++)
+    {
+      const IrSceneBox *b = box_at (w, i);
+
+      if (i == frame->box || encloses (b, f) || b->y >= f->y + f->height ||
+          b->y + b->height <= f->y)
+        continue;
+      if (!encloses (f, b))
+        return FALSE;
+      top = MIN (top, b->y);
+      right = MAX (right, b->x + b->width);
+      bottom = MAX (bottom, b->y + b->height);
+    }
+  frame->above = top - f->y;
+  frame->right = f->x + f->width - right;
+  frame->below = f->y + f->height - bottom;
+  return top <= bottom;
+}
+
+static int
+compare_frames (gconstpointer a, gconstpointer b)
+{
+  const Frame *x = a, *y = b;
+
+  return x->y != y->y ? (x->y > y->y) - (x->y < y->y) : (x->end < y->end) - (x->end > y->end);
+}
+
+/* px */
+static double
+column_height (const IrLayoutRect *r)
+{
+  return MAX (MAX (sqrt (r->height * (r->width + GAP) / SHAPE), 900),
+              r->height / MAX_COLUMNS / (1 - LOOK));
+}
+
+/* What is not higher than a column need not be cut. */
+static void
+find_frames (Wrap *w, const IrLayoutRect *r)
+{
+  const double least = MAX (column_height (r), LEAST);
+
+  for (guint i = 0; i < w->scene->boxes->len; i++)
+    {
+      const IrSceneBox *b = box_at (w, i);
+      Frame frame = { .box = i, .y = b->y, .end = b->y + b->height };
+
+      if (b->kind == IR_SCENE_CLUSTER && b->height >= least && b->height >= TALL * b->width &&
+          has_rows_alone (w, &frame))
+        g_array_append_val (w->frames, frame);
+    }
+  g_array_sort (w->frames, compare_frames);
+}
+
+static gboolean
+may_be_cut (const Wrap *w, guint box)
+{
+  for (guint i = 0; i < w->frames->len; i++)
+    if (frame_at (w, i)->box == box)
+      return TRUE;
+  return FALSE;
+}
+
 /* Where no box and no text of a frame stands. */
 static void
 find_gaps (Wrap *w)
@@ -61,10 +162,18 @@ find_gaps (Wrap *w)
 
   for (guint i = 0; i < w->scene->boxes->len; i++)
     {
-      const IrSceneBox *b = &g_array_index (w->scene->boxes, IrSceneBox, i);
+      const IrSceneBox *b = box_at (w, i);
       const Span span = { b->y, b->y + b->height };
 
-      g_array_append_val (taken, span);
+      if (!may_be_cut (w, i))
+        g_array_append_val (taken, span);
+    }
+  for (guint i = 0; i < w->frames->len; i++)
+    {
+      const Frame *f = frame_at (w, i);
+      const Span edges[] = { { f->y, f->y + f->above }, { f->end - f->below, f->end } };
+
+      g_array_append_vals (taken, edges, G_N_ELEMENTS (edges));
     }
   g_array_sort (taken, compare_spans);
   end = taken->len > 0 ? g_array_index (taken, Span, 0).to : 0;
@@ -186,28 +295,62 @@ nearest_cut (const Wrap *w, double y, double height)
   return best;
 }
 
+/* Where the innermost frame that a cut at @y goes through is left. INFINITY: there is none, or nothing behind it. */
+static double
+leave_frame (const Wrap *w, double y)
+{
+  double end = INFINITY;
+
+  for (guint i = 0; i < w->frames->len; i++)
+    if (frame_at (w, i)->y < y && y < frame_at (w, i)->end)
+      end = frame_at (w, i)->end;
+  for (guint i = 0; i < w->gaps->len; i++)
+    if (g_array_index (w->gaps, Span, i).from >= end)
+      return cut_in (&g_array_index (w->gaps, Span, i));
+  return INFINITY;
+}
+
+/* Frames that are cut have their last column for themselves. */
+static gboolean
+frames_are_left (const Wrap *w)
+{
+  for (guint i = 0; i + 1 < w->columns->len; i++)
+    {
+      const double end = leave_frame (w, g_array_index (w->columns, Column, i).end);
+      gboolean is_left = end == INFINITY;
+
+      for (guint k = i + 1; k < w->columns->len && !is_left; k++)
+        is_left = fabs (g_array_index (w->columns, Column, k).end - end) < 1;
+      if (!is_left)
+        return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 choose_columns (Wrap *w, const IrLayoutRect *r)
 {
-  const double height = MAX (MAX (sqrt (r->height * (r->width + GAP) / SHAPE), 900),
-                             r->height / MAX_COLUMNS / (1 - LOOK));
+  const double height = column_height (r);
   double y = r->y;
 
-  while (w->columns->len < MAX_COLUMNS && y + height < r->y + r->height)
+  while (w->columns->len < MAX_COLUMNS)
     {
-      double cut = choose_cut (w, y + height * (1 - LOOK), y + height);
+      const double left = leave_frame (w, y);
+      const gboolean fits = y + height >= r->y + r->height;
+      double cut = fits ? left : choose_cut (w, y + height * (1 - LOOK), y + height);
       Column column = { .y = y };
 
       if (isnan (cut))
         cut = nearest_cut (w, y, height);
-      if (isnan (cut))
+      cut = fmin (cut, left);
+      if (!isfinite (cut))
         break;
       column.end = cut;
       g_array_append_val (w->columns, column);
       y = cut;
     }
   g_array_append_val (w->columns, ((Column){ .y = y, .end = r->y + r->height }));
-  return w->columns->len > 1;
+  return w->columns->len > 1 && frames_are_left (w);
 }
 
 /* Where the picture before was cut, if one can still cut there: so steps do not move columns. */
@@ -235,7 +378,7 @@ keep_columns (Wrap *w, const IrLayoutRect *r, const GArray *cuts)
       y = cut;
     }
   g_array_append_val (w->columns, ((Column){ .y = y, .end = r->y + r->height }));
-  return w->columns->len > 1;
+  return w->columns->len > 1 && frames_are_left (w);
 }
 
 static guint
@@ -329,6 +472,40 @@ measure_passing (Wrap *w, double *left, double *right)
     g_array_sort (column_at (w, i)->cut, compare_doubles);
 }
 
+/* In the innermost frame that is cut above it, below its title; else at the upper edge. */
+static double
+top_of_column (const Wrap *w, guint i, double top)
+{
+  const Column *column = column_at (w, i);
+  double y = top;
+
+  for (guint k = 0; k < w->frames->len; k++)
+    {
+      const Frame *f = frame_at (w, k);
+
+      if (f->y < column->y && column->y < f->end)
+        y = f->y + column_at (w, column_of (w, f->y))->dy + f->above + ROOM +
+            TRACK * column_at (w, i - 1)->cut->len;
+    }
+  return y;
+}
+
+/* px, of the frames of which it is the last column */
+static double
+pad_of_column (const Wrap *w, guint i)
+{
+  double pad = 0;
+
+  for (guint k = 0; k < w->frames->len; k++)
+    {
+      const Frame *f = frame_at (w, k);
+
+      if (column_of (w, f->end - 1) == i && column_of (w, f->y) < i)
+        pad += f->right;
+    }
+  return pad;
+}
+
 /* Columns are as wide as what is in them, and begin at one height. */
 static void
 place_columns (Wrap *w, const IrLayoutRect *r)
@@ -349,8 +526,9 @@ place_columns (Wrap *w, const IrLayoutRect *r)
       Column *column = column_at (w, i);
 
       column->dx = x - left[i];
-      column->dy = r->y - column->y;
-      column->right = right[i] + column->dx;
+      column->dy = top_of_column (w, i, r->y) - column->y;
+      column->pad = pad_of_column (w, i);
+      column->right = right[i] + column->dx + column->pad;
       x = column->right + GAP + (i + 1 < n ? TRACK * column->cut->len : 0);
     }
 }
@@ -405,6 +583,89 @@ wrap_line (const Wrap *w, const IrLayoutPoint *p, guint n, GArray *points)
     }
 }
 
+/* Around all its columns, the lines that turn below them, and the frames in it, which have been stretched. */
+static void
+stretch_frame (const Wrap *w, guint index)
+{
+  const Frame *f = frame_at (w, index);
+  IrSceneBox *b = &g_array_index (w->scene->boxes, IrSceneBox, f->box);
+  const guint first = column_of (w, f->y), last = column_of (w, f->end - 1);
+  double right = -G_MAXDOUBLE, bottom = -G_MAXDOUBLE;
+
+  if (first == last)
+    return;
+  for (guint i = first; i <= last; i++)
+    {
+      const Column *column = column_at (w, i);
+      const double end = MIN (column->end, f->end - f->below) + column->dy;
+
+      right = MAX (right, column->right - column->pad);
+      bottom = MAX (bottom, end + (i < last ? ROOM + TRACK * column->cut->len : 0));
+    }
+  for (guint k = index + 1; k < w->frames->len && frame_at (w, k)->end <= f->end; k++)
+    {
+      const IrSceneBox *inner = box_at (w, frame_at (w, k)->box);
+
+      right = MAX (right, inner->x + inner->width);
+      bottom = MAX (bottom, inner->y + inner->height);
+    }
+  b->width = right + f->right - b->x;
+  b->height = bottom + f->below - b->y;
+}
+
+/* The label of a line goes to where the line is now seen first. */
+static void
+move_label (const Wrap *w, const IrLayoutPoint *from, const IrLayoutPoint *to)
+{
+  for (guint i = 0; i < w->scene->texts->len; i++)
+    {
+      IrSceneText *t = &g_array_index (w->scene->texts, IrSceneText, i);
+
+      if (t->box < 0 && t->x >= from->x && t->x < from->x + LABEL_REACH && t->y >= from->y &&
+          t->y < from->y + LABEL_REACH)
+        {
+          t->x += to->x - from->x;
+          t->y = to->y - TRACK;
+        }
+    }
+}
+
+/* What a frame gives begins at the side of it where it leaves the last column, not at the lower edge of before. */
+static void
+clip_line (const Wrap *w, const Frame *f, IrSceneLine *line, GArray *points)
+{
+  const IrSceneBox *b = box_at (w, f->box);
+  const double right = b->x + b->width;
+  IrLayoutPoint *p = &g_array_index (points, IrLayoutPoint, line->first_point);
+  const IrLayoutPoint start = p[0];
+
+  for (guint k = 0; k + 1 < line->n_points; k++)
+    if (p[k].x < right && p[k + 1].x > right)
+      {
+        p[k].x = right;
+        line->first_point += k;
+        line->n_points -= k;
+        move_label (w, &start, &p[k + 1]);
+        return;
+      }
+}
+
+static void
+clip_lines (const Wrap *w, guint index, GArray *points)
+{
+  const Frame *f = frame_at (w, index);
+
+  if (column_of (w, f->y) == column_of (w, f->end - 1))
+    return;
+  for (guint i = 0; i < w->scene->lines->len; i++)
+    {
+      IrSceneLine *line = &g_array_index (w->scene->lines, IrSceneLine, i);
+
+      if (line->from == (gint32) f->box && line->n_points > 1)
+        clip_line (w, f, line, points);
+    }
+}
+
 static void
 move_all (Wrap *w)
 {
@@ -443,8 +704,43 @@ move_all (Wrap *w)
       b->x += column->dx;
       b->y += column->dy;
     }
+  for (guint i = w->frames->len; i-- > 0;)
+    {
+      stretch_frame (w, i);
+      clip_lines (w, i, points);
+    }
   g_array_unref (w->scene->points);
   w->scene->points = g_steal_pointer (&points);
+}
+
+static void
+prepare (Wrap *w)
+{
+  g_array_set_size (w->gaps, 0);
+  g_array_set_size (w->columns, 0);
+  g_free (w->cost);
+  find_gaps (w);
+  w->cost = count_cuts_of_gaps (w);
+}
+
+/* As before, else anew, and where frames cannot be left, not through them. */
+static gboolean
+divide (Wrap *w, const IrLayoutRect *r, const GArray *cuts, gboolean tall)
+{
+  find_frames (w, r);
+  prepare (w);
+  if (cuts != NULL && keep_columns (w, r, cuts))
+    return TRUE;
+  g_array_set_size (w->columns, 0);
+  if (!tall)
+    return FALSE;
+  if (choose_columns (w, r))
+    return TRUE;
+  if (w->frames->len == 0)
+    return FALSE;
+  g_array_set_size (w->frames, 0);
+  prepare (w);
+  return choose_columns (w, r);
 }
 
 /* Puts a picture that would be a hairline into columns; before it is finished. @before: (nullable):
@@ -469,14 +765,13 @@ ir_scene_wrap (IrScene *scene, const IrScene *before)
       any = TRUE;
     }
   const gboolean tall = r.height >= LEAST && r.height >= TALL * r.width;
-  const gboolean was = before != NULL && before->cuts != NULL;
-  if (!tall && !was)
+  const GArray *cuts = before != NULL ? before->cuts : NULL;
+  if (!tall && cuts == NULL)
     return;
+  w.frames = g_array_new (FALSE, FALSE, sizeof (Frame));
   w.gaps = g_array_new (FALSE, FALSE, sizeof (Span));
   w.columns = g_array_new (FALSE, FALSE, sizeof (Column));
-  find_gaps (&w);
-  w.cost = count_cuts_of_gaps (&w);
-  if ((was && keep_columns (&w, &r, before->cuts)) || (tall && choose_columns (&w, &r)))
+  if (divide (&w, &r, cuts, tall))
     {
       scene->cuts = g_array_new (FALSE, FALSE, sizeof (double));
       for (guint i = 0; i + 1 < w.columns->len; i++)
@@ -484,6 +779,7 @@ ir_scene_wrap (IrScene *scene, const IrScene *before)
       place_columns (&w, &r);
       move_all (&w);
     }
+  g_array_unref (w.frames);
   g_array_unref (w.gaps);
   g_free (w.cost);
   for (guint i = 0; i < w.columns->len; i++)

@@ -433,6 +433,99 @@ test_columns_of_frames (void)
   g_assert_cmpfloat (all.height, <, 2.5 * all.width);
 }
 
+/* A chain in frames, with something before, between and behind them: "demo" writes one in @depth of them. */
+static char *
+framed_chain (guint n, guint depth)
+{
+  GString *text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                "demo (float[2, 4] v0) => (float[2, 4] y)\n{\n");
+
+  for (guint i = 0; i < n; i++)
+    {
+      const gboolean outer = depth > 1 && (i < 3 || i + 3 >= n);
+
+      g_string_append_printf (text, "  [\"/out%s/n%u\"] v%u = Relu (v%u)\n",
+                              depth > 1 && !outer ? "/in" : "", i, i + 1, i);
+    }
+  g_string_append_printf (text, "  y = Neg (v%u)\n}\n", n);
+  return g_string_free (text, FALSE);
+}
+
+/* A frame that would be a hairline itself stands around its columns, and around nothing else. */
+static void
+test_columns_in_frames (void)
+{
+  for (guint depth = 1; depth <= 2; depth++)
+    {
+      g_autofree char *text = framed_chain (90, depth);
+      g_autoptr (IrModel) model = read_model (text);
+      IrSceneOptions options = { .wrapped = TRUE };
+      g_autoptr (IrScene) tall = draw (text, NULL), wrapped = draw_model (model, &options);
+      g_autofree char *first = ir_scene_to_text (wrapped);
+      const IrLayoutRect before = ir_scene_bounds (tall), after = ir_scene_bounds (wrapped);
+      guint n, n_frames = 0;
+      const IrSceneBox *boxes = ir_scene_boxes (wrapped, &n);
+
+      g_assert_cmpfloat (before.height, >, 10 * before.width);
+      g_assert_cmpfloat (after.height, <, 2 * after.width);
+      for (guint i = 0; i < n; i++)
+        for (guint k = 0; k < n; k++)
+          {
+            const IrSceneBox *frame = &boxes[i], *b = &boxes[k];
+            const IrLayoutRect x = { frame->x, frame->y, frame->width, frame->height };
+            const IrLayoutRect y = { b->x, b->y, b->width, b->height };
+            const gboolean inside = y.x > x.x && y.y > x.y && y.x + y.width < x.x + x.width &&
+                                    y.y + y.height < x.y + x.height;
+            const gboolean within = frame->kind == IR_SCENE_CLUSTER && meet (&x, &y);
+
+            if (i == k || (b->kind == IR_SCENE_CLUSTER && frame->kind != IR_SCENE_CLUSTER))
+              continue;
+            n_frames += frame->kind == IR_SCENE_CLUSTER && inside;
+            g_assert_true (!meet (&x, &y) || (within && inside) || b->kind == IR_SCENE_CLUSTER);
+          }
+      g_assert_cmpuint (n_frames, ==, depth == 1 ? 90 : 90 + 1 + 84);
+      options.previous = wrapped;
+      options.keep = IR_LAYOUT_KEEP_PLACES;
+      g_autoptr (IrScene) second = draw_model (model, &options);
+      g_autofree char *kept = ir_scene_to_text (second);
+      g_assert_cmpstr (first, ==, kept);
+    }
+}
+
+/* What a loop gives begins at the edge of its frame, which its body's columns have moved. */
+static void
+test_columns_of_loops (void)
+{
+  g_autoptr (GString) text = g_string_new (
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "demo (float[4] x, int64 m, bool c) => (float[4] y) {\n"
+      "  r = Loop (m, c, x) <body = b (int64 i, bool go, float[4] w0) => (bool go_on, float[4] w60) {\n"
+      "    go_on = Identity (go)\n");
+  IrSceneOptions options = { .wrapped = TRUE };
+  guint n, n_lines, n_given = 0;
+
+  for (guint i = 0; i < 60; i++)
+    g_string_append_printf (text, "    w%u = Neg (w%u)\n", i + 1, i);
+  g_string_append (text, "  }>\n  y = Tanh (r)\n}\n");
+  g_autoptr (IrScene) wrapped = draw (text->str, &options);
+  const IrSceneBox *boxes = ir_scene_boxes (wrapped, &n);
+  const IrSceneLine *lines = ir_scene_lines (wrapped, &n_lines);
+  g_assert_true (ir_scene_is_wrapped (wrapped));
+  for (guint i = 0; i < n_lines; i++)
+    if (lines[i].from >= 0 && boxes[lines[i].from].kind == IR_SCENE_CLUSTER)
+      {
+        const IrSceneBox *frame = &boxes[lines[i].from];
+        const IrLayoutPoint *p = ir_scene_line_points (wrapped, &lines[i]);
+
+        g_assert_cmpfloat (p[0].x, ==, frame->x + frame->width);
+        g_assert_true (frame->y < p[0].y && p[0].y < frame->y + frame->height);
+        for (guint k = 1; k < lines[i].n_points; k++)
+          g_assert_cmpfloat (p[k].x, >, p[0].x);
+        n_given++;
+      }
+  g_assert_cmpuint (n_given, ==, 1);
+}
+
 /* A step changes a node, not the columns. */
 static void
 test_columns_stay (void)
@@ -465,6 +558,8 @@ main (int argc, char **argv)
   g_test_add_func ("/detail/arithmetic on shapes is a group", test_shapes);
   g_test_add_func ("/detail/what would be a hairline stands in columns", test_columns);
   g_test_add_func ("/detail/columns end between frames", test_columns_of_frames);
+  g_test_add_func ("/detail/columns stand in frames", test_columns_in_frames);
+  g_test_add_func ("/detail/what a wrapped loop gives", test_columns_of_loops);
   g_test_add_func ("/detail/columns stay where they are", test_columns_stay);
   return g_test_run ();
 }

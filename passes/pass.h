@@ -73,10 +73,11 @@ struct _IrPass
   const IrRule *rules;      /* (nullable) ends with a NULL name */
   /* (nullable) instead of rules. Returns FALSE with @error only if it could not go on. */
   gboolean (*run) (IrPassContext *context, GError **error);
-  const IrRule *documented_rules;   /* (nullable) for run passes: the rule names that it logs */
-  const IrPassOption *options;      /* (nullable) ends with a NULL name */
+  const IrRule *documented_rules; /* (nullable) for run passes: the rule names that it logs */
+  const IrPassOption *options;    /* (nullable) ends with a NULL name */
   gboolean
       profit; /* what is slower by the table of rates, for its shapes, is not done: rule/profit.h */
+  gboolean tokens;                  /* of run passes: it keeps frames and conditions as they are */
   gboolean once;                    /* runs in the first round of a pipeline only */
   struct _IrPassSettings *settings; /* (nullable) no descriptor has them: ir_pass_set() */
 };

@@ -7,7 +7,7 @@
  * predicates are those of TensorFlow's functionalize_cond. */
 #include "config.h"
 
-#include "core/ir/frames.h"
+#include "core/ir/frames-private.h"
 
 #include "core/ir/hash.h"
 #include "core/op/op.h"
@@ -195,18 +195,12 @@ any_of (IrFrames *frames, GPtrArray *list, IrValueId stands_for)
 
 /* -- frames -- */
 
-static IrFrame *
-frame_at (const IrFrames *frames, guint index)
-{
-  return &g_array_index (frames->frames, IrFrame, index);
-}
-
 static guint
 add_frame (IrFrames *frames, guint parent, const char *name)
 {
   IrFrame frame = { .name = name, .parent = parent, .trips = -1, .parallel_iterations = G_MAXUINT };
 
-  frame.depth = frames->frames->len > 0 ? frame_at (frames, parent)->depth + 1 : 0;
+  frame.depth = frames->frames->len > 0 ? ir_frames_at (frames, parent)->depth + 1 : 0;
   frame.variables = g_array_new (FALSE, FALSE, sizeof (IrLoopVariable));
   frame.invariants = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
   g_array_append_val (frames->frames, frame);
@@ -238,7 +232,7 @@ frame_behind (const IrFrames *frames, const IrNode *node)
 
   if (ir_node_tokens (node) == IR_TOKENS_ENTER)
     return frames->child_of[node->id];
-  return ir_node_tokens (node) == IR_TOKENS_EXIT ? frame_at (frames, own)->parent : own;
+  return ir_node_tokens (node) == IR_TOKENS_EXIT ? ir_frames_at (frames, own)->parent : own;
 }
 
 /**
@@ -261,10 +255,11 @@ ir_value_is_token (const IrValue *value, const IrGraph *graph)
 }
 
 /* Where a value comes from, past what forwards it. */
-static IrValueId
-root_of (const IrFrames *frames, const IrValue *value)
+IrValueId
+ir_frames_root (const IrFrames *frames, const IrValue *value)
 {
-  return frames->roots[value->id] != 0 ? frames->roots[value->id] : value->id;
+  return value->id < frames->n_values && frames->roots[value->id] != 0 ? frames->roots[value->id]
+                                                                       : value->id;
 }
 
 static void
@@ -278,7 +273,7 @@ note_roots (IrFrames *frames, const IrNode *node)
     return;
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL)
-      frames->roots[node->outputs[i]->id] = root_of (frames, node->inputs[0]);
+      frames->roots[node->outputs[i]->id] = ir_frames_root (frames, node->inputs[0]);
 }
 
 static const IrCondition *
@@ -299,12 +294,12 @@ first_output (const IrNode *node)
 static gboolean
 leaves_with_loop (const IrFrames *frames, const IrNode *node)
 {
-  const IrFrame *frame = frame_at (frames, frames->frame_of[node->id]);
+  const IrFrame *frame = ir_frames_at (frames, frames->frame_of[node->id]);
   const IrNode *cond = ir_model_live_node (frames->graph->model, frame->loop_cond);
   const IrCondition *own = own_condition (frames, node);
 
   return cond != NULL && frame->n_conds == 1 && ir_node_input (cond, 0) != NULL && own->n == 1 &&
-         own->outcomes[0].predicate == root_of (frames, cond->inputs[0]) &&
+         own->outcomes[0].predicate == ir_frames_root (frames, cond->inputs[0]) &&
          !own->outcomes[0].outcome;
 }
 
@@ -314,7 +309,7 @@ condition_behind (const IrFrames *frames, const IrNode *node, guint slot, gboole
 {
   IrFrames *own = (IrFrames *) frames;
   const IrCondition *condition = own_condition (frames, node);
-  const IrFrame *frame = frame_at (frames, frames->frame_of[node->id]);
+  const IrFrame *frame = ir_frames_at (frames, frames->frame_of[node->id]);
   IrTokens rule = ir_node_tokens (node);
 
   if (rule == IR_TOKENS_ENTER) /* on a cycle, it may not have come yet */
@@ -326,7 +321,7 @@ condition_behind (const IrFrames *frames, const IrNode *node, guint slot, gboole
                : only (own, first_output (node), TRUE);
   if (rule != IR_TOKENS_SWITCH || control || node->n_inputs < 2 || node->inputs[1] == NULL)
     return condition;
-  return both (own, condition, only (own, root_of (frames, node->inputs[1]), slot != 0),
+  return both (own, condition, only (own, ir_frames_root (frames, node->inputs[1]), slot != 0),
                node->outputs[slot]->id);
 }
 
@@ -381,7 +376,7 @@ ir_node_captures (const IrNode *node)
 
 typedef struct
 {
-  gboolean some;
+  gboolean some, meets; /* @meets: another frame came as well */
   guint frame;
   char *first; /* (nullable) what is of that frame: "input 0 (x)" */
   const IrCondition *condition;
@@ -413,6 +408,7 @@ meet (Walk *walk, const IrNode *node, Place *place, guint frame, char *what)
       place->first = what;
       return;
     }
+  place->meets |= frame != place->frame;
   if (frame != place->frame && walk->problems != NULL)
     report_meeting (walk, node, place, what, frame);
   g_free (what);
@@ -504,7 +500,7 @@ note_enter (Walk *walk, const IrNode *node)
 {
   IrFrames *frames = walk->frames;
   guint index = enter_frame (walk, node, frames->frame_of[node->id]);
-  IrFrame *frame = frame_at (frames, index);
+  IrFrame *frame = ir_frames_at (frames, index);
   gint64 parallel = ir_node_attr_int (node, "parallel_iterations", 10);
 
   frames->child_of[node->id] = index;
@@ -520,7 +516,8 @@ note_enter (Walk *walk, const IrNode *node)
                                            : only (frames, first_output (node), TRUE);
 }
 
-static void
+/* Returns: whether all that it waits for is of one frame */
+static gboolean
 visit (Walk *walk, const IrNode *node)
 {
   IrFrames *frames = walk->frames;
@@ -538,115 +535,11 @@ visit (Walk *walk, const IrNode *node)
     note_enter (walk, node);
   if (rule == IR_TOKENS_LOOP_COND)
     {
-      IrFrame *frame = frame_at (frames, place.frame);
+      IrFrame *frame = ir_frames_at (frames, place.frame);
       if (frame->n_conds++ == 0)
         frame->loop_cond = node->id;
     }
-}
-
-/* -- loops -- */
-
-/* (nullable) The first node behind output @slot of @node that does @rule, past Identity */
-static const IrNode *
-reader (const IrNode *node, guint slot, IrTokens rule, guint input)
-{
-  const IrValue *value = ir_node_output (node, slot);
-
-  for (guint i = 0; value != NULL && i < value->n_uses; i++)
-    {
-      IrUse use = ir_value_use (value, i);
-      if (use.node != NULL && use.slot == input && ir_node_tokens (use.node) == rule)
-        return use.node;
-    }
-  return NULL;
-}
-
-static void
-note_variable (IrFrames *frames, const IrNode *merge)
-{
-  IrLoopVariable variable = { .merge = merge->id };
-
-  for (guint i = 0; i < merge->n_inputs; i++)
-    {
-      const IrNode *from = merge->inputs[i] != NULL ? merge->inputs[i]->producer : NULL;
-      if (from != NULL && ir_edge_is_back (from, merge))
-        variable.next = from->id;
-      else if (from != NULL && ir_node_tokens (from) == IR_TOKENS_ENTER)
-        variable.enter = from->id;
-    }
-  if (variable.next == 0)
-    return;
-  const IrNode *leaves = reader (merge, 0, IR_TOKENS_SWITCH, 0);
-  const IrNode *out = leaves != NULL ? reader (leaves, 0, IR_TOKENS_EXIT, 0) : NULL;
-  variable.exit = out != NULL ? out->id : 0;
-  g_array_append_val (frame_at (frames, frames->frame_of[merge->id])->variables, variable);
-}
-
-/* The one integer that a value always has. (nullable) @value */
-static gboolean
-constant_integer (const IrFrames *frames, const IrValue *value, gint64 *number)
-{
-  const IrValue *root = value != NULL
-                            ? ir_model_live_value (frames->graph->model, root_of (frames, value))
-                            : NULL;
-  const IrTensor *tensor = root != NULL ? ir_value_constant (root) : NULL;
-
-  if (tensor == NULL || ir_tensor_dtype (tensor) != IR_DTYPE_INT64 ||
-      ir_tensor_n_elements (tensor) != 1 || ir_tensor_data (tensor) == NULL)
-    return FALSE;
-  *number = ir_tensor_get_int64 (tensor, 0);
-  return TRUE;
-}
-
-/* What is added to a variable in each iteration. */
-static gboolean
-constant_step (const IrFrames *frames, const IrLoopVariable *variable, gint64 *step)
-{
-  const IrModel *model = frames->graph->model;
-  const IrNode *merge = ir_model_live_node (model, variable->merge);
-  const IrNode *next = ir_model_live_node (model, variable->next);
-  const IrValue *sum = ir_node_input (next, 0);
-  const IrNode *add = sum != NULL ? sum->producer : NULL;
-
-  if (add == NULL || !ir_node_is (add, "Add") || add->n_inputs != 2 || merge->outputs[0] == NULL)
-    return FALSE;
-  for (guint i = 0; i < 2; i++)
-    if (add->inputs[i] != NULL && root_of (frames, add->inputs[i]) == merge->outputs[0]->id &&
-        constant_integer (frames, add->inputs[1 - i], step))
-      return TRUE;
-  return FALSE;
-}
-
-/* By induction: the condition is variable < limit, the variable begins with a constant and grows by
- * one that is positive. The body runs once less than the condition is asked for. */
-static void
-find_trips (const IrFrames *frames, IrFrame *frame)
-{
-  const IrModel *model = frames->graph->model;
-  const IrNode *cond = ir_model_live_node (model, frame->loop_cond);
-  const IrValue *asked = cond != NULL && frame->n_conds == 1 ? ir_node_input (cond, 0) : NULL;
-  const IrValue *root = asked != NULL ? ir_model_live_value (model, root_of (frames, asked)) : NULL;
-  const IrNode *less = root != NULL ? root->producer : NULL;
-  gint64 first, limit, step;
-
-  if (less == NULL || !ir_node_is (less, "Less") || less->n_inputs != 2 ||
-      less->inputs[0] == NULL || !constant_integer (frames, less->inputs[1], &limit))
-    return;
-  for (guint i = 0; i < frame->variables->len; i++)
-    {
-      const IrLoopVariable *variable = &g_array_index (frame->variables, IrLoopVariable, i);
-      const IrNode *merge = ir_model_live_node (model, variable->merge);
-      const IrNode *enter = ir_model_live_node (model, variable->enter);
-      if (enter == NULL || merge->outputs[0] == NULL ||
-          root_of (frames, less->inputs[0]) != merge->outputs[0]->id ||
-          !constant_integer (frames, ir_node_input (enter, 0), &first) ||
-          !constant_step (frames, variable, &step) || step <= 0)
-        continue;
-      if (first >= limit)
-        frame->trips = 0;
-      else if (limit <= G_MAXINT64 - step) /* else it might wrap around */
-        frame->trips = (gint64) (((guint64) limit - (guint64) first - 1) / (guint64) step + 1);
-    }
+  return !place.meets;
 }
 
 /* -- all of it -- */
@@ -664,7 +557,8 @@ frames_new (const IrGraph *graph, GPtrArray *problems)
   frames->frames = g_array_new (FALSE, FALSE, sizeof (IrFrame));
   frames->frame_of = g_new0 (guint32, frames->n_nodes);
   frames->child_of = g_new0 (guint32, frames->n_nodes);
-  frames->roots = g_new0 (IrValueId, graph->model->values->len);
+  frames->n_values = graph->model->values->len;
+  frames->roots = g_new0 (IrValueId, frames->n_values);
   frames->conditions = g_new0 (const IrCondition *, frames->n_nodes);
   frames->enter_conditions = g_new0 (const IrCondition *, frames->n_nodes);
   frames->interned = g_hash_table_new_full (condition_hash, condition_equal, g_free, NULL);
@@ -674,9 +568,9 @@ frames_new (const IrGraph *graph, GPtrArray *problems)
     visit (&walk, nodes[i]);
   for (guint i = 0; i < n; i++)
     if (ir_node_tokens (nodes[i]) == IR_TOKENS_MERGE)
-      note_variable (frames, nodes[i]);
+      ir_frames_note_variable (frames, nodes[i]);
   for (guint i = 1; i < frames->frames->len; i++)
-    find_trips (frames, frame_at (frames, i));
+    ir_frames_find_trips (frames, ir_frames_at (frames, i));
   return frames;
 }
 
@@ -694,6 +588,63 @@ ir_frames_new (const IrGraph *graph)
   return frames_new (graph, NULL);
 }
 
+#define GROW(FIELD, OLD, NEW)                                                                      \
+  ((FIELD) = g_renew (typeof (*(FIELD)), (FIELD), (NEW)),                                          \
+   memset ((FIELD) + (OLD), 0, ((NEW) - (OLD)) * sizeof *(FIELD)))
+
+/* Room for nodes and values that came since. */
+static void
+grow (IrFrames *frames)
+{
+  const IrModel *model = frames->graph->model;
+  const guint n = model->nodes->len;
+
+  if (n > frames->n_nodes)
+    {
+      GROW (frames->frame_of, frames->n_nodes, n);
+      GROW (frames->child_of, frames->n_nodes, n);
+      GROW (frames->conditions, frames->n_nodes, n);
+      GROW (frames->enter_conditions, frames->n_nodes, n);
+      frames->n_nodes = n;
+    }
+  if (model->values->len > frames->n_values)
+    {
+      GROW (frames->roots, frames->n_values, model->values->len);
+      frames->n_values = model->values->len;
+    }
+}
+
+/**
+ * ir_frames_add:
+ * @frames: the frames of a graph
+ * @node: a strict node of it that came since, behind those that it reads
+ *
+ * Returns: whether all that it reads is of one frame
+ */
+gboolean
+ir_frames_add (IrFrames *frames, const IrNode *node)
+{
+  Walk walk = { frames, frames->graph, NULL, NULL };
+
+  grow (frames);
+  return visit (&walk, node);
+}
+
+/**
+ * ir_frames_replace:
+ * @frames: the frames of a graph
+ * @old: a value of it
+ * @with: one that stands in its place from now on; as a predicate it is the same
+ */
+void
+ir_frames_replace (IrFrames *frames, const IrValue *old, const IrValue *with)
+{
+  grow (frames);
+  if (with->graph == frames->graph && ir_frames_root (frames, with) == with->id &&
+      ir_frames_root (frames, old) != with->id)
+    frames->roots[with->id] = ir_frames_root (frames, old);
+}
+
 /**
  * ir_frames_free:
  * @frames: (transfer full) (nullable): frames
@@ -705,8 +656,8 @@ ir_frames_free (IrFrames *frames)
     return;
   for (guint i = 0; i < frames->frames->len; i++)
     {
-      g_array_unref (frame_at (frames, i)->variables);
-      g_array_unref (frame_at (frames, i)->invariants);
+      g_array_unref (ir_frames_at (frames, i)->variables);
+      g_array_unref (ir_frames_at (frames, i)->invariants);
     }
   g_array_unref (frames->frames);
   g_free (frames->frame_of);
@@ -728,7 +679,7 @@ ir_frames_free (IrFrames *frames)
 const IrFrame *
 ir_frames_of (const IrFrames *frames, const IrNode *node)
 {
-  return frame_at (frames, frames->frame_of[node->id]);
+  return ir_frames_at (frames, frames->frame_of[node->id]);
 }
 
 /**
@@ -795,9 +746,9 @@ ir_frame_path (const IrFrames *frames, guint frame)
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   GString *text = g_string_new (frame == 0 ? "no frame" : "frame ");
 
-  for (guint i = frame; i != 0 && names->len < 8; i = frame_at (frames, i)->parent)
-    g_ptr_array_add (names, (gpointer) frame_at (frames, i)->name);
-  if (names->len == 8 && frame_at (frames, frame)->depth > 8)
+  for (guint i = frame; i != 0 && names->len < 8; i = ir_frames_at (frames, i)->parent)
+    g_ptr_array_add (names, (gpointer) ir_frames_at (frames, i)->name);
+  if (names->len == 8 && ir_frames_at (frames, frame)->depth > 8)
     g_string_append (text, "…/");
   for (guint i = names->len; i > 0; i--)
     g_string_append_printf (text, "%s%s", (const char *) names->pdata[i - 1], i > 1 ? "/" : "");
@@ -915,7 +866,7 @@ report_output (Walk *walk, const IrValue *value)
 static void
 report_frame (Walk *walk, guint index)
 {
-  const IrFrame *frame = frame_at (walk->frames, index);
+  const IrFrame *frame = ir_frames_at (walk->frames, index);
   g_autofree char *path = ir_frame_path (walk->frames, index);
   IrProblem *problem;
 

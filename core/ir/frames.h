@@ -43,9 +43,9 @@ typedef struct
 typedef struct
 {
   const IrGraph *graph;
-  GArray *frames;    /* of IrFrame; [0] is the root, those around come first */
-  guint n_nodes;     /* largest id + 1 */
-  guint32 *frame_of; /* by node id: in which frame it runs; an Enter in the one around */
+  GArray *frames;          /* of IrFrame; [0] is the root, those around come first */
+  guint n_nodes, n_values; /* largest id + 1 */
+  guint32 *frame_of;       /* by node id: in which frame it runs; an Enter in the one around */
   const IrCondition *
       *conditions;   /* by node id: under which it runs in an iteration; NULL elsewhere */
   guint32 *child_of; /* by node id of an Enter: the frame that it leads into */
@@ -56,6 +56,8 @@ typedef struct
 
 IrFrames *ir_frames_new (const IrGraph *graph);
 void ir_frames_free (IrFrames *frames);
+gboolean ir_frames_add (IrFrames *frames, const IrNode *node);
+void ir_frames_replace (IrFrames *frames, const IrValue *old, const IrValue *with);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFrames, ir_frames_free)
 const IrFrame *ir_frames_of (const IrFrames *frames, const IrNode *node);
 /* Under which a value is live, in an iteration of the frame whose nodes read it. */

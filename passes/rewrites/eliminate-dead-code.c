@@ -3,10 +3,12 @@
  * A use by a node inside a subgraph counts, and so does a node that must run after it by a control
  * dependency. Nodes go from the last to the first, each step taking one of them and all that only
  * it kept alive; initializers go in one step per graph. Files of IR version 3 list every
- * initializer as an input as well: there the input goes too. O(nodes). Source: onnx/optimizer
- * eliminate_deadend, eliminate_unused_initializer. */
+ * initializer as an input as well: there the input goes too. Loops of tokens read themselves: what of such no
+ * output depends on goes in one step, and a frame keeps its LoopCond as long as anything of it stays. O(nodes).
+ * Source: onnx/optimizer eliminate_deadend, eliminate_unused_initializer. */
 #include "config.h"
 
+#include "core/op/op.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
@@ -16,7 +18,8 @@
 static gboolean
 is_dead (const IrPassContext *context, const IrNode *node)
 {
-  if (node->state != IR_STATE_LIVE || ir_pass_is_control_source (context, node))
+  if (node->state != IR_STATE_LIVE || ir_pass_is_control_source (context, node) ||
+      ir_node_tokens (node) == IR_TOKENS_LOOP_COND) /* which its frame needs */
     return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL && node->outputs[i]->n_uses > 0)
@@ -68,6 +71,85 @@ remove_dead_nodes (IrPassContext *context, IrGraph *graph)
                            n > 1 ? ", nor what only it used" : "");
       ir_pass_end (context);
     }
+}
+
+/* -- loops of tokens -- */
+
+typedef struct
+{
+  const IrFrames *frames;
+  GHashTable *needed; /* of IrNode */
+  GPtrArray *stack;
+} Need;
+
+static void
+need (Need *n, IrNode *node)
+{
+  if (node != NULL && node->graph == n->frames->graph && g_hash_table_add (n->needed, node))
+    g_ptr_array_add (n->stack, node);
+}
+
+static void
+need_what_it_reads (Need *n, const IrNode *node)
+{
+  const IrModel *model = n->frames->graph->model;
+  g_autoptr (GPtrArray) captures = ir_node_captures (node);
+  const guint frame = n->frames->frame_of[node->id];
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL)
+      need (n, node->inputs[i]->producer);
+  for (guint i = 0; i < captures->len; i++)
+    need (n, ((const IrValue *) captures->pdata[i])->producer);
+  for (guint i = 0; node->controls != NULL && i < node->controls->n; i++)
+    need (n, ir_model_live_node (model, node->controls->ids[i]));
+  if (frame != 0)
+    need (n, ir_model_live_node (model, ir_frames_of (n->frames, node)->loop_cond));
+}
+
+/* (transfer container) The nodes that no output of @graph depends on; loops read themselves. */
+static GPtrArray *
+find_unneeded (IrPassContext *context, IrGraph *graph)
+{
+  g_autoptr (GHashTable) needed = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) stack = g_ptr_array_new (), nodes = ir_graph_nodes (graph);
+  Need n = { ir_pass_frames (context, graph), needed, stack };
+  GPtrArray *unneeded = g_ptr_array_new ();
+
+  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
+    if (ir_graph_output (graph, i) != NULL)
+      need (&n, ir_graph_output (graph, i)->producer);
+  while (stack->len > 0)
+    need_what_it_reads (&n, g_ptr_array_steal_index (stack, stack->len - 1));
+  for (guint i = 0; i < nodes->len; i++)
+    if (!g_hash_table_contains (needed, nodes->pdata[i]))
+      g_ptr_array_add (unneeded, nodes->pdata[i]);
+  return unneeded;
+}
+
+static void
+remove_dead_loops (IrPassContext *context, IrGraph *graph)
+{
+  g_autoptr (GPtrArray) unneeded = find_unneeded (context, graph);
+
+  if (unneeded->len == 0 ||
+      !ir_pass_begin (context, RULE_NODE, IR_CLASS_EXACT, unneeded->pdata[unneeded->len - 1]))
+    return;
+  ir_edit_step_reason (context->edit, "%u nodes of loops, which no output depends on",
+                       unneeded->len);
+  for (guint i = 0; i < unneeded->len; i++)
+    {
+      IrNode *node = unneeded->pdata[i];
+      for (guint k = 0; ir_node_tokens (node) == IR_TOKENS_MERGE && k < node->n_inputs; k++)
+        ir_edit_set_input (context->edit, node, k, NULL);
+    }
+  for (guint i = unneeded->len; i > 0; i--)
+    {
+      IrNode *node = unneeded->pdata[i - 1];
+      ir_edit_step_map_node (context->edit, node->id, 0);
+      ir_edit_remove_node (context->edit, node);
+    }
+  ir_pass_end (context);
 }
 
 static gboolean
@@ -124,6 +206,8 @@ run (IrPassContext *context, GError **error)
         return FALSE;
       if (graph->state == IR_STATE_LIVE)
         remove_dead_nodes (context, graph);
+      if (graph->state == IR_STATE_LIVE && ir_graph_has_tokens (graph) && !context->stopped)
+        remove_dead_loops (context, graph);
     }
   for (guint i = 0; i < graphs->len && !context->stopped; i++)
     if (((IrGraph *) graphs->pdata[i])->state == IR_STATE_LIVE)
@@ -148,5 +232,6 @@ const IrPass ir_pass_eliminate_dead_code = {
   .step_class = IR_CLASS_EXACT,
   .before_after = "x -> Relu -> y\nx -> Exp\n\nx -> Relu -> y",
   .run = run,
+  .tokens = TRUE,
   .documented_rules = rules,
 };

@@ -210,10 +210,39 @@ materialize_output (IrEdit *edit, IrValue *old, IrValue *with)
     ir_edit_set_type (edit, with, old->type);
 }
 
+/* @to waits for what @node waits for, itself or by constants that it reads. */
+static void
+wait_as (IrPassContext *context, IrNode *to, const IrNode *node)
+{
+  for (guint i = 0; node->controls != NULL && i < node->controls->n; i++)
+    ir_edit_add_control (context->edit, to, ir_model_node (context->model, node->controls->ids[i]));
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL && node->inputs[i]->producer != NULL)
+      wait_as (context, to, node->inputs[i]->producer);
+}
+
+/* @waits: it is there where @node would run alone, which waits for that; else everywhere */
+static IrValue *
+add_result (
+    IrPassContext *context, const IrNode *node, const char *name, IrTensor *tensor, gboolean waits)
+{
+  IrNode *constant;
+
+  if (!waits)
+    return ir_pass_add_constant (context, node->graph, name, tensor);
+  constant = ir_edit_add_node (context->edit, node->graph, "Constant", NULL, NULL, 0, NULL, 1);
+  ir_edit_set_attr (context->edit, constant,
+                    ir_attr_tensor (context->model->context, "value", tensor));
+  wait_as (context, constant, node);
+  ir_frames_add (ir_pass_frames (context, node->graph), constant);
+  return constant->outputs[0];
+}
+
 static void
 write_fold (IrPassContext *context, IrNode *node, IrTensor **outputs)
 {
   IrEdit *edit = context->edit;
+  const gboolean waits = !ir_pass_is_everywhere (context, node);
   guint n = node->n_outputs;
   g_autofree IrValue **old = g_memdup2 (node->outputs, MAX (n, 1) * sizeof (IrValue *));
   g_autofree IrValue **fresh = g_new0 (IrValue *, MAX (n, 1));
@@ -222,7 +251,7 @@ write_fold (IrPassContext *context, IrNode *node, IrTensor **outputs)
     {
       if (old[i] == NULL || old[i]->n_uses == 0)
         continue;
-      fresh[i] = ir_pass_add_constant (context, node->graph, old[i]->name, outputs[i]);
+      fresh[i] = add_result (context, node, old[i]->name, outputs[i], waits);
       if (ir_value_is_graph_output (old[i]))
         materialize_output (edit, old[i], fresh[i]);
       ir_edit_replace_uses (edit, old[i], fresh[i]);
@@ -271,8 +300,8 @@ fold_node (IrPassContext *context, IrNode *node, IrFoldSplats *splats)
   const char *rule = RULE_FOLD, *why = NULL;
   gboolean folds;
 
-  if (g_strv_contains (kept_ops, node->op_type) || ir_pass_has_control (context, node) ||
-      ir_pass_is_open (node))
+  if (g_strv_contains (kept_ops, node->op_type) || ir_pass_is_control_source (context, node) ||
+      (node->controls != NULL && !ir_graph_has_tokens (node->graph)) || ir_pass_is_open (node))
     return;
   folds = fold_by_type (node, outputs);
   if (folds)
@@ -280,6 +309,11 @@ fold_node (IrPassContext *context, IrNode *node, IrFoldSplats *splats)
   else if ((folds = may_evaluate (context, node, &why)))
     folds = ir_pass_rule_enabled (context, rule, IR_CLASS_EXACT) &&
             evaluate (context, node, splats, outputs, &text);
+  if (folds && !all_inputs_constant (node) && !ir_pass_is_everywhere (context, node))
+    {
+      folds = FALSE;
+      why = "a constant would live where this is dead, or outside of its frame";
+    }
   if (folds && outputs_fit (node, outputs) && ir_pass_begin (context, rule, IR_CLASS_EXACT, node))
     {
       g_autofree char *reason = describe (node, outputs);
@@ -287,6 +321,7 @@ fold_node (IrPassContext *context, IrNode *node, IrFoldSplats *splats)
       ir_edit_step_reason (context->edit, "%s", reason);
       write_fold (context, node, outputs);
       ir_pass_end (context);
+      ir_pass_keep_frames (context);
     }
   else if (text != NULL || why != NULL)
     ir_edit_refuse (context->edit, rule, node->id, text != NULL ? text : why);
@@ -342,6 +377,7 @@ const IrPass ir_pass_fold_constants = {
   .step_class = IR_CLASS_EXACT,
   .before_after = "const -> Unsqueeze -> y\nconst y",
   .run = run,
+  .tokens = TRUE,
   .documented_rules = rules,
   .options = options,
 };

@@ -516,6 +516,8 @@ ir_lower_why_not_moved (const IrLowering *l, const IrGraph *graph)
     return "the graph is missing or is not well-formed";
   if (members_of (l, graph)->is_open)
     return "an attribute in it is given by calls of the function around it";
+  if (members_of (l, graph)->has_tokens)
+    return "tokens move through a graph in it, which stays";
   return members_of (l, graph)->draws ? "it draws random numbers, which depend on names" : NULL;
 }
 
@@ -604,11 +606,32 @@ lower (IrLowering *l, IrNode *node)
     way->lower (l, node, way->rule);
 }
 
+/* What is around a graph that is left alone, as tokens move through it */
+static void
+note_tokens (const IrLowering *l)
+{
+  const IrModel *model = l->context->model;
+
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      const IrGraph *graph = model->graphs->pdata[i];
+      if (graph->state != IR_STATE_LIVE || !ir_graph_has_tokens (graph))
+        continue;
+      while ((graph = ir_graph_outer (graph)) != NULL)
+        {
+          IrLowerMembers *members = g_hash_table_lookup (l->members, graph);
+          if (members != NULL)
+            members->has_tokens = TRUE;
+        }
+    }
+}
+
 static void
 find_constructs (IrLowering *l, const GPtrArray *graphs)
 {
   for (guint i = 0; i < graphs->len; i++)
     note_own_members (l, graphs->pdata[i]);
+  note_tokens (l);
   for (guint i = 0; i < graphs->len; i++)
     {
       const IrGraph *graph = graphs->pdata[i];

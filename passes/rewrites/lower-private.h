@@ -13,10 +13,11 @@
 /* What a graph had before anything changed: orders are not found again at each step. */
 typedef struct
 {
-  GPtrArray *nodes; /* of IrNode, in order */
-  GPtrArray *free;  /* of IrValue: initializers */
-  gboolean draws;   /* random numbers */
-  gboolean is_open; /* some attribute is that of a call of the function around */
+  GPtrArray *nodes;    /* of IrNode, in order */
+  GPtrArray *free;     /* of IrValue: initializers */
+  gboolean draws;      /* random numbers */
+  gboolean has_tokens; /* a graph inside of it, which stays */
+  gboolean is_open;    /* some attribute is that of a call of the function around */
 } IrLowerMembers;
 
 typedef struct _IrLowering IrLowering;

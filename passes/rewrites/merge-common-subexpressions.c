@@ -120,11 +120,21 @@ hash_node (gconstpointer data)
 }
 
 static gboolean
+wait_for_the_same (const IrNode *a, const IrNode *b)
+{
+  if (a->controls == NULL || b->controls == NULL)
+    return a->controls == b->controls;
+  return a->controls->n == b->controls->n &&
+         memcmp (a->controls->ids, b->controls->ids, a->controls->n * sizeof a->controls->ids[0]) ==
+             0;
+}
+
+static gboolean
 equal_node (gconstpointer data_a, gconstpointer data_b)
 {
   const IrNode *a = data_a, *b = data_b;
 
-  if (!ir_pass_same_operation (a, b))
+  if (!ir_pass_same_operation (a, b) || !wait_for_the_same (a, b))
     return FALSE;
   for (guint i = 0; i < a->n_inputs; i++)
     if (input_key (a, i) != input_key (b, i))
@@ -132,12 +142,15 @@ equal_node (gconstpointer data_a, gconstpointer data_b)
   return TRUE;
 }
 
+/* A predicate of Switches stays one of its own: by it conditionals are told apart. Among tokens nodes may wait
+ * for others, as long as none waits for them. */
 static gboolean
 can_merge (IrPassContext *context, const IrNode *node)
 {
   return node->state == IR_STATE_LIVE && ir_node_valid_op (node) != NULL && node->n_outputs > 0 &&
          !(node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS)) &&
-         !ir_pass_has_control (context, node);
+         !ir_pass_is_control_source (context, node) && !ir_pass_is_predicate (node) &&
+         (node->controls == NULL || ir_graph_has_tokens (node->graph));
 }
 
 /* Two outputs of the graph keep their two names: one of them would need an Identity. */
@@ -235,5 +248,6 @@ const IrPass ir_pass_merge_common_subexpressions = {
   .step_class = IR_CLASS_EXACT,
   .before_after = "x -> Relu -> a\nx -> Relu -> b\n\nx -> Relu -> a, b",
   .run = run,
+  .tokens = TRUE,
   .documented_rules = rules,
 };

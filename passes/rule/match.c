@@ -381,7 +381,9 @@ node_is_safe (IrMatch *match, guint index)
       return ir_match_fail (match, "one node would stand for two of the pattern");
   if (match->shared[index])
     return TRUE;
-  if (ir_pass_has_control (match->context, node))
+  /* What waits for tokens waits on (places.c). */
+  if (ir_graph_has_tokens (node->graph) ? ir_pass_is_control_source (match->context, node)
+                                        : ir_pass_has_control (match->context, node))
     {
       g_autofree char *label = match->wants_why ? ir_node_label (node) : NULL;
       return ir_match_fail (match, "%s has control dependencies", label);
@@ -460,7 +462,8 @@ is_safe (IrMatch *match)
   for (guint i = 0; i < match->rule->n_nodes; i++)
     if (!node_is_safe (match, i))
       return FALSE;
-  return operands_are_outside (match) && outputs_are_covered (match) && names_can_stay (match);
+  return operands_are_outside (match) && outputs_are_covered (match) && names_can_stay (match) &&
+         ir_match_is_one_place (match);
 }
 
 /* -- orders of commutative operands -- */

@@ -121,4 +121,8 @@ char *ir_match_bindings (const IrMatch *match); /* "x = data, w = conv1_w" */
  * are appended to @made. */
 IrValue *ir_rule_build (IrMatch *match, guint slot, GPtrArray *made);
 
+/* Of graphs that tokens move through: places.c. */
+gboolean ir_match_is_one_place (IrMatch *match);
+gboolean ir_match_keeps_place (IrMatch *match, GPtrArray *fresh, IrNodeId first_new);
+
 extern const IrVarCondition ir_var_conditions[]; /* ends with a NULL name */

@@ -21,6 +21,8 @@
  *     other use (edges are counted, those from inside subgraphs too), no graph output, no control
  *     dependency, same graph, same device as the root.
  *   - ?c:const is never an initializer that a caller may override.
+ *   - In graphs that tokens move through, the nodes of a match are of one frame and one condition, and so is what
+ *     takes their place (places.c).
  *   - The types of new nodes are inferred anew, and the replacement of an output must be at least
  *     as specific as the output was. Otherwise the step is taken back and recorded as a refusal.
  *   - Of a pass that asks for profit, an application is taken back where the table of rates says that the
@@ -405,6 +407,7 @@ rewrite (IrMatch *match, GPtrArray *made, GPtrArray *fresh)
 {
   IrNode *root = match->nodes[0];
   guint n = MIN (root->n_outputs, match->rule->results->len);
+  const IrNodeId first_new = match->context->model->nodes->len;
   /* Before prepare(): what was found, not what is made. */
   g_autofree char *bindings = ir_match_bindings (match);
 
@@ -423,6 +426,8 @@ rewrite (IrMatch *match, GPtrArray *made, GPtrArray *fresh)
         return FALSE;
       fresh->pdata[i] = with;
     }
+  if (!ir_match_keeps_place (match, fresh, first_new))
+    return FALSE;
   map_lineage (match, made);
   for (guint i = 0; i < n; i++)
     if (fresh->pdata[i] != NULL)
@@ -492,6 +497,7 @@ apply (Work *work, IrMatch *match)
       return FALSE;
     }
   ir_pass_end (work->context);
+  ir_pass_keep_frames (work->context);
   /* An operator that was nowhere brings its rules in. */
   if (g_hash_table_size (work->table->present) != work->table->n_present)
     index_rules (work->table);

@@ -339,6 +339,7 @@ ir_pass_context_clear (IrPassContext *context)
   g_clear_pointer (&priv->present, g_hash_table_unref);
   g_clear_pointer (&priv->tables, g_hash_table_unref);
   g_clear_pointer (&priv->control_sources, g_hash_table_unref);
+  g_clear_pointer (&priv->frames, g_hash_table_unref);
 }
 
 /**
@@ -567,10 +568,15 @@ ir_pass_replace_node (IrPassContext *context, IrNode *old, IrValue *fresh)
   ir_pass_take_name (context, value, fresh);
 }
 
-/* Whether it, or a graph around it, has nodes that may be dead or run more than once: what a rule takes
- * for a value that is there may not be. */
-static gboolean
-moves_tokens (const IrGraph *graph)
+/**
+ * ir_pass_moves_tokens:
+ * @graph: (nullable): a graph
+ *
+ * Returns: whether it, or a graph around it, has nodes that may be dead or run more than once: what a rule
+ *   takes for a value that is there may not be
+ */
+gboolean
+ir_pass_moves_tokens (const IrGraph *graph)
 {
   for (; graph != NULL; graph = ir_graph_outer (graph))
     if (ir_graph_has_tokens (graph))
@@ -599,7 +605,8 @@ is_left_alone (const IrGraph *graph)
  * In the body of a function types are what all calls agree on, attributes may be those of the call
  * (ir_pass_is_open()), and constants are nodes (ir_pass_add_constant()).
  *
- * A graph that tokens move through is left out, with what is inside of it.
+ * A graph that tokens move through is left out, with what is inside of it, unless the pass is made for such:
+ * the rule engine is (places.c), others say so (IrPass.tokens).
  *
  * Returns: (transfer container): the live main graph, bodies of functions, and subgraphs of both,
  *   outer ones first
@@ -608,12 +615,14 @@ GPtrArray *
 ir_pass_graphs (IrPassContext *context)
 {
   GPtrArray *graphs = g_ptr_array_new ();
+  const IrPass *pass = context->priv->pass;
+  const gboolean tokens = pass->rules != NULL || pass->tokens;
 
   for (guint i = 1; i < context->model->graphs->len; i++)
     {
       IrGraph *graph = context->model->graphs->pdata[i];
       if (graph->state == IR_STATE_LIVE && !is_left_alone (graph) && !ir_graph_is_cyclic (graph) &&
-          !moves_tokens (graph))
+          (tokens || !ir_pass_moves_tokens (graph)))
         g_ptr_array_add (graphs, graph);
     }
   return graphs;

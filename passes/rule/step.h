@@ -3,6 +3,7 @@
  * the same for rules. */
 #pragma once
 
+#include "core/ir/frames.h"
 #include "passes/pass.h"
 
 struct _IrPassPrivate
@@ -18,8 +19,10 @@ struct _IrPassPrivate
   GHashTable *control_sources; /* node ids that others wait for; as at the start of the pass */
   GArray *node_costs;          /* node id -> NodeCost, so that removed ones are known */
   GPtrArray *calls;            /* of IrNode: calls of functions outside of functions */
-  IrCost cost;                 /* of the model now */
-  guint ordinal;               /* applications that the policy was asked about */
+  GHashTable *frames;          /* (nullable) graph -> IrFrames, as after step @frames_step */
+  guint frames_step;
+  IrCost cost;   /* of the model now */
+  guint ordinal; /* applications that the policy was asked about */
   guint n_steps;
   gboolean reached_limit;
   void (*progress) (const char *pass, guint n_steps, gpointer data);
@@ -52,6 +55,12 @@ void ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fre
 void ir_pass_replace_node (IrPassContext *context, IrNode *old, IrValue *fresh);
 /* The live main graph, bodies of functions, and subgraphs of both, outer ones first. */
 GPtrArray *ir_pass_graphs (IrPassContext *context);
+/* Whether the graph, or one around it, has nodes that may be dead or run more than once. (nullable) @graph */
+gboolean ir_pass_moves_tokens (const IrGraph *graph);
+IrFrames *ir_pass_frames (IrPassContext *context, const IrGraph *graph);
+void ir_pass_keep_frames (IrPassContext *context);
+gboolean ir_pass_is_everywhere (IrPassContext *context, const IrNode *node);
+gboolean ir_pass_is_predicate (const IrNode *node); /* of a Switch */
 typedef void (*IrPassVisit) (IrPassContext *context, IrNode *node);
 gboolean ir_pass_visit_nodes (IrPassContext *context, IrPassVisit visit, GError **error);
 /* Inner graphs first, for passes over nodes that own graphs; @data: what @visit gets */

@@ -183,6 +183,46 @@ try_raised (const IrModel *lowered, IrModel *model, IrRun *run, GHashTable *inpu
   return found != NULL ? found : try_way (raised, model, run, inputs, "raised");
 }
 
+/* (transfer full) @model behind some random passes, as far as they are exact; which ones is appended to @way */
+static IrModel *
+rewritten_at_random (const IrModel *model, GRand *rand, GString *way)
+{
+  IrModel *other = ir_model_clone ((IrModel *) model);
+  guint n;
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; i < 6; i++)
+    {
+      const IrPass *pass = passes[g_rand_int_range (rand, 0, (gint32) n)];
+      if (pass->once)
+        continue;
+      IrModel *next = rewritten (other, pass->name);
+      g_string_append_printf (way, ", %s", pass->name);
+      ir_model_unref (other);
+      other = next;
+    }
+  return other;
+}
+
+/* Among tokens passes keep what is live and what is dead; what they made is raised as far as it goes. */
+static char *
+try_rewritten (const IrModel *lowered, IrModel *model, IrRun *run, GHashTable *inputs, GRand *rand)
+{
+  g_autoptr (GString) way = g_string_new ("lowered");
+  g_autoptr (IrModel) other = rewritten_at_random (lowered, rand, way);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  char *found = try_way (other, model, run, inputs, way->str);
+
+  ir_graph_report_frames (other->main, problems);
+  if (found == NULL && problems->len > 0)
+    return g_strdup_printf ("%s: %s", way->str, ((IrProblem *) problems->pdata[0])->message);
+  if (found != NULL)
+    return found;
+  g_autoptr (IrModel) raised = rewritten (other, "raise-control-flow");
+  g_string_append (way, ", raised");
+  return try_way (raised, model, run, inputs, way->str);
+}
+
 static IrRun *
 run_iterations (IrModel *model, GHashTable *inputs, IrIterationsKind kind, GError **error)
 {
@@ -405,6 +445,8 @@ try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint
     found = try_way (read, model, run, read_inputs, "lowered, written and read");
   if (found == NULL)
     found = try_raised (read, model, run, read_inputs);
+  if (found == NULL)
+    found = try_rewritten (read, model, run, read_inputs, rand);
   if (found == NULL)
     found = try_closures (closures, model, run, inputs);
   set_parallel (read, 1);

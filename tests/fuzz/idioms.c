@@ -9,6 +9,7 @@
 #define HEAD           "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1]>\ng "
 #define OLD(OPSET)     "<ir_version: 8, opset_import: [\"\" : " OPSET ", \"irscope\" : 1]>\ng "
 #define CALLS          "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1, \"my\" : 1]>\ng "
+#define FLOW           "<ir_version: 8, opset_import: [\"\" : 17, \"irscope.flow\" : 1]>\ng "
 #define OWN            "\n<domain: \"my\", opset_import: [\"\" : 17]> "
 #define ROWS           "(float[n,4] x) => (float[n,4] y) "
 #define IF_ROWS        "(float[n,4] x, bool q) => (float[n,4] y) "
@@ -235,6 +236,9 @@ static const struct
   { "inline-branch",
     ROWS "{ " YES "y = If (c) <then_branch = t () => (float[n,4] u) { a = Relu (x)"
          "  u = Neg (a) }, else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
+  { "switch-on-constant", FLOW ROWS "{ " YES "o, a = irscope.flow.Switch (x, c)  y = Exp (a) }" },
+  { "merge-of-one", FLOW ROWS "{ " YES "o, a = irscope.flow.Switch (x, c)  b = Relu (a)  d = Exp (o)  e = "
+                         "irscope.flow.Merge (d, b)  y = Neg (e) }" },
   { "remove-loop", ROWS "{ " NUMBER (0) YES
     "a = Relu (x)  l = Loop (m, c, a) " BODY ("") "{ " GO_ON "t = Exp (s) }>  y = Neg (l) }" },
   { "unroll-loop", ROWS "{ " NUMBER (3) YES

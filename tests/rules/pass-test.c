@@ -312,6 +312,11 @@ static const struct
     "0, 1, 1}> ()  v = Neg (k)  K = Gather <axis = 1> (k, i)  V = Gather <axis = 1> (v, i)  y = "
     "irscope.Attention <scale: float = 0.5> (q, K, V) }" },
   { "inline-branch", IO "{ c = Constant <value = bool {1}> ()  y = If (c) <" BRANCHES "> }" },
+  { "switch-on-constant",
+    IO "{ c = Constant <value = bool {1}> ()  o, a = irscope.flow.Switch (x, c)  y = Neg (a) }" },
+  { "merge-of-one", IO
+    "{ c = Constant <value = bool {0}> ()  a, o = irscope.flow.Switch (x, c)  b = Neg (a)  d = Exp (o)  e = "
+    "irscope.flow.Merge (b, d)  y = Abs (e) }" },
   { "remove-loop", IO "{ m = Constant <value = int64 {0}> ()  a = Neg (x)  b = Loop (m, , a) " BODY
                       "t = Exp (s) }>  y = Abs (b) }" },
   { "unroll-loop",

@@ -6,6 +6,7 @@
 
 #define MAX_NAME 36 /* characters of a file's name that is short enough for a line */
 #define TAIL     14 /* that are left of a longer one's end */
+#define TIP_LINE 60 /* characters of a tooltip behind which its line ends at the next space */
 #define FITS     18 /* that fit into a line of any pane, as a title */
 
 /* Wraps @label, also within words. A hyphen there would read as part of the name. */
@@ -19,6 +20,28 @@ ir_label_wrap_names (GtkLabel *label)
   gtk_label_set_wrap_mode (label, PANGO_WRAP_WORD_CHAR);
   gtk_label_set_attributes (label, attributes);
   pango_attr_list_unref (attributes);
+}
+
+/* The toolkit's tooltips have no width of their own: a long line is as wide as the screen. */
+void
+ir_set_tip (GtkWidget *widget, const char *text)
+{
+  g_autoptr (GString) tip = g_string_new (text);
+  guint n = 0;
+
+  for (gsize i = 0; i < tip->len; i++)
+    {
+      if (tip->str[i] == '\n')
+        n = 0;
+      else if ((tip->str[i] & 0xc0) != 0x80) /* a character begins */
+        n++;
+      if (n > TIP_LINE && tip->str[i] == ' ')
+        {
+          tip->str[i] = '\n';
+          n = 0;
+        }
+    }
+  gtk_widget_set_tooltip_text (widget, tip->len > 0 ? tip->str : NULL);
 }
 
 /**

@@ -13,6 +13,7 @@
 #include "views/session/act.h"
 #include "views/session/debug.h"
 #include "views/graph/canvas.h"
+#include "views/label.h"
 #include "views/nodes/node-list.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -505,6 +506,30 @@ test_help_is_whole (void)
   settle (50);
 }
 
+/* A tooltip is no wider than a small window, whatever it says. */
+static void
+test_tips (void)
+{
+  GtkWidget *widget = g_object_ref_sink (gtk_label_new (NULL));
+  g_autoptr (GString) text = g_string_new ("rule\nx = é");
+  g_auto (GStrv) lines = NULL;
+
+  for (guint i = 0; i < 60; i++)
+    g_string_append_printf (text, " block%u.weight", i);
+  ir_set_tip (widget, text->str);
+  lines = g_strsplit (gtk_widget_get_tooltip_text (widget), "\n", -1);
+  g_assert_cmpstr (lines[0], ==, "rule");
+  g_assert_cmpuint (g_strv_length (lines), >, 10);
+  for (guint i = 0; lines[i] != NULL; i++)
+    g_assert_cmpuint (strlen (lines[i]), <, 80);
+  g_strdelimit (text->str, "\n", ' ');
+  g_autofree char *same = g_strjoinv (" ", lines);
+  g_assert_cmpstr (same, ==, text->str);
+  ir_set_tip (widget, NULL);
+  g_assert_null (gtk_widget_get_tooltip_text (widget));
+  g_object_unref (widget);
+}
+
 /* -- passes one by one -- */
 
 static void
@@ -839,6 +864,7 @@ main (int argc, char **argv)
   g_test_add_func ("/manners/passes are chosen one by one", test_passes);
   g_test_add_func ("/manners/each view says how to read it", test_help);
   g_test_add_func ("/manners/the help of a view is whole", test_help_is_whole);
+  g_test_add_func ("/manners/tooltips have lines", test_tips);
   g_test_add_func ("/manners/steps that were not checked can be", test_unchecked);
   g_test_add_func ("/manners/all nodes are in a table", test_nodes);
   g_test_add_func ("/manners/breakpoints mean something", test_breakpoints);

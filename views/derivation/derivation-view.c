@@ -6,6 +6,7 @@
 #include "passes/debug/derivation.h"
 #include "views/chart-area.h"
 #include "views/derive-lists.h"
+#include "views/label.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
 #include "views/session/selection.h"
@@ -250,7 +251,7 @@ show_value (IrDerivationView *self)
                          : refusals_of (self->source->derivation);
   g_mutex_unlock (&self->source->lock);
   gtk_label_set_text (GTK_LABEL (self->said), text != NULL ? text : "");
-  gtk_widget_set_tooltip_text (self->said, text);
+  ir_set_tip (self->said, text);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include "views/graph/caption.h"
 
 #include "core/ir/history.h"
+#include "views/label.h"
 #include "views/session/debug.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -79,7 +80,7 @@ show (IrCaption *self, const char *title, const char *text)
 
   gtk_label_set_text (self->title, title);
   gtk_label_set_text (self->text, has_text ? text : "");
-  gtk_widget_set_tooltip_text (self->box, whole);
+  ir_set_tip (self->box, whole);
   gtk_widget_set_visible (self->box, TRUE);
 }
 

@@ -2,6 +2,7 @@
 
 #include "views/graph/legend.h"
 #include "views/colours.h"
+#include "views/label.h"
 
 #include "core/look/legend.h"
 #include "core/render/render.h"
@@ -70,7 +71,7 @@ ir_legend_set_scale (IrLegend *self, const IrScale *scale)
       self->scene = ir_legend_draw (scale, ir_text_measure_width, measure);
       gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                       sentence, -1);
-      gtk_widget_set_tooltip_text (GTK_WIDGET (self), sentence);
+      ir_set_tip (GTK_WIDGET (self), sentence);
     }
   gtk_widget_queue_resize (GTK_WIDGET (self));
 }

@@ -4,6 +4,7 @@
 
 #include "views/count.h"
 #include "views/graph/search.h"
+#include "views/label.h"
 #include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/selection.h"
@@ -65,7 +66,7 @@ update_label (IrSearchPanel *self, const char *problem)
   else
     text = g_strdup (entry_text (self)[0] != '\0' ? "Nothing found, nor in closed groups" : "");
   gtk_label_set_text (self->label, text);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self->label), problem);
+  ir_set_tip (GTK_WIDGET (self->label), problem);
 }
 
 /* While one types nothing is opened: only what is drawn already is selected. */
@@ -271,7 +272,7 @@ on_bind (GtkSignalListItemFactory *factory, GtkListItem *item)
   gtk_label_set_text (GTK_LABEL (title), found->title);
   gtk_label_set_text (GTK_LABEL (name), found->name);
   gtk_label_set_text (GTK_LABEL (shape), found->shape);
-  gtk_widget_set_tooltip_text (gtk_list_item_get_child (item), tip);
+  ir_set_tip (gtk_list_item_get_child (item), tip);
   ir_name_row (gtk_list_item_get_child (item));
 }
 
@@ -401,7 +402,7 @@ icon_button (IrSearchPanel *self, const char *icon, const char *tip, GCallback c
   GtkWidget *button = gtk_button_new_from_icon_name (icon);
 
   gtk_widget_add_css_class (button, "flat");
-  gtk_widget_set_tooltip_text (button, tip);
+  ir_set_tip (button, tip);
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, tip, -1);
   g_signal_connect_swapped (button, "clicked", clicked, self);
   return button;

@@ -4,6 +4,7 @@
 
 #include "core/query/query.h"
 #include "views/count.h"
+#include "views/label.h"
 #include "views/name.h"
 #include "views/nodes/node-list.h"
 #include "views/session/frame.h"
@@ -51,7 +52,7 @@ update_count (IrNodesView *self, const GError *error)
                                                  part ? ", in the range of the schedule" : "");
 
   gtk_label_set_text (GTK_LABEL (self->count), text);
-  gtk_widget_set_tooltip_text (self->count, error != NULL ? text : NULL);
+  ir_set_tip (self->count, error != NULL ? text : NULL);
   if (error != NULL)
     gtk_widget_add_css_class (self->count, "error");
   else
@@ -202,7 +203,7 @@ bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer column
   GtkWidget *label = gtk_list_item_get_child (item);
 
   gtk_label_set_text (GTK_LABEL (label), text);
-  gtk_widget_set_tooltip_text (label, text);
+  ir_set_tip (label, text);
   ir_name_row (label);
 }
 

@@ -5,6 +5,7 @@
 
 #include "views/count.h"
 #include "views/kernel-chooser.h"
+#include "views/label.h"
 #include "views/session/execution.h"
 #include "views/session/kernels.h"
 #include "views/session/records.h"
@@ -46,7 +47,7 @@ add_kernel_times (IrSession *session, GtkWidget *group, const IrNode *node, cons
       g_autofree char *tip = ir_times_tip (&time->ms);
       GtkWidget *row = ir_property_row (group, time->kernel, subtitle);
 
-      gtk_widget_set_tooltip_text (row, tip);
+      ir_set_tip (row, tip);
       if (g_strcmp0 (time->kernel, kernel) == 0)
         {
           GtkWidget *mark = gtk_image_new_from_icon_name ("object-select-symbolic");

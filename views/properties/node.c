@@ -9,6 +9,7 @@
 #include "core/op/op.h"
 #include "views/count.h"
 #include "views/entry-row.h"
+#include "views/label.h"
 #include "views/properties/editing.h"
 #include "views/session/frame.h"
 #include "views/session/runs.h"
@@ -134,7 +135,7 @@ add_attr_row (IrPropertyPage *page,
   GtkWidget *row = ir_editing_row (page->session, title, text,
                                    (const char *const[]){ "set", word, NULL }, 2, prefix);
 
-  gtk_widget_set_tooltip_text (row, tip);
+  ir_set_tip (row, tip);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
 }
 
@@ -155,7 +156,7 @@ add_attr (IrPropertyPage *page, GtkWidget *group, const IrNode *node, const IrAt
     }
   row = ir_property_row (group, attr->name, value);
   if (spec != NULL)
-    gtk_widget_set_tooltip_text (row, spec->doc);
+    ir_set_tip (row, spec->doc);
 }
 
 static void
@@ -171,7 +172,7 @@ add_default (IrPropertyPage *page, GtkWidget *group, const IrNode *node, const I
       return;
     }
   row = ir_property_row (group, spec->name, spec->fallback);
-  gtk_widget_set_tooltip_text (row, spec->doc);
+  ir_set_tip (row, spec->doc);
   ir_property_suffix (row, "default", "dim-label");
 }
 

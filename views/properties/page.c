@@ -38,7 +38,7 @@ ir_property_row (GtkWidget *group, const char *title, const char *subtitle)
   adw_action_row_set_subtitle (ADW_ACTION_ROW (row), subtitle);
   adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (row), 3);
   adw_action_row_set_title_lines (ADW_ACTION_ROW (row), 2);
-  gtk_widget_set_tooltip_text (row, subtitle);
+  ir_set_tip (row, subtitle);
   gtk_widget_add_css_class (row, "property-row");
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
   return row;
@@ -52,7 +52,7 @@ ir_property_suffix (GtkWidget *row, const char *text, const char *css)
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 22);
   gtk_widget_add_css_class (label, css);
-  gtk_widget_set_tooltip_text (label, text);
+  ir_set_tip (label, text);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);
 }
 

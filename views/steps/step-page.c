@@ -336,7 +336,7 @@ add_link (Page *page, const char *text, guint step, const char *css)
   gtk_widget_add_css_class (button, "step-link");
   if (css != NULL)
     gtk_widget_add_css_class (label, css);
-  gtk_widget_set_tooltip_text (button, tip);
+  ir_set_tip (button, tip);
   g_object_set_data (G_OBJECT (button), "step", GUINT_TO_POINTER (step));
   g_signal_connect (button, "clicked", G_CALLBACK (on_goto), page);
   gtk_box_append (GTK_BOX (page->box), button);

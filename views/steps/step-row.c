@@ -5,6 +5,7 @@
 #include "core/act/act.h"
 #include "passes/pipeline/pipeline.h"
 #include "views/count.h"
+#include "views/label.h"
 #include "views/name.h"
 #include "views/session/records.h"
 
@@ -250,7 +251,7 @@ put_verdict (Parts *parts, const char *text, const char *css, const char *tip)
 
   put (parts->verdict, text);
   gtk_widget_set_css_classes (parts->verdict, classes);
-  gtk_widget_set_tooltip_text (parts->verdict, tip != NULL && tip[0] != '\0' ? tip : NULL);
+  ir_set_tip (parts->verdict, tip);
 }
 
 static void

@@ -128,7 +128,7 @@ on_changed (GtkWidget *widget, guint changes, IrSession *session)
   title = title_text (ir_session_get_skips (session));
   numbers = numbers_text (what_if);
   gtk_label_set_text (GTK_LABEL (bar->title), title);
-  gtk_widget_set_tooltip_text (bar->title, title);
+  ir_set_tip (bar->title, title);
   gtk_label_set_text (GTK_LABEL (bar->numbers), numbers);
   fill_rows (bar->rows, what_if);
   bar->updating = TRUE;

@@ -179,6 +179,20 @@ unit_roundoff (const IrValue *value)
   return ir_tolerance_scale (ir_value_dtype (value)) * FLT_EPSILON / 2;
 }
 
+/* Half the distance of 0 from the next number of that type: where results are subnormal, each is
+ * off by up to that, however small it is. Double has no smaller number than that distance. */
+static double
+underflow (const IrValue *value)
+{
+  IrDtype dtype = ir_value_dtype (value);
+
+  if (dtype == IR_DTYPE_FLOAT16)
+    return 0x1p-25;
+  if (dtype == IR_DTYPE_BFLOAT16)
+    return 0x1p-134;
+  return dtype == IR_DTYPE_DOUBLE ? 0x1p-1074 : 0x1p-150;
+}
+
 static gboolean
 is_wide (const IrTensor *tensor)
 {
@@ -370,6 +384,7 @@ bound_sum (Trial *trial, const IrTensor *exact, IrTensor *bound)
   guint64 n = ir_tensor_n_elements (bound);
   double unit = unit_roundoff (trial->node->outputs[0]), *to = ir_tensor_data_writable (bound);
   double independent = few ? trial->flops : 1 + sqrt (trial->flops);
+  double tiny = underflow (trial->node->outputs[0]) * trial->flops;
 
   if (sums == NULL || (has && (before == NULL || after == NULL)) || (!few && half == NULL) ||
       !has_size (sums, n) || !has_size (before, n) || !has_size (after, n) || !has_size (half, n))
@@ -381,7 +396,7 @@ bound_sum (Trial *trial, const IrTensor *exact, IrTensor *bound)
       if (are_mixed (trial, partial, at (sums, i)))
         partial = 0;
 
-      to[i] = unit * (independent * at (sums, i) + trial->flops / 2 * partial);
+      to[i] = unit * (independent * at (sums, i) + trial->flops / 2 * partial) + tiny;
       if (has)
         to[i] += at (after, i) - at (before, i);
     }
@@ -473,7 +488,7 @@ add_row (const IrNode *node, guint slot, const IrTensor *exact, IrTensor *bound)
   const IrValue *value = node->outputs[slot];
   double unit = unit_roundoff (value), scale = 2 * unit / FLT_EPSILON;
   double rtol = MAX (unit, node->op != NULL ? node->op->tol.rtol * scale : 0);
-  double atol = node->op != NULL ? node->op->tol.atol * scale : 0;
+  double atol = underflow (value) + (node->op != NULL ? node->op->tol.atol * scale : 0);
   const double *y = ir_tensor_data (exact);
   double *to = ir_tensor_data_writable (bound);
 
@@ -675,7 +690,8 @@ bound_constant (IrWide *wide, const IrValue *value)
   bound = zeros_like (exact);
   for (guint64 i = 0; bound != NULL && i < ir_tensor_n_elements (exact); i++)
     ((double *) ir_tensor_data_writable (
-        bound))[i] = unit_roundoff (value) * fabs (((const double *) ir_tensor_data (exact))[i]);
+        bound))[i] = unit_roundoff (value) * fabs (((const double *) ir_tensor_data (exact))[i]) +
+                     underflow (value);
   return bound;
 }
 

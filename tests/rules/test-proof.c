@@ -176,6 +176,37 @@ test_chain (void)
   g_assert_cmpuint (summary.n[IR_VERDICT_EXACT], >=, 3);
 }
 
+/* What a network makes of small activations ends below the least normal number, where one step of
+ * the type is no longer a small part of what it is added to. */
+static void
+test_subnormal (void)
+{
+  static const char *const texts[] = {
+    "(float[n,64] x) => (float[n,64] y) { s = Constant <value = float {1e-39}> ()  "
+    "c = Constant <value = float {1.41421354}> ()  t = Mul (x, s)  y = Div (t, c) }",
+    "(float16[n,64] x) => (float16[n,64] y) { s = Constant <value = float16 {1e-6}> ()  "
+    "c = Constant <value = float16 {3.0}> ()  t = Mul (x, s)  y = Div (t, c) }",
+    "(float[2,3,6,6] x, float[4,3,3,3] W, float[4] S, float[4] B, float[4] M, float[4] V) => "
+    "(float[2,4,4,4] y) { s = Constant <value = float {1e-40}> ()  t = Mul (x, s)  "
+    "z = Constant <value = float[4] {0, 0, 0, 0}> ()  c = Conv (t, W)  "
+    "y = BatchNormalization (c, S, z, z, V) }",
+    "(float[5,9] x, float[9,8] A, float[8,7] B) => (float[5,7] y) { "
+    "s = Constant <value = float {2e-41}> ()  t = Mul (x, s)  a = MatMul (t, A)  y = MatMul (a, B) }",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_autoptr (GRand) rand = g_rand_new_with_seed (i);
+      g_autoptr (IrModel) model = test_model (texts[i]);
+      IrProofSummary summary;
+
+      test_model_randomize (model, rand);
+      g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+      prove_all ("default", "ref", model, inputs, &summary);
+      g_assert_cmpuint (summary.n[IR_VERDICT_BROKEN], ==, 0);
+    }
+}
+
 static void
 test_digits (void)
 {
@@ -443,6 +474,7 @@ main (int argc, char **argv)
   g_test_add_func ("/proof/an error of five in ten thousand is broken", test_slightly_wrong);
   g_test_add_func ("/proof/a new NaN is broken", test_new_nan);
   g_test_add_func ("/proof/a product by the reciprocal is rounding", test_rounding);
+  g_test_add_func ("/proof/what is subnormal rounds", test_subnormal);
   g_test_add_func ("/proof/a chain of folds and fusions is proved step by step", test_chain);
   g_test_add_func ("/proof/no step on the digits model is broken", test_digits);
   g_test_add_func ("/proof/an edit by hand is skipped", test_edit_is_skipped);

@@ -7,6 +7,7 @@
 #include "app/cli/save.h"
 #include "app/cli/proof.h"
 #include "app/cli/what-if.h"
+#include "core/op/verify.h"
 #include "core/io/io.h"
 #include "passes/rule/rule.h"
 
@@ -278,6 +279,21 @@ save_model (Cli *cli, IrModel *model, GError **error)
   return options->output == NULL || cli_save_model (cli, model, options->output, NULL, error);
 }
 
+/* What nobody could know of the original: a branch that the given sizes make impossible is found to
+ * be so when shapes in it are folded. Other runtimes may refuse a file for what never runs. */
+static void
+print_found (const IrModel *model, const GPtrArray *before)
+{
+  g_autoptr (GPtrArray) found = ir_problems_new ();
+
+  ir_verify_nodes (model, found);
+  if (ir_problems_count (found, IR_SEVERITY_ERROR) <= ir_problems_count (before, IR_SEVERITY_ERROR))
+    return;
+  cli_print_problems (found, IR_SEVERITY_ERROR);
+  cli_printerr ("These were not seen before the passes ran. What is there never ran, or would have "
+                "failed; other runtimes may refuse the file for it.\n");
+}
+
 static CliStatus
 run (Cli *cli)
 {
@@ -323,6 +339,7 @@ run (Cli *cli)
   (cli->json ? print_json : print_text) (&summary);
   print_broken (opened.model);
   print_skipped (opened.model);
+  print_found (opened.model, opened.problems);
   return proof.n[IR_VERDICT_BROKEN] > 0 || (execution != NULL && execution->first > 0) ? CLI_NO
                                                                                        : CLI_OK;
 }

@@ -1459,6 +1459,22 @@ def _():
     assert not [name for name in os.listdir(WORK) if name.startswith('again') and name.endswith('.data')]
 
 
+@test('a mistake in a branch that only folding shows is told when the file is written')
+def _():
+    source = graph('hidden.onnxtxt',
+                   'g (float[2,3] x, bool c) => (float[n,m] y) <float[3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float one = {1}, '
+                   'int64[1] zero = {0}> { y = If (c) <then_branch = t () => (float[n,m] a) { a = Relu (x) }, '
+                   'else_branch = e () => (float[n,m] b) { s = Exp (one)  q = Less (s, one)  r = If (q) '
+                   '<then_branch = tt () => (float[i,j] ra) { ra = Identity (x) }, '
+                   'else_branch = ee () => (float[i,j,k] rb) { rb = Unsqueeze (x, zero) }>  b = Gemm (r, w) }> }')
+    code, _, err = irscope('check', source)
+    assert code == 0, err
+    code, _, err = irscope('optimize', source, '-o', path('hidden.onnx'))
+    assert code == 0 and 'Gemm' in err and 'not seen before the passes ran' in err, err
+    code, _, err = irscope('optimize', DIGITS, '-o', path('clean.onnx'))
+    assert code == 0 and err == '', err
+
+
 @test('names of any length are drawn')
 def _():
     name = 'a' * 1000000

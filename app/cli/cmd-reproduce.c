@@ -112,6 +112,15 @@ reproduce (Cli *cli, IrModel *model, IrTrial *trial, const IrBisection *found, G
     .threads = options->model.threads,
   };
 
+  if (how.pass == NULL)
+    {
+      g_set_error (
+          error, CLI_ERROR, 0,
+          "step %u, after which it fails, was done by hand, and a reproducer runs a pass; the session "
+          "is what does that step again",
+          found->step);
+      return CLI_FAILED;
+    }
   if (how.backend == NULL || !cli_class (&options->model, &how.max_class, error) ||
       !ir_bundle_write (trial, found, options->fail, &how, &where, &bundle, error))
     return CLI_FAILED;

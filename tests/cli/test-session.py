@@ -51,6 +51,16 @@ def nodes(*args):
 NET = graph('net.onnxtxt', ' a = Relu (x)\n b = Identity (a)\n y = Neg (b)')
 
 
+@test('a step that was done by hand is no rewrite that a bundle could show')
+def _():
+    irscope('session', NET, '--do', 'insert Sigmoid a', '--pipeline', 'default', '-o', path('by-hand.json'))
+    said = irscope('reproduce', '--session', path('by-hand.json'), '--fail', 'max_abs(y) > 1e-6', '-o', path('never'), status=2).stderr
+    assert 'step 1' in said and 'by hand' in said and not os.path.exists(path('never')), said
+    for args in (['bisect', '--fail', 'max_abs(y) > 1e-6'], ['steps', '--at', '1'], ['steps', '--prove'],
+                 ['render', '--rewrite', '1', '-o', path('by-hand.svg')], ['optimize', '--prove']):
+        irscope(args[0], '--session', path('by-hand.json'), *args[1:])
+
+
 @test('what was done is done again, by every way to say it')
 def _():
     irscope('session', NET, '--do', 'insert Sigmoid a', '--do', 'rename a first', '--pipeline', 'default', '-o', path('a.json'))

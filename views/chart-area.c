@@ -49,8 +49,8 @@ struct _IrChartArea
   IrChartStrip strip;  /* what of it is in sight */
   double drawn;        /* px of its drawing area */
   GHashTable *related; /* node ids: what the selected node reads from, and what reads from it */
-  gboolean ranges;     /* along x is time: a part of it can be chosen, and what feeds what is shown */
-  double from, to;     /* of the x axis, 0 to 1: that part; both 0: none */
+  gboolean ranges; /* along x is time: a part of it can be chosen, and what feeds what is shown */
+  double from, to; /* of the x axis, 0 to 1: that part; both 0: none */
   double drag_from, drag_to; /* px, while it is dragged; both 0: it is not */
   double pointer;            /* px in the pane; negative: it is not there */
   double anchor,
@@ -506,6 +506,13 @@ ir_chart_area_session_changed (IrChartArea *self, IrSessionChanges changes)
 
 /* -- pointer -- */
 
+/* Keys are the chart's also where it leaves room below itself. */
+static void
+on_pressed_around (IrChartArea *self)
+{
+  gtk_widget_grab_focus (self->area);
+}
+
 static const IrSceneBox *
 box_at (IrChartArea *self, double x, double y)
 {
@@ -862,7 +869,8 @@ ir_chart_area_class_init (IrChartAreaClass *klass)
 static void
 add_controllers (IrChartArea *self)
 {
-  GtkGesture *click = gtk_gesture_click_new (), *drag = gtk_gesture_drag_new ();
+  GtkGesture *click = gtk_gesture_click_new (), *drag = gtk_gesture_drag_new (),
+             *around = gtk_gesture_click_new ();
   GtkEventController *motion = gtk_event_controller_motion_new (),
                      *keys = gtk_event_controller_key_new ();
   GtkEventController *scroll = gtk_event_controller_scroll_new (
@@ -881,6 +889,8 @@ add_controllers (IrChartArea *self)
   g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
   gtk_widget_add_controller (self->area, keys);
   gtk_widget_add_controller (self->scroller, scroll);
+  g_signal_connect_swapped (around, "pressed", G_CALLBACK (on_pressed_around), self);
+  gtk_widget_add_controller (self->scroller, GTK_EVENT_CONTROLLER (around));
   gtk_widget_set_has_tooltip (self->area, TRUE);
   g_signal_connect (self->area, "query-tooltip", G_CALLBACK (on_query_tooltip), self);
 }

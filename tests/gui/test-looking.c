@@ -51,6 +51,12 @@ test_summary (void)
   g_assert_null (find_label (GTK_WIDGET (self.window), "Times: run the graph first"));
   press (&self, "What Optimize Would Gain");
   wait_for ("what it would gain", has_gain, &self);
+  ir_session_measure_gain (self.session);
+  g_assert_true (ir_session_is_measuring_gain (self.session));
+  press (&self, "Cancel");
+  g_assert_false (ir_session_is_measuring_gain (self.session));
+  press (&self, "What Optimize Would Gain");
+  wait_for ("what it would gain, again", has_gain, &self);
   close_window (&self);
 }
 

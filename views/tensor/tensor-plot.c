@@ -259,14 +259,14 @@ heat_map_scale (IrTensorPlot *self, double width, double height)
 
 /* What is drawn larger is better: an element of the picture, or the chart. */
 static double
-size_in (const IrTensorPlot *self, const IrLayoutRect *place)
+size_in (IrTensorPlot *self, const IrLayoutRect *place)
 {
-  return self->heat_map != NULL ? MIN (place->width / MAX (self->picture->width, 1),
-                                       place->height / MAX (self->picture->height, 1))
+  return self->heat_map != NULL ? heat_map_scale (self, place->width, place->height)
                                 : MIN (place->width / 2, place->height);
 }
 
-/* The histogram stands beside the picture or below it, where that leaves the picture more. */
+/* The histogram stands beside the picture, or below it where that leaves the picture more, or as much and
+ * the histogram more. */
 static void
 find_places (IrTensorPlot *self, Places *places)
 {
@@ -283,7 +283,8 @@ find_places (IrTensorPlot *self, Places *places)
                         rect (0, above + caption_height (self) + GAP / 2.0,
                               MIN (width, 1.5 * HISTOGRAM_WIDTH), HISTOGRAM_BELOW) };
 
-  *places = size_in (self, &tall.picture) > size_in (self, &wide.picture) ? tall : wide;
+  const double sizes[] = { size_in (self, &wide.picture), size_in (self, &tall.picture) };
+  *places = sizes[1] > sizes[0] || (sizes[1] >= sizes[0] && beside < HISTOGRAM_WIDTH) ? tall : wide;
 }
 
 /* -- drawing -- */

@@ -110,32 +110,6 @@ add_groups (cJSON *json, const IrDiff *diff)
     }
 }
 
-/* Nothing but names differs: of itself, of its scope, of neighbours that are paired. */
-static gboolean
-is_only_renamed (IrDiffKind kind, const GPtrArray *changes)
-{
-  if (kind != IR_DIFF_CHANGED)
-    return FALSE;
-  for (guint i = 0; i < changes->len; i++)
-    if (!g_str_has_prefix (changes->pdata[i], "name: ") &&
-        !g_str_has_prefix (changes->pdata[i], "scope: "))
-      return FALSE;
-  return TRUE;
-}
-
-static guint
-count_renamed_nodes (const IrDiff *diff)
-{
-  guint n = 0;
-
-  for (guint i = 0; i < diff->nodes->len; i++)
-    {
-      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
-      n += is_only_renamed (item->kind, item->changes);
-    }
-  return n;
-}
-
 /* Why nodes of two files are pairs: how many, by name of ir_paired_name(). */
 static void
 count_pairs (const IrDiff *diff, guint n[IR_N_PAIRED])
@@ -192,7 +166,7 @@ diff_json (Cli *cli, const IrDiff *diff)
 
   for (IrDiffKind k = IR_DIFF_SAME; k < IR_N_DIFF_KINDS; k++)
     cJSON_AddNumberToObject (counts, ir_diff_kind_name (k), diff->n_nodes[k]);
-  cJSON_AddNumberToObject (counts, "renamed", count_renamed_nodes (diff));
+  cJSON_AddNumberToObject (counts, "renamed", ir_diff_n_renamed (diff));
   cJSON_AddNumberToObject (json, "nodes_a", ir_model_n_counted_nodes (diff->a));
   cJSON_AddNumberToObject (json, "nodes_b", ir_model_n_counted_nodes (diff->b));
   for (guint i = 0; i < diff->nodes->len && !cli_cut (cli); i++)
@@ -286,7 +260,7 @@ mark_renamed (const IrDiff *diff, guint8 *nodes, guint8 *values)
     {
       const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
 
-      if (!is_only_renamed (item->kind, item->changes))
+      if (!ir_diff_is_renamed (item->kind, item->changes))
         continue;
       nodes[i] = 1;
       n++;
@@ -294,20 +268,10 @@ mark_renamed (const IrDiff *diff, guint8 *nodes, guint8 *values)
   for (guint i = 0; i < diff->values->len; i++)
     {
       const IrValueDiff *item = &g_array_index (diff->values, IrValueDiff, i);
-      if (is_only_renamed (item->kind, item->changes))
+      if (ir_diff_is_renamed (item->kind, item->changes))
         values[i] = 1;
     }
   return n;
-}
-
-static gboolean
-is_group_of_renamed (const IrDiff *diff, const IrDiffGroup *group)
-{
-  const guint first = g_array_index (group->items, guint, 0);
-
-  return is_only_renamed (
-      group->kind, group->of_values ? g_array_index (diff->values, IrValueDiff, first).changes
-                                    : g_array_index (diff->nodes, IrNodeDiff, first).changes);
 }
 
 static void
@@ -337,7 +301,7 @@ print_text (Cli *cli, const IrDiff *diff, const Options *options)
         print_item (item->kind, value_of (diff, item)->name, NULL, item->changes);
     }
   for (guint i = 0; i < n_groups; i++)
-    if (!is_group_of_renamed (diff, groups->pdata[i]))
+    if (!ir_diff_group_is_renamed (diff, groups->pdata[i]))
       print_group (diff, groups->pdata[i]);
   cli_print ("nodes: %u same, %u added, %u removed, %u changed", diff->n_nodes[IR_DIFF_SAME],
              diff->n_nodes[IR_DIFF_ADDED], diff->n_nodes[IR_DIFF_REMOVED],

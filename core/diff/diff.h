@@ -68,6 +68,10 @@ typedef struct
 
 /* Of all that is not the same, largest first. (transfer full) (element-type IrDiffGroup) */
 GPtrArray *ir_diff_groups (const IrDiff *diff);
+/* Whether nothing but names differs. */
+gboolean ir_diff_is_renamed (IrDiffKind kind, const GPtrArray *changes);
+gboolean ir_diff_group_is_renamed (const IrDiff *diff, const IrDiffGroup *group);
+guint ir_diff_n_renamed (const IrDiff *diff); /* nodes */
 
 IrDiff *ir_diff_new (IrModel *a, IrModel *b, gboolean same_history);
 gboolean ir_diff_is_turned (const IrModel *a, const IrModel *b);

@@ -125,3 +125,60 @@ ir_diff_groups (const IrDiff *diff)
   g_ptr_array_sort (groups, compare_groups);
   return groups;
 }
+
+/* -- what is only called otherwise -- */
+
+/**
+ * ir_diff_is_renamed:
+ * @kind: of a node or value
+ * @changes: (element-type utf8): what changed of it
+ *
+ * Returns: whether nothing but names differs: its own, of its scope, of neighbours that are paired
+ */
+gboolean
+ir_diff_is_renamed (IrDiffKind kind, const GPtrArray *changes)
+{
+  if (kind != IR_DIFF_CHANGED)
+    return FALSE;
+  for (guint i = 0; i < changes->len; i++)
+    if (!g_str_has_prefix (changes->pdata[i], "name: ") &&
+        !g_str_has_prefix (changes->pdata[i], "scope: "))
+      return FALSE;
+  return TRUE;
+}
+
+/**
+ * ir_diff_group_is_renamed:
+ * @diff: a difference
+ * @group: of ir_diff_groups()
+ *
+ * Returns: ir_diff_is_renamed() of all that is in it
+ */
+gboolean
+ir_diff_group_is_renamed (const IrDiff *diff, const IrDiffGroup *group)
+{
+  const guint first = g_array_index (group->items, guint, 0);
+
+  return ir_diff_is_renamed (
+      group->kind, group->of_values ? g_array_index (diff->values, IrValueDiff, first).changes
+                                    : g_array_index (diff->nodes, IrNodeDiff, first).changes);
+}
+
+/**
+ * ir_diff_n_renamed:
+ * @diff: a difference
+ *
+ * Returns: of how many nodes nothing but names differs
+ */
+guint
+ir_diff_n_renamed (const IrDiff *diff)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < diff->nodes->len; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
+      n += ir_diff_is_renamed (item->kind, item->changes);
+    }
+  return n;
+}

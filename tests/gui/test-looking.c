@@ -7,6 +7,7 @@
 #include "views/graph/tip.h"
 #include "views/session/debug.h"
 #include "views/session/runs.h"
+#include "views/session/file.h"
 #include "views/session/selection.h"
 
 #include <string.h>
@@ -58,6 +59,38 @@ test_summary (void)
   press (&self, "What Optimize Would Gain");
   wait_for ("what it would gain, again", has_gain, &self);
   close_window (&self);
+}
+
+/* Of two files what computes otherwise comes first, and what is only called otherwise is counted. */
+static void
+test_renamed (void)
+{
+  static const char *const graphs[] = {
+    "g (float[2] x) => (float[2] y) { [one] a = Abs (x) [two] b = Neg (a) y = Exp (b) }",
+    "g (float[2] x) => (float[2] y) { [uno] c = Abs (x) [due] d = Neg (c) y = Log (d) }",
+  };
+  char *paths[2];
+  Opened self;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("named-%u.onnxtxt", i),
+                      *text = g_strconcat ("<ir_version: 8, opset_import: [\"\" : 17]>\n",
+                                           graphs[i], NULL);
+      paths[i] = g_build_filename (g_get_user_config_dir (), name, NULL);
+      g_assert_true (g_file_set_contents (paths[i], text, -1, NULL));
+    }
+  g_autoptr (GFile) file = g_file_new_for_path (paths[0]);
+  open_digits (&self);
+  ir_window_open (self.window, file);
+  wait_for_text (&self, "named-0.onnxtxt");
+  wait_for ("the graph", is_open_and_idle, self.session);
+  show_view (&self, "differences");
+  ir_session_compare_with (self.session, paths[1]);
+  wait_for_text (&self, "2 of the changed only in names");
+  close_window (&self);
+  g_free (paths[0]);
+  g_free (paths[1]);
 }
 
 static GtkWidget *
@@ -430,6 +463,7 @@ main (int argc, char **argv)
 {
   start_window_tests (&argc, &argv);
   g_test_add_func ("/looking/summary", test_summary);
+  g_test_add_func ("/looking/renamed", test_renamed);
   g_test_add_func ("/looking/tensor", test_tensor);
   g_test_add_func ("/looking/play", test_play);
   g_test_add_func ("/looking/iterations", test_iterations);

@@ -312,7 +312,7 @@ make_row (IrDifferencesView *self, const IrDiffGroup *group, guint index)
 
 /* "3 new, 20 removed; 9 are the same" */
 static char *
-counts_text (const guint *n, gboolean is_cut)
+counts_text (const guint *n, guint n_renamed, gboolean is_cut)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   const struct
@@ -332,6 +332,9 @@ counts_text (const guint *n, gboolean is_cut)
         g_string_append_printf (
             text, "%s%s %s", text->len > 0 ? ", " : "Nodes and constants: ", count, parts[i].word);
       }
+  g_autofree char *renamed = ir_count_text (n_renamed);
+  if (n_renamed > 0)
+    g_string_append_printf (text, "; %s of the changed only in names", renamed);
   if (is_cut)
     g_string_append (text, "; the largest groups are listed");
   return g_string_free (g_steal_pointer (&text), FALSE);
@@ -353,7 +356,8 @@ show_summary (IrDifferencesView *self)
   else
     title = frame->from == 0 ? g_strdup_printf ("Original → step %u", frame->to)
                              : g_strdup_printf ("Step %u → step %u", frame->from, frame->to);
-  text = counts_text (frame->diff->n_nodes, self->groups->len > MAX_ROWS);
+  text = counts_text (frame->diff->n_nodes, ir_diff_n_renamed (frame->diff),
+                      self->groups->len > MAX_ROWS);
   gtk_label_set_text (GTK_LABEL (self->title), title);
   gtk_widget_set_tooltip_text (self->title, title);
   gtk_label_set_text (GTK_LABEL (self->summary), text);
@@ -366,11 +370,12 @@ fill_list (IrDifferencesView *self)
 {
   self->filling = TRUE;
   clear_list (self->list);
-  for (gboolean of_values = FALSE; of_values <= TRUE; of_values++) /* nodes say more */
+  for (guint part = 0; part < 4; part++) /* nodes say more than values, names say least */
     for (guint i = 0; i < MIN (self->groups->len, MAX_ROWS); i++)
       {
         const IrDiffGroup *group = self->groups->pdata[i];
-        if (group->of_values == of_values)
+        if (part == (guint) group->of_values +
+                        2 * (guint) ir_diff_group_is_renamed (self->frame->diff, group))
           gtk_list_box_append (GTK_LIST_BOX (self->list), make_row (self, group, i));
       }
   self->filling = FALSE;

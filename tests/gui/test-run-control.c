@@ -119,6 +119,12 @@ test_breaks (void)
   g_assert_cmpuint (n, >, 1);
   ir_session_remove_run_break (self.session, 0);
   g_assert_null (ir_session_get_run_hits (self.session));
+  /* What no kept value can show is not said to hold of none. */
+  ir_session_show_view (self.session, "run");
+  g_assert_true (ir_session_add_run_break (self.session, "diverges", NULL));
+  wait_for_text (&self, "They stop a run that goes node by node");
+  g_assert_true (ir_session_add_run_break (self.session, "max>1e9", NULL));
+  wait_for_text (&self, "Those of values hold of 0 values");
   close_window (&self);
 }
 

@@ -230,16 +230,30 @@ make_hit (IrRunView *self, const IrRunHit *hit, const IrModel *model)
   return button;
 }
 
+/* What is said of @hits: of values alone can it be judged what the run has kept. */
+static char *
+hits_text (const GPtrArray *breaks, const GArray *hits)
+{
+  guint n_judged = 0;
+
+  for (guint i = 0; i < breaks->len; i++)
+    n_judged += (ir_run_break_needs (breaks->pdata[i]) &
+                 (IR_RUN_BREAK_STATS | IR_RUN_BREAK_CONTENTS)) != 0;
+  if (n_judged == 0)
+    return g_strdup ("They stop a run that goes node by node: Continue begins one");
+  return g_strdup_printf ("%s of %u %s that the run has kept",
+                          n_judged == breaks->len ? "They hold" : "Those of values hold", hits->len,
+                          hits->len == 1 ? "value" : "values");
+}
+
 static void
 show_hits (IrRunView *self)
 {
   IrSession *session = session_of (self);
   const GArray *hits = ir_session_get_run_hits (session);
   const IrRun *run = ir_session_get_run (session, IR_SIDE_AFTER);
-  g_autofree char *count = hits != NULL
-                               ? g_strdup_printf ("They hold of %u %s that the run has kept",
-                                                  hits->len, hits->len == 1 ? "value" : "values")
-                               : NULL;
+  const GPtrArray *breaks = ir_session_get_run_breaks (session);
+  g_autofree char *count = hits != NULL && breaks->len > 0 ? hits_text (breaks, hits) : NULL;
 
   clear_box (self->hits);
   gtk_label_set_text (GTK_LABEL (self->n_hits), count != NULL ? count : "");

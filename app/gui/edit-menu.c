@@ -3,6 +3,7 @@
 #include "app/gui/edit-menu.h"
 
 #include "app/gui/window-private.h"
+#include "views/session/frame.h"
 
 static const struct
 {
@@ -25,13 +26,15 @@ static const struct
   { "Arrange Again", "arrange", 2 },
 };
 
-/* What means nothing for what is selected is left out. */
+/* What means nothing for what is selected is left out; on the welcome page all of it does. */
 static void
 fill (GMenu *menu, IrView *view)
 {
   g_autoptr (GMenu) section = NULL;
 
   g_menu_remove_all (menu);
+  if (view == NULL)
+    g_menu_append (menu, "No graph is open", "win.none");
   for (guint i = 0; view != NULL && i < G_N_ELEMENTS (rows); i++)
     {
       g_autofree char *of_view = g_strconcat ("view.", rows[i].name, NULL);
@@ -52,8 +55,10 @@ fill (GMenu *menu, IrView *view)
 static void
 on_popup (GtkMenuButton *button, gpointer window)
 {
+  const gboolean empty = ir_session_is_empty (ir_window_get_session (window));
+
   fill (g_object_get_data (G_OBJECT (button), "edit-menu"),
-        ir_window_visible_view (window, IR_VIEW_CENTRE));
+        empty ? NULL : ir_window_visible_view (window, IR_VIEW_CENTRE));
 }
 
 /* @menu: a part of the menu of @button, filled when that comes up */

@@ -506,6 +506,77 @@ test_help_is_whole (void)
   settle (50);
 }
 
+/* Entries of the menu that are shown, and cannot be done now. */
+static guint
+count_disabled (IrWindow *window, GMenuModel *menu, guint *n_shown)
+{
+  guint n = 0;
+
+  for (int i = 0; i < g_menu_model_get_n_items (menu); i++)
+    {
+      g_autoptr (GMenuModel) section = g_menu_model_get_item_link (menu, i, G_MENU_LINK_SECTION);
+      g_autoptr (GMenuModel) submenu = g_menu_model_get_item_link (menu, i, G_MENU_LINK_SUBMENU);
+      g_autoptr (GVariant)
+          target = g_menu_model_get_item_attribute_value (menu, i, G_MENU_ATTRIBUTE_TARGET, NULL);
+      g_autofree char *name = NULL, *hidden = NULL, *detailed = NULL, *why = NULL;
+
+      if (section != NULL)
+        n += count_disabled (window, section, n_shown);
+      if (submenu != NULL)
+        {
+          guint n_inside = 0;
+
+          g_assert_cmpuint (count_disabled (window, submenu, &n_inside), <, 6);
+          *n_shown += n_inside;
+        }
+      g_menu_model_get_item_attribute (menu, i, "hidden-when", "s", &hidden);
+      if (hidden != NULL || !g_menu_model_get_item_attribute (menu, i, "action", "s", &name))
+        continue;
+      ++*n_shown;
+      detailed = g_action_print_detailed_name (name, target);
+      if (g_str_has_prefix (name, "win."))
+        why = g_action_group_has_action (G_ACTION_GROUP (window), name + 4)
+                  ? ir_window_why_not (window, detailed)
+                  : g_strdup ("there is no such action");
+      if (why != NULL)
+        g_test_message ("%s: %s", detailed, why);
+      n += why != NULL;
+    }
+  return n;
+}
+
+static void
+test_menus (void)
+{
+  g_autofree char *path = example ("digits.onnx");
+  IrWindow *window = g_object_new (IR_TYPE_WINDOW, NULL);
+  GtkWidget *button = GTK_WIDGET (
+      gtk_widget_get_template_child (GTK_WIDGET (window), IR_TYPE_WINDOW, "menu_button"));
+
+  gtk_window_present (GTK_WINDOW (window));
+  for (guint open = 0; open < 2; open++)
+    {
+      guint n_shown = 0;
+
+      if (open)
+        {
+          ir_session_open (ir_window_get_session (window), path);
+          wait_for ("the model", is_open_and_idle, ir_window_get_session (window));
+        }
+      settle (100);
+      gtk_menu_button_popup (GTK_MENU_BUTTON (button));
+      settle (100);
+      g_assert_cmpuint (count_disabled (window,
+                                        gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (button)),
+                                        &n_shown),
+                        <, 6);
+      g_assert_cmpuint (n_shown, >, 15);
+      gtk_menu_button_popdown (GTK_MENU_BUTTON (button));
+    }
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
 /* A tooltip is no wider than a small window, whatever it says. */
 static void
 test_tips (void)
@@ -865,6 +936,7 @@ main (int argc, char **argv)
   g_test_add_func ("/manners/each view says how to read it", test_help);
   g_test_add_func ("/manners/the help of a view is whole", test_help_is_whole);
   g_test_add_func ("/manners/tooltips have lines", test_tips);
+  g_test_add_func ("/manners/menus have few entries that do nothing", test_menus);
   g_test_add_func ("/manners/steps that were not checked can be", test_unchecked);
   g_test_add_func ("/manners/all nodes are in a table", test_nodes);
   g_test_add_func ("/manners/breakpoints mean something", test_breakpoints);

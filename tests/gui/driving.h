@@ -48,7 +48,7 @@ find_styled (GtkWidget *root, GType type, const char *css)
 
 /* Whether one of its controllers of keys takes it. */
 static inline gboolean
-press_key (GtkWidget *widget, guint key)
+press_key_with (GtkWidget *widget, guint key, GdkModifierType state)
 {
   g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (widget);
   gboolean handled = FALSE;
@@ -58,9 +58,15 @@ press_key (GtkWidget *widget, guint key)
       g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
 
       if (GTK_IS_EVENT_CONTROLLER_KEY (controller))
-        g_signal_emit_by_name (controller, "key-pressed", key, 0, 0, &handled);
+        g_signal_emit_by_name (controller, "key-pressed", key, 0, state, &handled);
     }
   return handled;
+}
+
+static inline gboolean
+press_key (GtkWidget *widget, guint key)
+{
+  return press_key_with (widget, key, 0);
 }
 
 /* One that can be seen and has @text in it. (nullable) */

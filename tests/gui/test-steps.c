@@ -76,6 +76,31 @@ slider (Fixture *self, gboolean base)
   return GTK_RANGE (found);
 }
 
+/* The list of steps has keys of its own for the pass before, which moved its focus and nothing else. */
+static void
+test_keys_of_list (void)
+{
+  Fixture self = { 0 };
+  GtkWidget *list;
+  guint before;
+
+  open_optimized (&self);
+  list = find_styled (GTK_WIDGET (self.window), GTK_TYPE_LIST_VIEW, "steps");
+  g_assert_nonnull (list);
+  g_assert_cmpuint (ir_session_get_cursor (self.session), ==, self.n);
+  g_assert_true (press_key_with (list, GDK_KEY_Left, GDK_CONTROL_MASK));
+  drawn (&self);
+  before = ir_session_get_cursor (self.session);
+  g_assert_cmpuint (before, <, self.n);
+  g_assert_true (press_key_with (list, GDK_KEY_Left, GDK_CONTROL_MASK));
+  drawn (&self);
+  g_assert_cmpuint (ir_session_get_cursor (self.session), <, before);
+  g_assert_true (press_key_with (list, GDK_KEY_Right, GDK_CONTROL_MASK));
+  drawn (&self);
+  g_assert_cmpuint (ir_session_get_cursor (self.session), ==, before);
+  close_window (&self);
+}
+
 /* -- two points -- */
 
 static void
@@ -464,6 +489,7 @@ main (int argc, char **argv)
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
   g_test_add_func ("/steps/a card is all that its pass did", test_cards);
+  g_test_add_func ("/steps/the list goes from pass to pass, too", test_keys_of_list);
   g_test_add_func ("/differences/are exported as DOT", test_export);
   g_test_add_func ("/differences/are of any two points, either way round", test_two_points);
   g_test_add_func ("/differences/ticks say what became of a node", test_ticks);

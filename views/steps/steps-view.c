@@ -380,11 +380,16 @@ on_list_key (GtkEventControllerKey *controller,
              IrStepsView *self)
 {
   GtkWidget *focus = gtk_widget_get_focus_child (self->list_view);
+  const GdkModifierType held = state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK | GDK_ALT_MASK);
   double x = 40, y = 20;
 
-  if ((key == GDK_KEY_Left || key == GDK_KEY_Right) &&
-      (state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK | GDK_ALT_MASK)) == 0)
+  if ((key == GDK_KEY_Left || key == GDK_KEY_Right) && held == 0)
     return open_selected (self, key == GDK_KEY_Right);
+  if ((key == GDK_KEY_Left || key == GDK_KEY_Right) && held == GDK_CONTROL_MASK)
+    return gtk_widget_activate_action (/* the list would move its focus alone */
+                                       self->list_view,
+                                       key == GDK_KEY_Right ? "win.next-pass" : "win.previous-pass",
+                                       NULL);
   if (key != GDK_KEY_Menu && !(key == GDK_KEY_F10 && state & GDK_SHIFT_MASK))
     return FALSE;
   if (focus != NULL)

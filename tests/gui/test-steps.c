@@ -101,6 +101,39 @@ test_keys_of_list (void)
   close_window (&self);
 }
 
+static gboolean
+row_has_focus (gpointer data)
+{
+  const Fixture *self = data;
+  GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (self->window));
+
+  return focus != NULL && gtk_widget_get_mapped (focus) &&
+         find_label (focus, "Eliminate identities") != NULL;
+}
+
+/* With the focus in the list, too, a row that is out of sight comes into it, and has the focus then. */
+static void
+test_rows_follow (void)
+{
+  Fixture self = { 0 };
+  GtkWidget *list;
+
+  open_optimized (&self);
+  list = find_styled (GTK_WIDGET (self.window), GTK_TYPE_LIST_VIEW, "steps");
+  gtk_widget_activate_action (list, "win.show", "s", "steps");
+  settle (200);
+  g_assert_nonnull (gtk_widget_get_focus_child (list));
+  g_assert_null (find_label (list, "Eliminate identities"));
+  for (guint i = 0; i < 30 && ir_session_get_cursor (self.session) > 2; i++)
+    {
+      gtk_widget_activate_action (list, "win.previous-pass", NULL);
+      drawn (&self);
+    }
+  g_assert_cmpuint (ir_session_get_cursor (self.session), ==, 2);
+  wait_for ("the row", row_has_focus, &self);
+  close_window (&self);
+}
+
 /* -- two points -- */
 
 static void
@@ -490,6 +523,7 @@ main (int argc, char **argv)
   adw_init ();
   g_test_add_func ("/steps/a card is all that its pass did", test_cards);
   g_test_add_func ("/steps/the list goes from pass to pass, too", test_keys_of_list);
+  g_test_add_func ("/steps/the row of the step comes into sight with the focus", test_rows_follow);
   g_test_add_func ("/differences/are exported as DOT", test_export);
   g_test_add_func ("/differences/are of any two points, either way round", test_two_points);
   g_test_add_func ("/differences/ticks say what became of a node", test_ticks);

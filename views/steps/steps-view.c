@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#define REFOCUS_TRIES 20 /* frames */
+
 struct _IrStepsView
 {
   IrView parent;
@@ -27,6 +29,8 @@ struct _IrStepsView
   guint selected; /* position before the change in hand */
   gboolean syncing;
   guint scroll_source; /* 0 = the list need not be scrolled */
+  guint refocusing;    /* a tick; 0 = none */
+  guint refocus_tries; /* frames that are left */
 };
 
 #define IR_TYPE_STEPS_VIEW (ir_steps_view_get_type ())
@@ -67,7 +71,7 @@ show_page (IrStepsView *self)
 
 /* The focus goes with the cursor, so that the arrow keys go on from there. A list view of GTK 4.8
  * cannot be told which row that is: the row's widget is found by the position it was bound to. */
-static void
+static gboolean
 focus_selected (IrStepsView *self)
 {
   GtkWidget *row = gtk_widget_get_first_child (self->list_view);
@@ -77,23 +81,40 @@ focus_selected (IrStepsView *self)
       GtkWidget *box = gtk_widget_get_first_child (row);
 
       if (box != NULL && ir_step_row_widget_position (box) == self->selected)
-        {
-          gtk_widget_grab_focus (row);
-          return;
-        }
+        return gtk_widget_get_mapped (row) && gtk_widget_grab_focus (row);
     }
+  return FALSE;
 }
 
+/* Frame by frame, until the selected row has a widget. */
+static gboolean
+refocus (GtkWidget *list_view, GdkFrameClock *clock, gpointer data)
+{
+  IrStepsView *self = data;
+
+  if (gtk_root_get_focus (gtk_widget_get_root (list_view)) == NULL && !focus_selected (self) &&
+      self->refocus_tries-- > 0)
+    return G_SOURCE_CONTINUE;
+  self->refocusing = 0;
+  return G_SOURCE_REMOVE;
+}
+
+/* A row that has the focus is kept in sight, whatever is scrolled to: it loses it, and the other one gets it. */
 static gboolean
 scroll_to_selected (gpointer data)
 {
   IrStepsView *self = data;
 
   self->scroll_source = 0;
+  if (gtk_widget_get_focus_child (self->list_view) != NULL && !focus_selected (self))
+    {
+      gtk_root_set_focus (gtk_widget_get_root (self->list_view), NULL);
+      self->refocus_tries = REFOCUS_TRIES;
+      if (self->refocusing == 0)
+        self->refocusing = gtk_widget_add_tick_callback (self->list_view, refocus, self, NULL);
+    }
   if (self->selected < g_list_model_get_n_items (G_LIST_MODEL (self->list)))
     gtk_widget_activate_action (self->list_view, "list.scroll-to-item", "u", self->selected);
-  if (gtk_widget_get_focus_child (self->list_view) != NULL)
-    focus_selected (self);
   return G_SOURCE_REMOVE;
 }
 

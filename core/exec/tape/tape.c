@@ -403,7 +403,8 @@ push (Run *run, IrNode *node, GError **error)
     {
       IrTensor *y = node->outputs[i] != NULL ? contents_of (run, node->outputs[i]) : NULL;
       if (y != NULL && ir_tensor_kind (y) == IR_TYPE_TENSOR &&
-          ir_dtype_is_float (ir_tensor_dtype (y)) && (i == 0 || (row != NULL && row->any_output)))
+          ir_dtype_is_float (ir_tensor_dtype (y)) &&
+          (i == 0 || (row != NULL && (row->any_output || ir_grad_has_body (row)))))
         entry->dy[i] = placeholder (run, y);
     }
   guint first_node = model->nodes->len, first_value = node->id != 0 ? model->values->len : 0;

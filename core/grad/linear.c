@@ -22,6 +22,26 @@ transpose_last (const IrVjp *vjp, IrValue *value)
   return ir_emit_transpose (vjp, value, perm, (guint) rank);
 }
 
+/* All but the last axis as one */
+static IrValue *
+rows_of (const IrVjp *vjp, IrValue *value)
+{
+  IrNode *node = ir_emit_node (vjp, "Flatten", 1, &value, 1);
+
+  ir_emit_attr_int (vjp, node, "axis", ir_value_rank (value) - 1);
+  return ir_emit_end (vjp, node);
+}
+
+/* Of one matrix that all of a stack are multiplied by, one product over all rows: no stack of products has
+ * to be summed. */
+static IrValue *
+by_right (const IrVjp *vjp, IrValue *a, IrValue *b, IrValue *dy)
+{
+  if (ir_value_rank (b) == 2 && ir_value_rank (a) > 2)
+    return ir_emit2 (vjp, "MatMul", transpose_last (vjp, rows_of (vjp, a)), rows_of (vjp, dy));
+  return ir_emit_sum_to (vjp, ir_emit2 (vjp, "MatMul", transpose_last (vjp, a), dy), b);
+}
+
 /* Vectors become matrices of one row (left) or column (right), and the result likewise. */
 gboolean
 ir_vjp_matmul (IrVjp *vjp, GError **error)
@@ -49,9 +69,7 @@ ir_vjp_matmul (IrVjp *vjp, GError **error)
         vjp, ir_emit_sum_to (vjp, ir_emit2 (vjp, "MatMul", dy, transpose_last (vjp, b)), a),
         vjp->node->inputs[0]);
   if (vjp->wanted[1])
-    vjp->dx[1] = ir_emit_reshape_like (
-        vjp, ir_emit_sum_to (vjp, ir_emit2 (vjp, "MatMul", transpose_last (vjp, a), dy), b),
-        vjp->node->inputs[1]);
+    vjp->dx[1] = ir_emit_reshape_like (vjp, by_right (vjp, a, b, dy), vjp->node->inputs[1]);
   return TRUE;
 }
 

@@ -61,7 +61,7 @@ static const CliOption grad_options[] = {
   { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliGradOptions, output),
     "Write the model with its backward part", "M" },
   { "out", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliGradOptions, out),
-    "Write each derivative there as .npy", "DIR" },
+    "Write each derivative there as .npy, those that NumPy has no type for as .pb", "DIR" },
   { 0 },
 };
 
@@ -516,8 +516,10 @@ run (Cli *cli)
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
-  return mode (cli, options, opened.model, &error) ? CLI_OK
-                                                   : cli_fail (cli_status_of (error), error);
+  g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  CliGradOptions own = *options;
+  own.taken = taken;
+  return mode (cli, &own, opened.model, &error) ? CLI_OK : cli_fail (cli_status_of (error), error);
 }
 
 const CliCommand cli_command_grad = {

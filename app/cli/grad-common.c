@@ -84,8 +84,6 @@ cli_grad_save (const CliGradOptions *options,
                char **path,
                GError **error)
 {
-  g_autofree char *safe = g_strdup (name);
-
   *path = NULL;
   if (options->out == NULL || tensor == NULL)
     return TRUE;
@@ -94,8 +92,8 @@ cli_grad_save (const CliGradOptions *options,
       g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "%s: cannot be made", options->out);
       return FALSE;
     }
-  g_strdelimit (safe, "/\\:*?\"<>| ", '_');
-  g_autofree char *file = g_strdup_printf ("%s%s.npy", *safe == '.' ? "value" : "", safe);
+  g_autofree char *file = cli_file_of_value (name, g_hash_table_size (options->taken), tensor,
+                                             options->taken);
   *path = g_build_filename (options->out, file, NULL);
   return ir_tensor_save (tensor, *path, error);
 }

@@ -18,6 +18,7 @@ typedef struct
   gboolean layers;
   gboolean jacobian;
   gboolean simplify; /* expressions */
+  GHashTable *taken; /* names of files that were written */
 } CliGradOptions;
 
 typedef gboolean (*CliGradMode) (Cli *cli,
@@ -45,7 +46,7 @@ char *cli_grad_names (char *const *names, const char *fallback); /* with commas 
 IrTensor *cli_grad_direction (const CliGradOptions *options, const IrValue *value, GError **error);
 /* What it is derived by, as an option of the passes: what --tangent names, else --wrt. */
 char *cli_grad_wrt (const CliGradOptions *options, GError **error);
-/* Writes @tensor to NAME.npy in the folder of --out. *path: (out) (nullable): where */
+/* Writes @tensor to a file of its own in the folder of --out. *path: (out) (nullable): where */
 gboolean cli_grad_save (const CliGradOptions *options,
                         const char *name,
                         const IrTensor *tensor,

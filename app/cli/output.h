@@ -38,6 +38,9 @@ CliStatus cli_status_of (const GError *error); /* bad input or could not, by dom
 gboolean cli_same_file (const char *path, const char *other);
 /* FALSE: what @option writes would replace the model */
 gboolean cli_spares_model (const char *option, const char *path, const char *model, GError **error);
+/* A name for the file of value @of, which no other in @taken (a set of names, which it joins) has: .npy, or .pb where NumPy
+ * has no such type */
+char *cli_file_of_value (const char *of, guint id, const IrTensor *tensor, GHashTable *taken);
 char *cli_format_count (guint64 n); /* "25.6 M" */
 char *cli_format_bytes (guint64 n); /* "97.7 MiB" */
 

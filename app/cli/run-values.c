@@ -9,36 +9,6 @@
 
 #include <string.h>
 
-/* Bytes of a value's name in that of its file: 255 is what file systems allow of all of it. */
-#define MOST_NAME 200
-
-/* A file name for a value: unusual characters become '_', two values never share one. NumPy has no
- * bfloat16, no 8-bit floats and no strings of any bytes; the ending tells which format is written.
- */
-static char *
-file_of_value (const char *of, guint id, const IrTensor *tensor, GHashTable *taken)
-{
-  const char *ending = ir_dtype_numpy (ir_tensor_dtype (tensor)) != NULL &&
-                               ir_tensor_sparse_values (tensor) == NULL
-                           ? "npy"
-                           : "pb";
-  g_autofree char *safe = g_strndup (of, MOST_NAME);
-  const gboolean whole = strlen (of) <= MOST_NAME;
-  g_autofree char *name = NULL;
-
-  g_strcanon (safe, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", '_');
-  if (safe[0] == '.' || safe[0] == '\0')
-    name = g_strdup_printf ("value%s_%u.%s", safe, id, ending);
-  else if (!whole) /* iterations of one value have its id too */
-    name = g_strdup_printf ("%s_%u_%08x.%s", safe, id, g_str_hash (of), ending);
-  else if (g_hash_table_contains (taken, safe))
-    name = g_strdup_printf ("%s_%u.%s", safe, id, ending);
-  else
-    name = g_strdup_printf ("%s.%s", safe, ending);
-  g_hash_table_add (taken, g_steal_pointer (&safe));
-  return g_steal_pointer (&name);
-}
-
 gboolean
 cli_run_save_value (const CliRunReport *report,
                     const char *name,
@@ -52,7 +22,7 @@ cli_run_save_value (const CliRunReport *report,
   *path = NULL;
   if (options->out == NULL || tensor == NULL)
     return TRUE;
-  g_autofree char *file = file_of_value (name, id, tensor, report->taken);
+  g_autofree char *file = cli_file_of_value (name, id, tensor, report->taken);
   g_autofree char *staged = g_build_filename (ir_staging_folder (options->stage), file, NULL);
   *path = g_build_filename (options->out, file, NULL);
   return ir_tensor_save (tensor, staged, error);

@@ -513,6 +513,17 @@ def _():
     assert json_of('grad', half, '--explain', 'w')['explain']['kind'] == 'underflow'
 
 
+@test('--out: a file for each derivative, also where names come to one, and where NumPy has no such type')
+def _():
+    path = model('alike', 'g (float[2] x) => (float[2] y) <float[2] "a/b" = {1, 2}, float[2] a_b = {3, 4}> { p = Mul (x, "a/b")  q = Exp (a_b)  y = Add (p, q) }')
+    out = os.path.join(WORK, 'alike')
+    files = [g['file'] for g in json_of('grad', path, '--value', 'x=5,6', '--out', out)['gradients']]
+    assert len(set(files)) == 2 and all(os.path.isfile(f) for f in files), files
+    path = model('brain', 'g (bfloat16[2] x) => (bfloat16[2] y) { y = Mul (x, x) }')
+    got = json_of('grad', path, '--wrt', 'inputs', '--out', out)['gradients'][0]
+    assert got['file'].endswith('.pb') and os.path.isfile(got['file']), got
+
+
 @test('--explain: what is held, which sample, a bias that normalization takes out, and what it refuses')
 def _():
     held = model('held', 'g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { h = Mul (x, w)  y = Exp (h) }')

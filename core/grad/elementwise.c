@@ -3,6 +3,7 @@
 
 #include "core/grad/emit.h"
 #include "core/grad/rules.h"
+#include "core/op/op.h"
 
 #include <math.h>
 #include <string.h>
@@ -144,11 +145,16 @@ gelu_tanh_slope (const IrVjp *vjp, IrValue *x)
 gboolean
 ir_vjp_gelu (IrVjp *vjp, GError **error)
 {
-  gboolean by_tanh = strcmp (ir_node_attr_string (vjp->node, "approximate", "none"), "tanh") == 0;
+  gboolean by_tanh = ir_op_is (vjp->node, IR_OP_LATE_GELU_TANH) ||
+                     strcmp (ir_node_attr_string (vjp->node, "approximate", "none"), "tanh") == 0;
   IrValue *x = vjp->node->inputs[0];
 
-  vjp->dx[0] = ir_emit2 (vjp, "Mul", vjp->dy[0],
-                         by_tanh ? gelu_tanh_slope (vjp, x) : gelu_exact_slope (vjp, x));
+  if (ir_value_dtype (x) == IR_DTYPE_FLOAT)
+    vjp->dx[0] = ir_emit2 (vjp, by_tanh ? "irscope.GeluTanhGrad" : "irscope.GeluGrad", vjp->dy[0],
+                           x);
+  else
+    vjp->dx[0] = ir_emit2 (vjp, "Mul", vjp->dy[0],
+                           by_tanh ? gelu_tanh_slope (vjp, x) : gelu_exact_slope (vjp, x));
   return TRUE;
 }
 

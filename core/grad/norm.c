@@ -91,6 +91,38 @@ wanted (const IrVjp *vjp, guint slot)
   return slot < vjp->node->n_inputs && vjp->wanted[slot];
 }
 
+/* As one operator, in float, or in double if X is; @axis: of LayerNormalization: where parameters begin, else 0 */
+static gboolean
+derive_by_operator (IrVjp *vjp, const char *op, int axis)
+{
+  const IrNode *node = vjp->node;
+  IrDtype dtype = ir_value_dtype (node->inputs[0]);
+  IrDtype wide = dtype == IR_DTYPE_DOUBLE ? dtype : IR_DTYPE_FLOAT;
+  IrValue *inputs[] = { vjp->dy[0], node->inputs[0], node->inputs[1] };
+  gint64 before[IR_MAX_RANK];
+  guint n_out = wanted (vjp, 2) ? 3 : wanted (vjp, 1) ? 2 : 1;
+  IrNode *derived = ir_emit_node (vjp, op, 3, inputs, n_out);
+
+  ir_emit_copy_attr (vjp, derived, "axis");
+  ir_emit_copy_attr (vjp, derived, "epsilon");
+  if (wide != IR_DTYPE_FLOAT)
+    ir_emit_attr_int (vjp, derived, "stash_type", wide);
+  ir_emit_end (vjp, derived);
+  for (int i = 0; i < axis; i++)
+    before[i] = i;
+  for (guint i = 0; i < n_out; i++)
+    if (vjp->wanted[i])
+      {
+        IrValue *dx = derived->outputs[i];
+        if (i > 0 && ir_value_rank (node->inputs[i]) > ir_value_rank (dx))
+          dx = ir_emit_unsqueeze (vjp, dx, before, (guint) axis);
+        if (i > 0)
+          dx = ir_emit_sum_to (vjp, dx, node->inputs[i]);
+        vjp->dx[i] = ir_emit_cast (vjp, dx, ir_value_dtype (node->inputs[i]));
+      }
+  return TRUE;
+}
+
 static gboolean
 derive_layer (IrVjp *vjp, gboolean centred, GError **error)
 {
@@ -105,6 +137,8 @@ derive_layer (IrVjp *vjp, gboolean centred, GError **error)
     return ir_emit_fail (vjp, error, "the rank of its input is not known");
   for (gint64 i = axis < 0 ? axis + rank : axis; i < rank; i++)
     normal.axes[normal.n_axes++] = i;
+  if (centred)
+    return derive_by_operator (vjp, "irscope.LayerNormalizationGrad", rank - (int) normal.n_axes);
   /* Statistics of half precision are those of float. */
   IrValue *dy = ir_emit_cast (vjp, vjp->dy[0], wide);
   IrValue *wide_dy[] = { dy, NULL, NULL };
@@ -167,22 +201,6 @@ derive_affine (IrVjp *vjp, IrValue *unit, int rank)
     vjp->dx[2] = sum_per_channel (vjp, vjp->dy[0], rank);
 }
 
-/* The running statistics are those of the batch mixed with the old ones: they are no part of y. */
-static void
-derive_batch_in_training (IrVjp *vjp, int rank)
-{
-  const IrNode *node = vjp->node;
-  Normal normal = { .centred = TRUE, .n_axes = (guint) rank - 1 };
-
-  for (int i = 2; i < rank; i++)
-    normal.axes[i - 1] = i;
-  normalize (vjp, node->inputs[0], &normal);
-  if (vjp->wanted[0])
-    vjp->dx[0] = normalize_back (vjp, &normal,
-                                 mul (vjp, vjp->dy[0], per_channel (vjp, node->inputs[1], rank)));
-  derive_affine (vjp, normal.unit, rank);
-}
-
 gboolean
 ir_vjp_batch_norm (IrVjp *vjp, GError **error)
 {
@@ -191,8 +209,9 @@ ir_vjp_batch_norm (IrVjp *vjp, GError **error)
 
   if (rank < 2)
     return ir_emit_fail (vjp, error, "the rank of its input is not known");
+  /* The running statistics are those of the batch mixed with the old ones: they are no part of y. */
   if (ir_node_attr_int (node, "training_mode", 0) != 0)
-    return derive_batch_in_training (vjp, rank), TRUE;
+    return derive_by_operator (vjp, "irscope.BatchNormalizationGrad", 0);
   IrValue *raised = ir_emit2 (
       vjp, "Add", node->inputs[4],
       ir_emit_number (vjp, (double) ir_node_attr_float (node, "epsilon", 1e-5f)));

@@ -108,6 +108,92 @@ ir_infer_layer_norm (IrCall *call, GError **error)
   return TRUE;
 }
 
+/* Inputs 0, the derivative, and 1, what it is of. */
+static gboolean
+check_derivative (const IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 1), given = ir_call_input_rank (call, 0);
+  const IrDim *x = ir_call_input_dims (call, 1), *dy = ir_call_input_dims (call, 0);
+  g_autofree char *name = ir_op_input_name (call->op, 1);
+
+  if (rank == IR_RANK_UNKNOWN || given == IR_RANK_UNKNOWN)
+    return TRUE;
+  if (given != rank)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "dY and %s have ranks %d and %d", name,
+                         given, rank);
+  for (int i = 0; i < rank; i++)
+    if (ir_dim_is_known (x[i]) && ir_dim_is_known (dy[i]) && x[i] != dy[i])
+      return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                           "dY and %s differ along axis %d, where they have %" G_GINT64_FORMAT
+                           " and %" G_GINT64_FORMAT,
+                           name, i, dy[i], x[i]);
+  return TRUE;
+}
+
+/* dY, and what Softmax gave. Sets the output to its type. Source: irscope SoftmaxGrad 1. */
+gboolean
+ir_infer_softmax_grad (IrCall *call, GError **error)
+{
+  IrDtype dtype;
+
+  return ir_call_common_dtype (call, 0, 2, &dtype, error) && check_derivative (call, error) &&
+         ir_infer_axis_norm (call, error);
+}
+
+/* dY and X, of one shape. Sets output 0 to X's shape and the others to that of X's axes [@first, @end),
+ * all in stash_type. */
+static gboolean
+infer_norm_grad (IrCall *call, int first, int end, GError **error)
+{
+  gint64 stash = ir_call_int (call, "stash_type", IR_DTYPE_FLOAT);
+  int rank = ir_call_input_rank (call, 1);
+  const IrDim *x = ir_call_input_dims (call, 1);
+
+  if (!check_derivative (call, error))
+    return FALSE;
+  if (!ir_dtype_is_valid (stash) || !ir_dtype_is_float ((IrDtype) stash))
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "stash_type is %" G_GINT64_FORMAT ", needed is a floating-point type",
+                         stash);
+  ir_call_set_output_tensor_type (call, 0, (IrDtype) stash, rank, x);
+  for (guint i = 1; i < call->n_outputs; i++)
+    ir_call_set_output_tensor_type (call, i, (IrDtype) stash,
+                                    rank == IR_RANK_UNKNOWN ? rank : end - first,
+                                    rank == IR_RANK_UNKNOWN ? NULL : x + first);
+  return TRUE;
+}
+
+/* dY, X [N, C, ...] and scale [C] to the derivatives by X, scale and B [C]. Source: irscope
+ * BatchNormalizationGrad 1. */
+gboolean
+ir_infer_batch_norm_grad (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 1), scale = ir_call_input_rank (call, 2);
+  IrDim channels = rank >= 2 ? ir_call_input_dims (call, 1)[1] : IR_DIM_UNKNOWN;
+
+  if (rank != IR_RANK_UNKNOWN && rank < 2)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X has rank %d, needed is at least 2",
+                         rank);
+  if (scale != IR_RANK_UNKNOWN && scale != 1)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "scale has rank %d, needed is 1", scale);
+  return (scale != 1 || ir_call_same_dim (call, ir_call_input_dims (call, 2)[0], channels, "scale",
+                                          &channels, error)) &&
+         infer_norm_grad (call, 1, 2, error);
+}
+
+/* dY, X and what scales its axes from axis on, to the derivatives by X, scale and B. Source: irscope
+ * LayerNormalizationGrad 1. */
+gboolean
+ir_infer_layer_norm_grad (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 1);
+  gint64 axis = 0;
+
+  return (rank == IR_RANK_UNKNOWN ||
+          ir_call_axis (call, ir_call_int (call, "axis", -1), rank, &axis, error)) &&
+         infer_norm_grad (call, (int) axis, rank, error);
+}
+
 /* X and Skip, of one type and shape. Sets all outputs to X's type. Source: irscope
  * SkipLayerNormalization 1, AddLayerNormalization 1. */
 gboolean
@@ -205,6 +291,12 @@ guint64
 ir_cost_norm (const IrCall *call)
 {
   return ir_mul_saturated (ir_type_count (ir_call_input_type (call, 0)), 4);
+}
+
+guint64
+ir_cost_norm_grad (const IrCall *call)
+{
+  return ir_mul_saturated (ir_type_count (ir_call_input_type (call, 1)), 12);
 }
 
 guint64

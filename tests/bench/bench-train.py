@@ -34,6 +34,7 @@ LAYERS, WIDTH, ROWS = 36, 256, 512
 SEGMENTS = (2, 3, 4, 6, 9, 12, 18)
 PARTS = (60, 50, 40, 35, 32, 25, 20)
 VIEWS = {'Constant', 'Identity', 'Reshape', 'Squeeze', 'Unsqueeze', 'Flatten', 'Transpose', 'Expand', 'Slice', 'Split'}
+SAME_BYTES = VIEWS - {'Constant', 'Transpose', 'Expand', 'Slice', 'Split'}
 PRODUCTS = {'MatMul', 'Gemm', 'Conv', 'ConvTranspose', 'ConvGradWeight', 'ConvGradInput', 'Einsum'}
 
 
@@ -170,6 +171,7 @@ def derived(program, path, folder):
     with open(os.path.join(ROOT, 'data/pipelines/train.json')) as f:
         passes = json.load(f)
     passes['passes'].remove('optimizer')
+    passes['passes'].insert(0, {'pass': 'to-training', 'loss': 'loss'})
     with open(pipeline, 'w') as f:
         json.dump(passes, f)
     irscope(program, 'optimize', path, '--pipeline', pipeline, '--set', 'gradient.wrt=params', '-o', out)
@@ -321,16 +323,26 @@ def forward_part(graph):
     return seen
 
 
-def kept_bytes(options, path, data):
-    """What backward keeps of the forward part, as `irscope grad` counts it before a pipeline"""
-    return json.loads(irscope(options.irscope, 'grad', path, '--wrt', 'params', '--input', f'x={data}', '--json'))['kept_bytes']
+def kept_bytes(options, path, graph, forward):
+    """What backward nodes read of the forward part, views and parameters aside: each in the arena once"""
+    sizes = {v['name']: v['size'] for v in json.loads(irscope(options.irscope, 'memory', path, '--json'))['values']}
+    producer = {name: (i, node) for i, node in enumerate(graph.node) for name in node.output}
+    kept = set()
+    for i, node in enumerate(graph.node):
+        for name in node.input if i not in forward else ():
+            while name in producer and producer[name][1].op_type in SAME_BYTES:
+                name = producer[name][1].input[0]
+            if name in producer and producer[name][0] in forward and producer[name][1].op_type != 'Constant':
+                kept.add(name)
+    return sum(sizes.get(name, 0) for name in kept)
 
 
 def graphs(options):
     print('| network | forward: nodes, products | backward: nodes, products | kept MB |\n|---|---|---|---|')
     for name in options.only or NETWORKS:
-        _, _, path, data = exported(name, options.folder)
-        graph = onnx.load(derived(options.irscope, path, options.folder)).graph
+        _, _, path, _ = exported(name, options.folder)
+        made = derived(options.irscope, path, options.folder)
+        graph = onnx.load(made).graph
         forward, sides = forward_part(graph), []
         for part in ([n for i, n in enumerate(graph.node) if i in forward], [n for i, n in enumerate(graph.node) if i not in forward]):
             plain = [n for n in part if n.op_type not in VIEWS]
@@ -338,7 +350,7 @@ def graphs(options):
             sides.append(f'{len(plain)}, {len(products)}')
             if options.verbose:
                 print(collections.Counter(n.op_type for n in plain).most_common(25))
-        print(f'| {name} | {sides[0]} | {sides[1]} | {kept_bytes(options, path, data) / 1e6:.1f} |', flush=True)
+        print(f'| {name} | {sides[0]} | {sides[1]} | {kept_bytes(options, made, graph, forward) / 1e6:.1f} |', flush=True)
 
 
 def main():

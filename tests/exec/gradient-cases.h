@@ -164,6 +164,22 @@ static const GradientCase gradient_cases[] = {
     "y = ConvTranspose <group = 2, strides = [2], pads = [1, 0], output_padding = [1]> (a, b)" },
   { "ConvGradWeight", BOTH_SIGNS, "double[2,4,6]", SMALL, "double[2,6,3]",
     "y = irscope.ConvGradWeight <group = 2, strides = [2], kernel_shape = [2]> (a, b)" },
+  TWO ("ReluGrad", BOTH_SIGNS, SMALL, "d = irscope.ReluGrad (a, b)\n y = Mul (d, d)"),
+  TWO ("SoftmaxGrad",
+       BOTH_SIGNS,
+       SMALL,
+       "s = Add (a, b)\n y = irscope.SoftmaxGrad <axis = 0> (a, s)"),
+  { "BatchNormalizationGrad", "-1.5 -0.7 -0.2 0.3 0.8 1.9 2.2", "double[2,3,2]", POSITIVE,
+    "double[3]",
+    "s = Sin (a)\n dx, dscale, dshift = irscope.BatchNormalizationGrad <stash_type = 11> (s, a, b)\n"
+    "i = Constant <value_ints = [1]> ()\n dt = Unsqueeze (dscale, i)\n dv = Unsqueeze (dshift, i)\n"
+    "p = Mul (dx, dt)\n y = Add (p, dv)" },
+  { "LayerNormalizationGrad", "-1.5 -0.7 -0.2 0.3 0.8 1.9 2.2", "double[2,3,2]", POSITIVE,
+    "double[3,2]",
+    "s = Sin (a)\n dx, dscale, dshift = irscope.LayerNormalizationGrad <axis = 1, stash_type = 11> (s, a, b)\n"
+    "p = Mul (dx, dscale)\n y = Add (p, dshift)" },
+  ONE ("Gelu", BOTH_SIGNS, "y = irscope.Gelu (a)"),
+  ONE ("GeluTanh", BOTH_SIGNS, "y = irscope.GeluTanh (a)"),
   ONE ("ReduceMax",
        "1 3 2.5 -2 -1.5 -5",
        "i = Constant <value_ints = [1]> ()\n m = ReduceMax (a, i)\n y = Mul (m, a)"),

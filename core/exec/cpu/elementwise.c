@@ -505,6 +505,11 @@ const IrCpuKernel cpu_pow = {
   .name = "loop", .refuses = cpu_needs_float, .tiled = TRUE, .run = run_pow
 };
 
+/* Derivatives of activations: dY by what Relu gave, and by what Gelu took. */
+BINARY (cpu_relu_grad, "vector loop", b > 0 ? a : 0)
+BINARY (cpu_gelu_grad, "vector loop", a *cpu_vector_gelu_slope (b))
+BINARY (cpu_gelu_tanh_grad, "vector loop", a *cpu_vector_gelu_tanh_slope (b))
+
 /* The slope broadcasts to the input, not the other way round. */
 BINARY_LOOP (prelu, float, float, a < 0 ? a * b : a)
 

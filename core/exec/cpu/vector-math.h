@@ -107,20 +107,40 @@ cpu_vector_erf (float x)
   return a < 1 ? x * cpu_vector_erf_ratio (x) : copysignf (far, x);
 }
 
-/* x times the share of a normal distribution below x. Far below 0 that is half of erfc: 1 + erf would cancel. */
+/* The share of a normal distribution below x. Far below 0 that is half of erfc: 1 + erf would cancel. */
 static inline float
-cpu_vector_gelu (float x)
+cpu_vector_normal_share (float x)
 {
   float z = x * 0.70710678f, half = 0.5f * cpu_vector_erfc_far (fabsf (z));
   float near = 0.5f + 0.5f * z * cpu_vector_erf_ratio (z), far = z < 0 ? half : 1 - half;
 
-  return x * (fabsf (z) < 1 ? near : far);
+  return fabsf (z) < 1 ? near : far;
+}
+
+static inline float
+cpu_vector_gelu (float x)
+{
+  return x * cpu_vector_normal_share (x);
+}
+
+static inline float
+cpu_vector_gelu_slope (float x)
+{
+  return cpu_vector_normal_share (x) + x * (0.39894228f * cpu_vector_exp (-0.5f * x * x));
 }
 
 static inline float
 cpu_vector_gelu_tanh (float x)
 {
   return 0.5f * x * (1 + cpu_vector_tanh (0.7978846f * (x + 0.044715f * x * x * x)));
+}
+
+static inline float
+cpu_vector_gelu_tanh_slope (float x)
+{
+  float square = x * x, t = cpu_vector_tanh (0.7978846f * x * (1 + 0.044715f * square));
+
+  return 0.5f * (1 + t) + 0.5f * (1 - t * t) * x * (0.7978846f * (1 + 0.134145f * square));
 }
 
 /* As numpy: a limit that is NaN makes all of it NaN. */

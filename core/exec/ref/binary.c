@@ -170,6 +170,21 @@ SINT (shift_right, a >> (b >= 0 && b < 64 ? b : 63))
 REAL (prelu, a < 0 ? a * b : a)
 SINT (prelu, a < 0 ? (gint64) ((guint64) a * (guint64) b) : a)
 UINT (prelu, ((void) b, a))
+/* dY by what Relu gave, and by what Gelu took. Its tail is by erfc, as 1 + erf has no digits left there. */
+REAL (relu_grad, b > 0 ? a : 0)
+REAL (gelu_grad, a * (0.5 * erfc (-b * M_SQRT1_2) + b * exp (-0.5 * b * b) * (0.5 * M_2_SQRTPI * M_SQRT1_2)))
+REF_BINARY (relu_grad, real_relu_grad, NULL, NULL)
+REF_BINARY (gelu_grad, real_gelu_grad, NULL, NULL)
+
+static double
+real_gelu_tanh_grad (double dy, double x)
+{
+  const double k = sqrt (2 / M_PI), c = 0.044715, t = tanh (k * (x + c * x * x * x));
+
+  return dy * (0.5 * (1 + t) + 0.5 * (1 - t * t) * x * k * (1 + 3 * c * x * x));
+}
+
+REF_BINARY (gelu_tanh_grad, real_gelu_tanh_grad, NULL, NULL)
 REF_BINARY (prelu, real_prelu, sint_prelu, uint_prelu)
 
 /* NaN wins, as in the standard's reference. */

@@ -317,6 +317,149 @@ ir_ref_rms_norm (IrCall *call, GError **error)
   return normalize_layers (call, FALSE, error);
 }
 
+/* -- derivatives -- */
+
+/* @n elements that were normalized together, g = dY scale beside each: @x becomes what they were
+ * normalized to, @g the derivative by them. Sources: Ioffe and Szegedy, Batch Normalization; Ba, Kiros
+ * and Hinton, Layer Normalization */
+static void
+normalize_back (const IrCall *call, double *x, double *g, guint64 n)
+{
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f), mean = mean_of (call, x, n);
+  double inverse = 1 / sqrt (variance_of (call, x, n, mean) + epsilon), along = 0;
+  double g_mean = mean_of (call, g, n);
+
+  for (guint64 i = 0; i < n; i++)
+    {
+      x[i] = (x[i] - mean) * inverse;
+      along += g[i] * x[i];
+    }
+  for (guint64 i = 0; i < n; i++)
+    g[i] = inverse * (g[i] - g_mean - x[i] * along / (double) n);
+}
+
+/* What both kernels below have: outputs that are wanted, sums over what parameters were shared by, and two
+ * rows of scratch. */
+typedef struct
+{
+  const IrTensor *dy, *x, *scale;
+  IrTensor *outputs[3];
+  double *sums[2], *row, *g; /* (owned) */
+} NormGrad;
+
+static void
+norm_grad_clear (NormGrad *n)
+{
+  g_free (n->sums[0]);
+  g_free (n->sums[1]);
+  g_free (n->row);
+  g_free (n->g);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (NormGrad, norm_grad_clear)
+
+static gboolean
+norm_grad_init (NormGrad *n, IrCall *call, guint64 n_parameters, guint64 size, GError **error)
+{
+  *n = (NormGrad){ .dy = ir_call_input (call, 0),
+                   .x = ir_call_input (call, 1),
+                   .scale = ir_call_input (call, 2) };
+  for (guint slot = 0; slot < 3; slot++)
+    if (ir_call_has_output (call, slot) &&
+        (n->outputs[slot] = ir_block_new_output (call, slot, error)) == NULL)
+      return FALSE;
+  for (guint i = 0; i < 2; i++)
+    {
+      if ((n->sums[i] = ir_block_new (call, n_parameters, error)) == NULL)
+        return FALSE;
+      ir_block_fill (n->sums[i], n_parameters, 0);
+    }
+  return (n->row = ir_block_new (call, size, error)) != NULL &&
+         (n->g = ir_block_new (call, size, error)) != NULL;
+}
+
+static void
+norm_grad_store_sums (NormGrad *n, guint64 n_parameters)
+{
+  for (guint i = 0; i < 2; i++)
+    if (n->outputs[i + 1] != NULL)
+      ir_block_store (n->outputs[i + 1], 0, n_parameters, n->sums[i]);
+}
+
+/* dY, X [N, C, ...], scale [C]. */
+gboolean
+ir_ref_batch_norm_grad (IrCall *call, GError **error)
+{
+  g_auto (NormGrad) n = { NULL };
+
+  if (!ir_block_check_float (call, error) || !call->op->infer (call, error))
+    return FALSE;
+  const IrTensor *x = ir_call_input (call, 1);
+  guint64 batch = (guint64) ir_tensor_dims (x)[0], channels = (guint64) ir_tensor_dims (x)[1],
+          plane = count_from (x, 2);
+  if (!norm_grad_init (&n, call, channels, MAX (batch * plane, 1), error))
+    return FALSE;
+  for (guint64 c = 0; c < channels && !ir_call_stopped (call); c++)
+    {
+      double scale = ir_tensor_get_double (n.scale, c);
+      for (guint64 i = 0; i < batch; i++)
+        {
+          ir_block_load_many (call, x, (i * channels + c) * plane, plane, n.row + i * plane);
+          ir_block_load_many (call, n.dy, (i * channels + c) * plane, plane, n.g + i * plane);
+        }
+      for (guint64 i = 0; i < batch * plane; i++)
+        {
+          n.sums[1][c] += n.g[i];
+          n.g[i] *= scale;
+        }
+      normalize_back (call, n.row, n.g, batch * plane);
+      for (guint64 i = 0; i < batch * plane; i++)
+        n.sums[0][c] += ir_tensor_get_double (n.dy,
+                                              (i / plane * channels + c) * plane + i % plane) *
+                        n.row[i];
+      for (guint64 i = 0; n.outputs[0] != NULL && i < batch; i++)
+        ir_block_store (n.outputs[0], (i * channels + c) * plane, plane, n.g + i * plane);
+    }
+  norm_grad_store_sums (&n, channels);
+  return TRUE;
+}
+
+/* dY, X; scale broadcasts to X's axes from axis on. */
+gboolean
+ir_ref_layer_norm_grad (IrCall *call, GError **error)
+{
+  const IrTensor *x = ir_call_input (call, 1);
+  g_auto (NormGrad) n = { NULL };
+  gint64 axis;
+
+  if (!ir_block_check_float (call, error) || !call->op->infer (call, error) ||
+      !ir_call_axis (call, ir_call_int (call, "axis", -1), (int) ir_tensor_rank (x), &axis,
+                     error) ||
+      !check_layer_vector (call, 2, (guint) axis, error))
+    return FALSE;
+  guint64 n_rows = count_before (x, (guint) axis), size = count_from (x, (guint) axis);
+  if (!norm_grad_init (&n, call, size, MAX (size, 1), error))
+    return FALSE;
+  for (guint64 r = 0; r < n_rows && !ir_call_stopped (call); r++)
+    {
+      ir_block_load_many (call, x, r * size, size, n.row);
+      for (guint64 i = 0; i < size; i++)
+        n.g[i] = ir_tensor_get_double (n.dy, r * size + i) *
+                 broadcast_element (n.scale, x, (guint) axis, i);
+      normalize_back (call, n.row, n.g, size);
+      for (guint64 i = 0; i < size; i++)
+        {
+          double dy = ir_tensor_get_double (n.dy, r * size + i);
+          n.sums[0][i] += dy * n.row[i];
+          n.sums[1][i] += dy;
+        }
+      if (n.outputs[0] != NULL)
+        ir_block_store (n.outputs[0], r * size, size, n.g);
+    }
+  norm_grad_store_sums (&n, size);
+  return TRUE;
+}
+
 /* -- neighbouring channels -- */
 
 /* X [N, C, ...]. The window of channel c reaches from c - floor ((size - 1) / 2) to c + ceil

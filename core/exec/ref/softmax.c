@@ -150,3 +150,37 @@ ir_ref_hardmax (IrCall *call, GError **error)
 {
   return each_row (call, hardmax_row, error);
 }
+
+/* dY, Y, axis: Y (dY - sum (dY Y)). Source: derived */
+gboolean
+ir_ref_softmax_grad (IrCall *call, GError **error)
+{
+  const IrTensor *y = ir_call_input (call, 1);
+  guint rank = ir_tensor_rank (y);
+  gint64 axis = 0;
+  guint64 inner = 1, size = 1;
+
+  if (!ir_block_check_float (call, error) || !call->op->infer (call, error) ||
+      (rank > 0 && !ir_call_axis (call, ir_call_int (call, "axis", -1), (int) rank, &axis, error)))
+    return FALSE;
+  for (guint i = (guint) axis; i < rank; i++)
+    *(i == axis ? &size : &inner) *= (guint64) ir_tensor_dims (y)[i];
+  IrTensor *out = ir_block_new_output (call, 0, error);
+  g_autofree double *dys = out != NULL ? ir_block_load_new (call, 0, error) : NULL;
+  g_autofree double *ys = dys != NULL ? ir_block_load_new (call, 1, error) : NULL;
+  if (ys == NULL)
+    return FALSE;
+  for (guint64 line = 0, n = ir_tensor_n_elements (y); size > 0 && line < n / size; line++)
+    {
+      guint64 at = line / inner * size * inner + line % inner;
+      double sum = 0;
+      for (guint64 k = 0; k < size; k++)
+        sum += dys[at + k * inner] * ys[at + k * inner];
+      for (guint64 k = 0; k < size; k++)
+        dys[at + k * inner] = ys[at + k * inner] * (dys[at + k * inner] - sum);
+      if (line % 1024 == 0 && ir_block_cancelled (call, error))
+        return FALSE;
+    }
+  ir_block_store (out, 0, ir_tensor_n_elements (out), dys);
+  return TRUE;
+}

@@ -6,6 +6,7 @@
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "passes/debug/loops.h"
+#include "core/op/trips.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,7 +298,7 @@ run (Cli *cli)
     }
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  const IrCost cost = ir_cost_model (opened.model, &partial);
+  const IrCost cost = ir_cost_run (opened.model, &partial);
   if (cli->json)
     print_json (&opened, &cost, partial);
   else

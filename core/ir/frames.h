@@ -64,6 +64,7 @@ const IrFrame *ir_frames_of (const IrFrames *frames, const IrNode *node);
 const IrCondition *ir_frames_value_condition (const IrFrames *frames, const IrValue *value);
 gboolean ir_value_is_token (const IrValue *value, const IrGraph *graph);
 guint ir_frames_value_frame (const IrFrames *frames, const IrValue *value);
+gboolean ir_value_known_integer (const IrValue *value, gint64 *number); /* a constant, or a size */
 gboolean ir_conditions_exclude (const IrCondition *a, const IrCondition *b);
 char *ir_condition_text (const IrModel *model, const IrCondition *condition);
 char *ir_frame_path (const IrFrames *frames, guint frame);

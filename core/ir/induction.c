@@ -41,20 +41,73 @@ ir_frames_note_variable (IrFrames *frames, const IrNode *merge)
   g_array_append_val (ir_frames_at (frames, frames->frame_of[merge->id])->variables, variable);
 }
 
-/* The one integer that a value always has. (nullable) @value */
+/* @node: a Shape. The size that its element @index is, where that is known */
+static gboolean
+known_size (const IrNode *node, gint64 index, gint64 *number)
+{
+  const IrValue *of = ir_node_input (node, 0);
+  const int rank = of != NULL && ir_type_is_tensor (of->type) ? of->type->rank : 0;
+  gint64 first = ir_node_attr_int (node, "start", 0), end = ir_node_attr_int (node, "end", rank);
+
+  first = CLAMP (first + (first < 0 ? rank : 0), 0, MAX (rank, 0));
+  end = CLAMP (end + (end < 0 ? rank : 0), first, MAX (rank, 0));
+  index += index < 0 ? end - first : 0;
+  if (index < 0 || index >= end - first || !ir_dim_is_known (of->type->dims[first + index]))
+    return FALSE;
+  *number = of->type->dims[first + index];
+  return TRUE;
+}
+
+/**
+ * ir_value_known_integer:
+ * @value: (nullable): a value
+ * @number: (out): its one element
+ *
+ * Returns: whether it is one int64 or bool that is the same in each run: a constant, or a size that types say (an
+ *   element of Shape, by Gather)
+ */
+gboolean
+ir_value_known_integer (const IrValue *value, gint64 *number)
+{
+  while (value != NULL && value->producer != NULL &&
+         (ir_node_is (value->producer, "Identity") || ir_node_is (value->producer, "Squeeze")))
+    value = ir_node_input (value->producer, 0);
+  const IrTensor *tensor = value != NULL ? ir_value_constant (value) : NULL;
+  const IrNode *node = value != NULL ? value->producer : NULL;
+  gint64 index;
+
+  if (tensor != NULL)
+    {
+      if (ir_tensor_n_elements (tensor) != 1 || ir_tensor_data (tensor) == NULL ||
+          (ir_tensor_dtype (tensor) != IR_DTYPE_INT64 && ir_tensor_dtype (tensor) != IR_DTYPE_BOOL))
+        return FALSE;
+      *number = ir_tensor_get_int64 (tensor, 0);
+      return TRUE;
+    }
+  if (node == NULL)
+    return FALSE;
+  if (ir_node_is (node, "Shape"))
+    return ir_type_is_tensor (value->type) && value->type->rank == 1 && value->type->dims[0] == 1 &&
+           known_size (node, 0, number);
+  const IrValue *sizes = ir_node_is (node, "Gather") ? ir_node_input (node, 0) : NULL;
+  return sizes != NULL && sizes->producer != NULL && ir_node_is (sizes->producer, "Shape") &&
+         ir_value_known_integer (ir_node_input (node, 1), &index) &&
+         known_size (sizes->producer, index, number);
+}
+
+/* (nullable) @value, past what forwards it */
+static const IrValue *
+root_value (const IrFrames *frames, const IrValue *value)
+{
+  return value != NULL ? ir_model_live_value (frames->graph->model, ir_frames_root (frames, value))
+                       : NULL;
+}
+
+/* The one integer that a value always has, past what forwards it. (nullable) @value */
 static gboolean
 constant_integer (const IrFrames *frames, const IrValue *value, gint64 *number)
 {
-  const IrValue *root = value != NULL ? ir_model_live_value (frames->graph->model,
-                                                             ir_frames_root (frames, value))
-                                      : NULL;
-  const IrTensor *tensor = root != NULL ? ir_value_constant (root) : NULL;
-
-  if (tensor == NULL || ir_tensor_dtype (tensor) != IR_DTYPE_INT64 ||
-      ir_tensor_n_elements (tensor) != 1 || ir_tensor_data (tensor) == NULL)
-    return FALSE;
-  *number = ir_tensor_get_int64 (tensor, 0);
-  return TRUE;
+  return ir_value_known_integer (root_value (frames, value), number);
 }
 
 /* What is added to a variable in each iteration. */
@@ -77,17 +130,57 @@ constant_step (const IrFrames *frames, const IrLoopVariable *variable, gint64 *s
   return FALSE;
 }
 
-/* By induction: the condition is variable < limit, the variable begins with a constant and grows by
- * one that is positive. The body runs once less than the condition is asked for. */
+/* Whether @value is true in each iteration: a constant, or carried round from one as it is. (nullable) @value */
+static gboolean
+stays_true (const IrFrames *frames, const IrFrame *frame, const IrValue *value)
+{
+  const IrModel *model = frames->graph->model;
+  const IrValue *root = root_value (frames, value);
+  gint64 first;
+
+  if (constant_integer (frames, value, &first))
+    return first != 0;
+  for (guint i = 0; root != NULL && i < frame->variables->len; i++)
+    {
+      const IrLoopVariable *variable = &g_array_index (frame->variables, IrLoopVariable, i);
+      const IrNode *enter = ir_model_live_node (model, variable->enter);
+      const IrNode *next = ir_model_live_node (model, variable->next);
+      if (root->producer != NULL && root->producer->id == variable->merge && enter != NULL &&
+          constant_integer (frames, ir_node_input (enter, 0), &first) && first != 0 &&
+          root_value (frames, ir_node_input (next, 0)) == root)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* (nullable) The comparison that alone may end the loop */
+static const IrNode *
+comparison_of (const IrFrames *frames, const IrFrame *frame, const IrValue *condition)
+{
+  for (;;)
+    {
+      const IrValue *root = root_value (frames, condition);
+      const IrNode *node = root != NULL ? root->producer : NULL;
+
+      if (node == NULL || !ir_node_is (node, "And") || node->n_inputs != 2)
+        return node;
+      const gboolean first = stays_true (frames, frame, node->inputs[0]);
+      if (!first && !stays_true (frames, frame, node->inputs[1]))
+        return NULL;
+      condition = node->inputs[first ? 1 : 0];
+    }
+}
+
+/* By induction: the condition is variable < limit, perhaps with one that stays true, the variable begins with a
+ * constant and grows by one that is positive; a limit may be a size. The body runs once less than the condition is
+ * asked for. */
 void
 ir_frames_find_trips (const IrFrames *frames, IrFrame *frame)
 {
   const IrModel *model = frames->graph->model;
   const IrNode *cond = ir_model_live_node (model, frame->loop_cond);
   const IrValue *asked = cond != NULL && frame->n_conds == 1 ? ir_node_input (cond, 0) : NULL;
-  const IrValue *root = asked != NULL ? ir_model_live_value (model, ir_frames_root (frames, asked))
-                                      : NULL;
-  const IrNode *less = root != NULL ? root->producer : NULL;
+  const IrNode *less = comparison_of (frames, frame, asked);
   gint64 first, limit, step;
 
   if (less == NULL || !ir_node_is (less, "Less") || less->n_inputs != 2 ||

@@ -7,7 +7,7 @@
 #include "core/op/infer-util.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
-#include "passes/rewrites/trips.h"
+#include "core/op/trips.h"
 
 static void find_loops (const IrGraph *graph, const char *around, guint depth, GArray *loops);
 
@@ -18,60 +18,6 @@ facts_clear (gpointer data)
 
   g_free (facts->path);
   g_ptr_array_unref (facts->invariants);
-}
-
-/* (nullable) What @node runs again and again */
-static const IrGraph *
-repeated_body (const IrNode *node)
-{
-  return node->op != NULL && !ir_op_is (node, IR_OP_TOKEN_GRAPH) ? ir_node_attr_graph (node, "body")
-                                                                 : NULL;
-}
-
-/* -- how often -- */
-
-static gint64
-trips_of_loop (const IrNode *node, const IrGraph *body)
-{
-  gint64 most, first = 1;
-
-  if (ir_node_input (node, 1) != NULL &&
-      !ir_pass_constant_element (ir_node_input (node, 1), &first))
-    return -1;
-  if (first == 0)
-    return 0;
-  if (!ir_pass_constant_element (ir_node_input (node, 0), &most))
-    return -1;
-  return most <= 0 ? 0
-         : ir_graph_n_inputs (body) > 1 && ir_graph_n_outputs (body) > 0 &&
-                 ir_pass_is_true_inside (body, ir_graph_output (body, 0))
-             ? most
-             : -1;
-}
-
-/* The length of the last input along the axis that it is cut along, from opset 9 on. */
-static gint64
-trips_of_scan (const IrNode *node)
-{
-  const gint64 n_scanned = ir_node_attr_int (node, "num_scan_inputs", 0);
-  const IrValue *last = node->n_inputs > 0 ? node->inputs[node->n_inputs - 1] : NULL;
-  guint n = 0;
-  const gint64 *axes = ir_node_attr_ints (node, "scan_input_axes", &n);
-  gint64 axis = axes != NULL && n_scanned >= 1 && (gint64) n == n_scanned ? axes[n - 1] : 0;
-
-  if (last == NULL || !ir_type_is_tensor (last->type) || last->type->rank <= 0 ||
-      (ir_node_opset (node) > 0 && ir_node_opset (node) < 9))
-    return -1;
-  axis += axis < 0 ? last->type->rank : 0;
-  return axis >= 0 && axis < last->type->rank ? MAX (last->type->dims[axis], -1) : -1;
-}
-
-static gint64
-trips_of (const IrNode *node, const IrGraph *body)
-{
-  return ir_op_is (node, IR_OP_LOOP)   ? trips_of_loop (node, body)
-         : ir_op_is (node, IR_OP_SCAN) ? trips_of_scan (node)
-                                       : -1;
 }
 
 /* -- what an iteration costs -- */
@@ -101,9 +47,9 @@ add_graph (IrLoopFacts *facts, const IrGraph *graph, guint64 times)
 
   for (guint i = 0; i < n; i++)
     {
-      const IrGraph *body = repeated_body (nodes[i]);
+      const IrGraph *body = ir_node_repeated (nodes[i]);
       g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes[i]);
-      const guint64 inside = body != NULL ? times_inside (facts, times, trips_of (nodes[i], body))
+      const guint64 inside = body != NULL ? times_inside (facts, times, ir_node_trips (nodes[i]))
                                           : times;
       add_cost (facts, nodes[i], times);
       for (guint k = 0; k < inner->len; k++)
@@ -127,7 +73,7 @@ add_body (const IrNode *node, const IrGraph *body, const char *around, guint dep
   IrLoopFacts facts = { .node = node->id,
                         .path = path_below (around, name),
                         .depth = depth + 1,
-                        .trips = trips_of (node, body),
+                        .trips = ir_node_trips (node),
                         .invariants = g_ptr_array_new () };
 
   for (guint i = 0; i < captures->len; i++)
@@ -202,7 +148,7 @@ find_loops (const IrGraph *graph, const char *around, guint depth, GArray *loops
       const char *path = paths->pdata[frame];
       const guint below = depth +
                           (frame != 0 ? g_array_index (frames->frames, IrFrame, frame).depth : 0);
-      const IrGraph *body = repeated_body (nodes[i]);
+      const IrGraph *body = ir_node_repeated (nodes[i]);
       g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes[i]);
       if (body != NULL)
         add_body (nodes[i], body, path, below, loops);

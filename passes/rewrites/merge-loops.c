@@ -149,7 +149,7 @@ why_alone (const IrPassContext *context, const Cycle *c)
   if (!c->is_scan &&
       ((c->node->inputs[1] != NULL &&
         (!ir_pass_constant_element (c->node->inputs[1], &condition) || condition == 0)) ||
-       !ir_pass_is_true_inside (c->body, ir_graph_output (c->body, 0))))
+       !ir_is_true_inside (c->body, ir_graph_output (c->body, 0))))
     return "a condition may end the Loop before";
   return ir_pass_draws (c->body) ? "the body draws random numbers, which depend on names" : NULL;
 }

@@ -200,8 +200,14 @@ simplify_loop (Simplifier *s, IrNode *node)
   const char *why;
   IrNodeId id = node->id;
 
-  if (!ir_unroll_find (node, &loop) || !ir_unroll_count_trips (&loop))
+  if (!ir_unroll_find (node, &loop))
     return;
+  if (!ir_unroll_count_trips (&loop))
+    {
+      g_autofree char *unknown = ir_unroll_why_unknown (&loop);
+      ir_edit_refuse (s->context->edit, RULE_UNROLL, id, unknown);
+      return;
+    }
   if (loop.trips == 0)
     {
       if (!ir_pass_begin (s->context, RULE_LOOP, IR_CLASS_EXACT, node))

@@ -1,18 +1,11 @@
-/* How often a Loop runs, as far as the graph says it: by its limit, and by a condition that can
- * never end it. */
+/* What a graph says of loops: constants, random numbers, what iterations stack. */
 #include "config.h"
 
 #include "passes/rewrites/trips.h"
 
 #include "core/op/op.h"
 
-/**
- * ir_pass_constant_element:
- * @value: (nullable): a value
- * @element: (out): its one element, as a number
- *
- * Returns: %TRUE if @value is a constant of one element, int64 or bool
- */
+/* (nullable) @value: a constant of one element, int64 or bool, gives it as a number. */
 gboolean
 ir_pass_constant_element (const IrValue *value, gint64 *element)
 {
@@ -23,24 +16,6 @@ ir_pass_constant_element (const IrValue *value, gint64 *element)
     return FALSE;
   *element = ir_tensor_get_int64 (tensor, 0);
   return TRUE;
-}
-
-/**
- * ir_pass_is_true_inside:
- * @body: the body of a Loop
- * @value: (nullable): a value of it
- *
- * Returns: %TRUE if @value is true whenever the body runs: a constant, or the condition by which it runs
- */
-gboolean
-ir_pass_is_true_inside (const IrGraph *body, const IrValue *value)
-{
-  gint64 element;
-
-  while (value != NULL && value->producer != NULL && ir_op_is (value->producer, IR_OP_IDENTITY))
-    value = ir_node_input (value->producer, 0);
-  return value != NULL && (value == ir_graph_input (body, 1) ||
-                           (ir_pass_constant_element (value, &element) && element != 0));
 }
 
 static gboolean
@@ -62,38 +37,21 @@ draws (const IrGraph *graph, gboolean with_calls)
   return found;
 }
 
-/**
- * ir_pass_draws:
- * @graph: a graph
- *
- * Returns: %TRUE if some node of it, or of the graphs inside it, draws random numbers, which depend on names
- */
+/* Random numbers depend on names. */
 gboolean
 ir_pass_draws (const IrGraph *graph)
 {
   return draws (graph, TRUE);
 }
 
-/**
- * ir_pass_draws_itself:
- * @graph: a graph
- *
- * As ir_pass_draws(), but what functions draw that closures call, under names of their own, does not count.
- */
+/* What functions draw that closures call, under names of their own, does not count. */
 gboolean
 ir_pass_draws_itself (const IrGraph *graph)
 {
   return draws (graph, FALSE);
 }
 
-/**
- * ir_pass_stacked_type:
- * @context: where types live
- * @row: (nullable): type of what each iteration gives
- * @axis: of the result: where the new axis is; negative: from the end
- *
- * Returns: (nullable): type of all of them behind each other; %NULL if the rank is not known, or the axis does not fit
- */
+/* (nullable) @axis: of the result; negative: from the end. %NULL if the rank is not known, or the axis does not fit */
 const IrType *
 ir_pass_stacked_type (IrContext *context, const IrType *row, gint64 axis)
 {

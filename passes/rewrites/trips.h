@@ -1,12 +1,10 @@
 /* What the graph says of how often a Loop runs, and of what it stacks; for passes over control flow. */
 #pragma once
 
-#include "core/ir/model.h"
+#include "core/op/trips.h"
 
 /* The one element of a constant, int64 or bool, as a number. */
 gboolean ir_pass_constant_element (const IrValue *value, gint64 *element);
-/* Whether @value, of @body, the body of a Loop, is true whenever the body runs. */
-gboolean ir_pass_is_true_inside (const IrGraph *body, const IrValue *value);
 /* Some node of @graph, or of a graph inside it, draws random numbers. */
 gboolean ir_pass_draws (const IrGraph *graph);
 gboolean ir_pass_draws_itself (const IrGraph *graph); /* by calls of closures does not count */

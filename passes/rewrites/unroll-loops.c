@@ -382,26 +382,6 @@ why_not_divided (const Unrolling *w)
   return NULL;
 }
 
-/* What makes the number of iterations unknown, by its name. (transfer full) */
-static char *
-why_unknown (const IrKnownLoop *loop)
-{
-  const IrValue *limit = ir_node_input (loop->node, 0), *first = ir_node_input (loop->node, 1);
-  gint64 element;
-
-  if (limit == NULL)
-    return g_strdup ("how often it runs is not known: it has no limit");
-  if (!ir_pass_constant_element (limit, &element))
-    return g_strdup_printf ("how often it runs is not known: its limit %s is no constant",
-                            limit->name);
-  if (first != NULL && !ir_pass_constant_element (first, &element))
-    return g_strdup_printf ("how often it runs is not known: its condition %s is no constant",
-                            first->name);
-  return g_strdup_printf (
-      "how often it runs is not known: the condition %s that its body gives may end it",
-      ir_graph_output (loop->body, 0)->name);
-}
-
 /* (nullable) */
 static const char *
 why_not_peeled (const Unrolling *w)
@@ -447,7 +427,7 @@ unroll (const Unroller *u, IrNode *node)
   if (!ir_unroll_count_trips (&w.loop))
     w.loop.trips = -1;
   w.n_scans = ir_graph_n_outputs (w.loop.body) - 1 - w.loop.n_carried;
-  g_autofree char *unknown = u->by == 0 && w.loop.trips < 0 ? why_unknown (&w.loop) : NULL;
+  g_autofree char *unknown = u->by == 0 && w.loop.trips < 0 ? ir_unroll_why_unknown (&w.loop) : NULL;
   const char *why = unknown != NULL ? unknown : why_not (&w);
   if (why != NULL)
     {

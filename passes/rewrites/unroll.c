@@ -65,7 +65,7 @@ ir_unroll_find (IrNode *node, IrKnownLoop *loop)
 gboolean
 ir_unroll_only_limit (const IrKnownLoop *loop)
 {
-  return ir_pass_is_true_inside (loop->body, ir_graph_output (loop->body, 0));
+  return ir_is_true_inside (loop->body, ir_graph_output (loop->body, 0));
 }
 
 /* How often the body runs, if the graph says so. */
@@ -83,6 +83,26 @@ ir_unroll_count_trips (IrKnownLoop *loop)
     return loop->trips == 0;
   return (condition == NULL || ir_pass_constant_element (condition, &first)) &&
          (loop->trips == 1 || ir_unroll_only_limit (loop));
+}
+
+/* What makes the number of iterations unknown, by its name. (transfer full) */
+char *
+ir_unroll_why_unknown (const IrKnownLoop *loop)
+{
+  const IrValue *limit = ir_node_input (loop->node, 0), *first = ir_node_input (loop->node, 1);
+  gint64 element;
+
+  if (limit == NULL)
+    return g_strdup ("how often it runs is not known: it has no limit");
+  if (!ir_pass_constant_element (limit, &element))
+    return g_strdup_printf ("how often it runs is not known: its limit %s is no constant",
+                            limit->name);
+  if (first != NULL && !ir_pass_constant_element (first, &element))
+    return g_strdup_printf ("how often it runs is not known: its condition %s is no constant",
+                            first->name);
+  return g_strdup_printf (
+      "how often it runs is not known: the condition %s that its body gives may end it",
+      ir_graph_output (loop->body, 0)->name);
 }
 
 gboolean

@@ -20,6 +20,7 @@ gboolean ir_unroll_find (IrNode *node, IrKnownLoop *loop);
 gboolean ir_unroll_only_limit (const IrKnownLoop *loop);
 /* How often the body runs, if the graph says so. */
 gboolean ir_unroll_count_trips (IrKnownLoop *loop);
+char *ir_unroll_why_unknown (const IrKnownLoop *loop); /* (transfer full) */
 /* How many nodes @graph has, with those of the graphs inside it; G_MAXUINT if some is random. */
 guint ir_unroll_size (const IrGraph *graph);
 /* Whether what it collects for somebody is known to be tensors */

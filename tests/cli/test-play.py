@@ -148,6 +148,29 @@ g (float[4] x, float[7,5,4] xs) => (float[7,4] y) {
     assert [(l['node'], l['depth'], l['trips'], l['flops']) for l in loops] == [('rows', 1, 5, 12), ('rows/thrice', 2, 3, 4)], loops
     code, out, _ = irscope('info', scan)
     assert 'rows/thrice: 3 iterations' in out, out
+    assert json_of('info', scan)['flops'] == json_of('summary', scan)['flops'] == 5 * 3 * 4, out  # each as often as it runs
+
+
+@test('sizes tell how often a loop runs, of tokens, too, and what is not known is named')
+def _():
+    sizes = model('sizes', """<ir_version: 10, opset_import: ["" : 21]>
+g (float[7,6,4] x, int64 n) => (float[4] y, float[4] z, float[4] v, float[7,6,4] w) <int64 last = {-2}, bool yes = {1}, float[4] s = {0, 0, 0, 0}> {
+  sizes = Shape <start = 1> (x)
+  m = Gather (sizes, last)
+  [six] y = Loop (m, yes, s) <body = b (int64 i, bool c, float[4] a) => (bool d, float[4] e) { d = Identity (c)  e = Tanh (a) }>
+  [free] z = Loop (n, yes, s) <body = b2 (int64 i2, bool c2, float[4] a2) => (bool d2, float[4] e2) { d2 = Identity (c2)  e2 = Tanh (a2) }>
+  [early] v = Loop (m, yes, s) <body = b4 (int64 i4, bool c4, float[4] a4) => (bool d4, float[4] e4) { d4 = Not (c4)  e4 = Tanh (a4) }>
+  [rows] w = Scan (x) <num_scan_inputs = 1, body = b3 (float[6,4] q) => (float[6,4] q2) { q2 = Exp (q) }> }
+""")
+    wanted = [('six', 6), ('free', None), ('early', None), ('rows', 7)]
+    facts = json_of('info', sizes)
+    assert [(l['node'], l['trips']) for l in facts['loops']] == wanted, facts['loops']
+    assert facts['flops'] == 6 * 4 + 4 + 4 + 1 + 7 * 24 and facts['flops_partial'], facts['flops']
+    lowered = os.path.join(WORK, 'sizes-lowered.onnxtxt')
+    irscope('optimize', sizes, '--pass', 'lower-control-flow', '-o', lowered)
+    assert [l['trips'] for l in json_of('info', lowered)['loops']] == [trips for _, trips in wanted]
+    out, err = irscope('why', sizes, 'unroll-loop', 'free')[1:]
+    assert 'its limit n is no constant' in out, (out, err)
 
 
 @test('a run stops in an iteration, and shows what came before')

@@ -4,6 +4,7 @@
 #include "views/properties/sections.h"
 
 #include "core/op/infer.h"
+#include "core/op/trips.h"
 #include "views/count.h"
 #include "views/label.h"
 #include "views/properties/editing.h"
@@ -126,7 +127,7 @@ ir_properties_show_model (IrPropertyPage *page, const IrModel *model)
   g_autofree char *nodes = ir_count_text (ir_model_n_counted_nodes (model)),
                   *version = g_strdup_printf ("%" G_GINT64_FORMAT, model->info->ir_version);
   gboolean partial = FALSE;
-  IrCost cost = ir_cost_model (model, &partial);
+  IrCost cost = ir_cost_run (model, &partial);
   g_autofree char *params = ir_count_text (cost.params),
                   *flops = ir_flops_text (cost.flops, partial);
   GtkWidget *group;

@@ -3,7 +3,9 @@
 #include "core/exec/measure/summary.h"
 
 #include "core/ir/inline.h"
+#include "core/op/infer-util.h"
 #include "core/op/infer.h"
+#include "core/op/trips.h"
 
 #include <string.h>
 
@@ -13,6 +15,7 @@ typedef struct
   IrSummary *summary;
   GHashTable *ops, *scopes; /* name -> 1 + index */
   GHashTable *times;        /* (nullable) node id -> gint64 *: ns */
+  const guint64 *runs;      /* by node id: how often it runs in one run */
   guint8 *read;             /* by value id: its parameters are counted */
   guint depth;
 } Adding;
@@ -138,8 +141,9 @@ add_node (Adding *adding, const IrNode *node)
   const gint64 *ns = adding->times != NULL
                          ? g_hash_table_lookup (adding->times, GUINT_TO_POINTER (node->id))
                          : NULL;
-  const guint64 flops = ir_cost_node_flops (node, &summary->partial),
-                bytes = ir_cost_node_bytes (node, &summary->partial),
+  const guint64 runs = adding->runs[node->id];
+  const guint64 flops = ir_mul_saturated (ir_cost_node_flops (node, &summary->partial), runs),
+                bytes = ir_mul_saturated (ir_cost_node_bytes (node, &summary->partial), runs),
                 params = new_params (adding, node);
   g_autofree char *op = node->domain[0] != '\0'
                             ? g_strdup_printf ("%s.%s", node->domain, node->op_type)
@@ -291,7 +295,7 @@ add_places (IrSummary *summary, const IrBackend *backend)
  * @depth: how many parts names of scopes have; 0: all
  * @n_tensors: how many of the largest values are named
  *
- * Nodes of the graph and of its subgraphs, each once, as ir_cost_model() counts.
+ * Nodes of the graph and of its subgraphs, each as often as ir_model_times() has it.
  *
  * Returns: (transfer full): the summary
  */
@@ -307,7 +311,8 @@ ir_summary_new (const IrModel *model,
                          scopes = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable) times = trace != NULL ? times_of (trace) : NULL;
   g_autofree guint8 *read = g_new0 (guint8, model->values->len + 1);
-  Adding adding = { summary, ops, scopes, times, read, depth };
+  g_autofree guint64 *runs = ir_model_times (model, NULL);
+  Adding adding = { summary, ops, scopes, times, runs, read, depth };
 
   summary->model = model;
   summary->ops = g_array_new (FALSE, FALSE, sizeof (IrSummaryRow));
@@ -321,7 +326,7 @@ ir_summary_new (const IrModel *model,
       if (node != NULL && node->graph->kind != IR_GRAPH_FUNCTION && !ir_node_is_constant (node))
         add_node (&adding, node);
     }
-  const IrCost cost = ir_cost_model (model, NULL);
+  const IrCost cost = ir_cost_run (model, &summary->partial);
   summary->params = cost.params;
   summary->flops = cost.flops;
   summary->bytes = cost.bytes;

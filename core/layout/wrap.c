@@ -216,14 +216,26 @@ first_behind (const double *places, guint n, double y)
   return lo;
 }
 
-/* How many lines a cut at each of @places goes through, for all at once: each part of a line begins
- * and ends to be cut somewhere. */
-static guint *
-count_cuts (const IrScene *scene, const double *places, guint n)
+/* A part of a line that goes down. */
+typedef struct
 {
-  g_autofree gint *steps = g_new0 (gint, n + 1);
-  guint *counts = g_new0 (guint, n + 1);
-  gint sum = 0;
+  double x, from, to; /* px */
+} Part;
+
+static int
+compare_parts (gconstpointer a, gconstpointer b)
+{
+  const Part *p = a, *q = b;
+
+  return p->x != q->x ? (p->x > q->x) - (p->x < q->x) : (p->from > q->from) - (p->from < q->from);
+}
+
+/* Lines of one value run above each other until they part: such count once. (transfer full) (element-type Part) */
+static GArray *
+find_parts (const IrScene *scene)
+{
+  GArray *parts = g_array_new (FALSE, FALSE, sizeof (Part));
+  guint n = 0;
 
   for (guint i = 0; i < scene->lines->len; i++)
     {
@@ -232,9 +244,43 @@ count_cuts (const IrScene *scene, const double *places, guint n)
 
       for (guint k = 0; k + 1 < line->n_points; k++)
         {
-          steps[first_behind (places, n, MIN (p[k].y, p[k + 1].y))]++;
-          steps[first_behind (places, n, MAX (p[k].y, p[k + 1].y))]--;
+          const Part part = { p[k].x, MIN (p[k].y, p[k + 1].y), MAX (p[k].y, p[k + 1].y) };
+
+          if (part.from < part.to)
+            g_array_append_val (parts, part);
         }
+    }
+  g_array_sort (parts, compare_parts);
+  for (guint i = 0; i < parts->len; i++)
+    {
+      const Part *part = &g_array_index (parts, Part, i);
+      Part *last = n > 0 ? &g_array_index (parts, Part, n - 1) : NULL;
+
+      if (last != NULL && last->x == part->x && part->from <= last->to)
+        last->to = MAX (last->to, part->to);
+      else
+        g_array_index (parts, Part, n++) = *part;
+    }
+  g_array_set_size (parts, n);
+  return parts;
+}
+
+/* How many lines a cut at each of @places goes through, for all at once: each part of a line begins
+ * and ends to be cut somewhere. */
+static guint *
+count_cuts (const IrScene *scene, const double *places, guint n)
+{
+  g_autofree gint *steps = g_new0 (gint, n + 1);
+  g_autoptr (GArray) parts = find_parts (scene);
+  guint *counts = g_new0 (guint, n + 1);
+  gint sum = 0;
+
+  for (guint i = 0; i < parts->len; i++)
+    {
+      const Part *part = &g_array_index (parts, Part, i);
+
+      steps[first_behind (places, n, part->from)]++;
+      steps[first_behind (places, n, part->to)]--;
     }
   for (guint i = 0; i < n; i++)
     {
@@ -469,7 +515,16 @@ measure_passing (Wrap *w, double *left, double *right)
           }
     }
   for (guint i = 0; i < w->columns->len; i++)
-    g_array_sort (column_at (w, i)->cut, compare_doubles);
+    {
+      GArray *cut = column_at (w, i)->cut;
+      guint n = 0;
+
+      g_array_sort (cut, compare_doubles);
+      for (guint k = 0; k < cut->len; k++)
+        if (n == 0 || g_array_index (cut, double, k) != g_array_index (cut, double, n - 1))
+          g_array_index (cut, double, n++) = g_array_index (cut, double, k);
+      g_array_set_size (cut, n);
+    }
 }
 
 /* In the innermost frame that is cut above it, below its title; else at the upper edge. */

@@ -526,6 +526,26 @@ test_columns_of_loops (void)
   g_assert_cmpuint (n_given, ==, 1);
 }
 
+/* Lines of one value that run above each other are cut as one. */
+static void
+test_columns_with_trunks (void)
+{
+  g_autoptr (GString) text = g_string_new (
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "demo (float[4] x, int64 m) => (float[4] y) {\n  k = Exp (x)\n"
+      "  y = Loop (m, , x) <body = b (int64 i, bool go, float[4] w0) => (bool go_on, float[4] w60) {\n"
+      "    go_on = Identity (go)\n");
+  IrSceneOptions options = { .wrapped = TRUE };
+
+  for (guint i = 0; i < 60; i++)
+    g_string_append_printf (text, "    w%u = Add (w%u, k)\n", i + 1, i);
+  g_string_append (text, "  }>\n}\n");
+  g_autoptr (IrScene) wrapped = draw (text->str, &options);
+  const IrLayoutRect all = ir_scene_bounds (wrapped);
+  g_assert_true (ir_scene_is_wrapped (wrapped));
+  g_assert_cmpfloat (all.height, <, 2 * all.width);
+}
+
 /* A step changes a node, not the columns. */
 static void
 test_columns_stay (void)
@@ -560,6 +580,7 @@ main (int argc, char **argv)
   g_test_add_func ("/detail/columns end between frames", test_columns_of_frames);
   g_test_add_func ("/detail/columns stand in frames", test_columns_in_frames);
   g_test_add_func ("/detail/what a wrapped loop gives", test_columns_of_loops);
+  g_test_add_func ("/detail/columns of what all nodes read", test_columns_with_trunks);
   g_test_add_func ("/detail/columns stay where they are", test_columns_stay);
   return g_test_run ();
 }

@@ -289,10 +289,14 @@ test_stands_in_loop (void)
   const IrRun *run = ir_session_get_run (self.session, IR_SIDE_AFTER);
   const IrNode *sin = node_of (&self, "Sin", 0), *neg = node_of (&self, "Neg", 0);
   g_assert_nonnull (ir_run_value (run, sin->outputs[0]->id));
-  g_assert_false (ir_run_loops_ended (run, ir_model_value (run->model, sin->outputs[0]->id)));
+  g_assert_false (ir_run_has_ended (run, ir_model_value (run->model, sin->outputs[0]->id)));
   ir_session_select_node (self.session, sin->id);
   ir_session_show_view (self.session, "tensor");
   wait_for_text (&self, "has not ended: this is the latest iteration");
+  wait_for_text (&self, "Copy");
+  ir_session_select_node (self.session, node_of (&self, "Add", 0)->id); /* it comes later */
+  wait_for_text (&self, "The run stopped before this value");
+  g_assert_null (find_label (GTK_WIDGET (self.window), "Copy"));
   ir_session_cancel (self.session);
   wait_for ("the end", has_ended, &self);
   wait_for_text (&self, "Stopped before ");
@@ -302,8 +306,8 @@ test_stands_in_loop (void)
   wait_for ("a whole run", has_ended, &self);
   run = ir_session_get_run (self.session, IR_SIDE_AFTER);
   g_assert_null (run->error);
-  g_assert_true (ir_run_loops_ended (run, ir_model_value (run->model, sin->outputs[0]->id)));
-  g_assert_true (ir_run_loops_ended (run, ir_model_value (run->model, neg->outputs[0]->id)));
+  g_assert_true (ir_run_has_ended (run, ir_model_value (run->model, sin->outputs[0]->id)));
+  g_assert_true (ir_run_has_ended (run, ir_model_value (run->model, neg->outputs[0]->id)));
   close_window (&self);
 }
 

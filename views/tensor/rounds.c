@@ -61,7 +61,7 @@ ir_tensor_rounds_ask (IrTensorRounds *self, IrTensorRequest *request)
   const IrValueId id = request->ids[IR_SIDE_AFTER];
   const IrValue *value = run != NULL ? ir_model_live_value (run->model, id) : NULL;
   g_autofree char *loops = value != NULL ? ir_value_loops (value) : NULL;
-  const gboolean ended = loops == NULL || ir_run_loops_ended (run, value);
+  const gboolean ended = loops == NULL || ir_run_has_ended (run, value);
 
   if (self->run != run || self->value != id)
     {

@@ -41,6 +41,7 @@ struct _IrTensorView
   GtkWidget *difference_box, *difference, *metrics, *more;
   GtkWidget *against;
   IrTensorRounds rounds;
+  GtkWidget *tools, *listing; /* how contents are drawn; the table with what is said below it */
   GtkWidget *format, *as, *not_so, *histogram, *compared, *axes, *zoom_in, *zoom_out, *find,
       *links[IR_N_TENSOR_LINKS];
   GtkColumnViewColumn *columns[IR_N_ELEMENT_COLUMNS];
@@ -347,6 +348,9 @@ show_facts (IrTensorView *self)
                                 : "After: the graph that ran");
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     show_side (self, side);
+  GtkWidget *const of_contents[] = { self->tools, self->format, self->go_to, self->listing };
+  for (guint i = 0; i < G_N_ELEMENTS (of_contents); i++)
+    gtk_widget_set_visible (of_contents[i], main_tensor (self) != NULL);
   show_relation (self);
   show_planes (self);
   show_links (self);
@@ -457,6 +461,15 @@ on_hold (IrTensorView *self)
     ir_against_hold (IR_AGAINST (self->against), tensor, name);
 }
 
+/* Whether a run that stands, or was stopped, has not come to it: then it is not computed elsewhere. */
+static gboolean
+comes_later (const IrRun *run, IrValueId id)
+{
+  const IrValue *value = run != NULL ? ir_model_live_value (run->model, id) : NULL;
+
+  return value != NULL && ir_value_constant (value) == NULL && !ir_run_has_ended (run, value);
+}
+
 /* What is on screen stays until the facts of the new value are there. One job at a time. */
 static void
 reload (IrTensorView *self)
@@ -488,8 +501,10 @@ reload (IrTensorView *self)
       request->tensors[side] = ir_session_dup_tensor (session, self->shown, side,
                                                       &self->sides[side].reason);
       request->runs[side] = ir_session_dup_run_of (session, self->shown, side, &request->ids[side]);
-      if (request->tensors[side] == NULL && request->runs[side] == NULL &&
-          !ir_session_get_values (session))
+      if (request->tensors[side] == NULL && comes_later (request->runs[side], request->ids[side]))
+        g_clear_pointer (&request->runs[side], ir_run_unref);
+      else if (request->tensors[side] == NULL && request->runs[side] == NULL &&
+               !ir_session_get_values (session))
         request->originals[side] = ir_session_new_original_value (session, self->shown, side);
     }
   g_autofree char *loops = ir_tensor_rounds_ask (&self->rounds, request);
@@ -887,10 +902,12 @@ ir_tensor_view_init (IrTensorView *self)
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC,
                                   GTK_POLICY_AUTOMATIC);
   gtk_box_append (GTK_BOX (content), make_header (self));
-  gtk_box_append (GTK_BOX (content), tensor_scrolled_sideways (make_tools (self)));
+  self->tools = tensor_scrolled_sideways (make_tools (self));
+  self->listing = make_table (self);
+  gtk_box_append (GTK_BOX (content), self->tools);
   gtk_box_append (GTK_BOX (content),
                   ir_tensor_rounds_init (&self->rounds, G_CALLBACK (reload), self));
-  gtk_box_append (GTK_BOX (content), tensor_beside (scroller, make_table (self)));
+  gtk_box_append (GTK_BOX (content), tensor_beside (scroller, self->listing));
   gtk_widget_add_css_class (content, "tensor");
   self->stack = gtk_stack_new ();
   gtk_stack_set_vhomogeneous (GTK_STACK (self->stack), FALSE);

@@ -666,17 +666,17 @@ ir_run_series (const IrRun *run, IrValueId value)
 }
 
 /**
- * ir_run_loops_ended:
+ * ir_run_has_ended:
  * @run: a run, or what one had kept that had not ended
- * @value: a value of its model, in bodies
+ * @value: a value of its model
  *
- * Returns: whether what owns those bodies has ended, so that @run has kept the last round of @value, and all
- *   rounds can be had; else it is the latest one
+ * Returns: whether what computes @value has ended in @run: its node, or the one that owns the bodies it is in.
+ *   Else @run has not come to @value, or has kept its latest round, and not the last
  */
 gboolean
-ir_run_loops_ended (const IrRun *run, const IrValue *value)
+ir_run_has_ended (const IrRun *run, const IrValue *value)
 {
-  const IrNode *node = NULL;
+  const IrNode *node = value->producer;
 
   if (run->error == NULL && !run->under_way)
     return TRUE;
@@ -686,7 +686,7 @@ ir_run_loops_ended (const IrRun *run, const IrValue *value)
   for (guint i = 0; node != NULL && i < run->trace->items->len; i++)
     if (g_array_index (run->trace->items, IrTraceItem, i).node == node->id)
       return TRUE;
-  return FALSE;
+  return node == NULL; /* an input */
 }
 
 /**

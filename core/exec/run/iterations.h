@@ -54,7 +54,7 @@ const IrKeptIteration *ir_run_iteration (const IrRun *run,
                                          guint index); /* by value, then by time */
 guint ir_run_n_iterations_lost (const IrRun *run);
 const GArray *ir_run_series (const IrRun *run, IrValueId value); /* (nullable) of IrSeriesPoint */
-gboolean ir_run_loops_ended (const IrRun *run, const IrValue *value);
+gboolean ir_run_has_ended (const IrRun *run, const IrValue *value); /* what computes it */
 guint ir_run_n_checkpoints (const IrRun *run, guint64 *bytes);
 
 /* -- for the runner -- */

@@ -813,6 +813,32 @@ report_exit (Walk *walk, const IrNode *node)
   ir_problem_set_hint (problem, "Bring what it waits for into a frame by Enter, or remove it.");
 }
 
+/* Whether @condition asks a constant predicate for what it is not. */
+static gboolean
+asks_in_vain (const IrModel *model, const IrCondition *condition)
+{
+  for (guint i = 0; i < condition->n; i++)
+    {
+      const IrValue *predicate = ir_model_live_value (model, condition->outcomes[i].predicate);
+      gint64 known;
+      if (predicate != NULL && ir_value_known_integer (predicate, &known) &&
+          (known != 0) != (condition->outcomes[i].outcome != FALSE))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+exclude (const IrFrames *frames, const IrValue *a, const IrValue *b)
+{
+  const IrModel *model = frames->graph->model;
+  const IrCondition *of_a = ir_frames_value_condition (frames, a),
+                    *of_b = ir_frames_value_condition (frames, b);
+
+  return ir_conditions_exclude (of_a, of_b) || asks_in_vain (model, of_a) ||
+         asks_in_vain (model, of_b);
+}
+
 /* Inputs of a Merge that nothing keeps from being live in one iteration. */
 static void
 report_merge (Walk *walk, const IrNode *node)
@@ -827,8 +853,7 @@ report_merge (Walk *walk, const IrNode *node)
           continue;
         gboolean back = a->producer != NULL && ir_edge_is_back (a->producer, node);
         if (back != (b->producer != NULL && ir_edge_is_back (b->producer, node)) ||
-            ir_conditions_exclude (ir_frames_value_condition (frames, a),
-                                   ir_frames_value_condition (frames, b)))
+            exclude (frames, a, b))
           continue;
         g_autofree char *label = ir_node_label (node);
         g_autofree char *when_a = ir_condition_text (walk->graph->model,

@@ -267,8 +267,9 @@ simplify_graph (IrPassContext *context, IrGraph *graph)
   course.frames = NULL; /* steps change them */
   for (guint i = 0; i < n && !context->stopped; i++)
     {
-      if (nodes[i]->state != IR_STATE_LIVE || ir_pass_has_control (context, nodes[i]) ||
-          ir_pass_is_open (nodes[i]))
+      /* What never runs stays as it is: without its Switches nothing would say that it is dead. */
+      if (nodes[i]->state != IR_STATE_LIVE || g_hash_table_contains (dead, nodes[i]) ||
+          ir_pass_has_control (context, nodes[i]) || ir_pass_is_open (nodes[i]))
         continue;
       if (ir_node_tokens (nodes[i]) == IR_TOKENS_SWITCH)
         simplify_switch (&course, nodes[i]);

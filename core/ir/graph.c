@@ -386,6 +386,25 @@ ir_graph_is_cyclic (const IrGraph *graph)
   return graph_facts (graph)->cyclic;
 }
 
+/* Whether some node ever handled tokens. Each is asked once, where facts are made anew with every
+ * edit: rules ask for each match. */
+static gboolean
+had_tokens (const IrModel *model)
+{
+  IrModelCache *cache = model->cache;
+  gboolean had;
+
+  g_rec_mutex_lock (&cache->lock);
+  for (; cache->n_searched < model->nodes->len && !cache->had_tokens; cache->n_searched++)
+    {
+      const IrNode *node = model->nodes->pdata[cache->n_searched];
+      cache->had_tokens = node != NULL && ir_node_tokens (node) != IR_TOKENS_STRICT;
+    }
+  had = cache->had_tokens;
+  g_rec_mutex_unlock (&cache->lock);
+  return had;
+}
+
 /**
  * ir_graph_has_tokens:
  * @graph: a graph
@@ -396,7 +415,7 @@ ir_graph_is_cyclic (const IrGraph *graph)
 gboolean
 ir_graph_has_tokens (const IrGraph *graph)
 {
-  return graph_facts (graph)->tokens;
+  return had_tokens (graph->model) && graph_facts (graph)->tokens;
 }
 
 /**

@@ -23,6 +23,8 @@ struct _IrModelCache
   guint64 facts_stamp;
   guint64 n_retyped; /* edits since then that the facts do not depend on */
   GPtrArray *facts;  /* of IrGraphFacts, index = graph id, entries nullable */
+  guint n_searched;    /* nodes that were asked whether they handle tokens */
+  gboolean had_tokens; /* one of them does, or did */
   guint64 controls_stamp;
   GHashTable *control_sources; /* node ids that some live node waits for */
   GHashTable *constants;       /* IrAttr or sparse IrTensor -> dense IrTensor */

@@ -414,6 +414,7 @@ set_node_op (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
   node->overload = name->overload;
   node->op = ir_op_find (name->domain, name->op_type);
   node->checked = 0;
+  model->cache->n_searched = 0;
 }
 
 /* -- the table -- */

@@ -382,8 +382,8 @@ node_is_safe (IrMatch *match, guint index)
   if (match->shared[index])
     return TRUE;
   /* What waits for tokens waits on (places.c). */
-  if (ir_graph_has_tokens (node->graph) ? ir_pass_is_control_source (match->context, node)
-                                        : ir_pass_has_control (match->context, node))
+  if (ir_pass_has_control (match->context, node) &&
+      (!ir_graph_has_tokens (node->graph) || ir_pass_is_control_source (match->context, node)))
     {
       g_autofree char *label = match->wants_why ? ir_node_label (node) : NULL;
       return ir_match_fail (match, "%s has control dependencies", label);

@@ -3,47 +3,14 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
-#include "core/op/infer-window.h"
+#include "core/exec/cpu/geometry.h"
 
 #include <omp.h>
 #include <string.h>
 
-#define MAX_AXES 3
-
-/* Axes that are not there have size 1. */
-typedef struct
-{
-  gint64 in[MAX_AXES], out[MAX_AXES], kernel[MAX_AXES];
-  gint64 stride[MAX_AXES], dilation[MAX_AXES], pad[MAX_AXES];
-  gint64 in_plane, out_plane, taps;
-} Geometry;
-
-static void
-geometry_init (Geometry *g, const IrWindow *window)
-{
-  guint missing = MAX_AXES - window->n_axes;
-
-  g->in_plane = g->out_plane = g->taps = 1;
-  for (guint i = 0; i < MAX_AXES; i++)
-    {
-      gboolean there = i >= missing;
-      guint own = there ? i - missing : 0;
-
-      g->in[i] = there ? window->in[own] : 1;
-      g->out[i] = there ? window->out[own] : 1;
-      g->kernel[i] = there ? window->kernel[own] : 1;
-      g->stride[i] = there ? window->stride[own] : 1;
-      g->dilation[i] = there ? window->dilation[own] : 1;
-      g->pad[i] = there ? window->pad_begin[own] : 0;
-      g->in_plane *= g->in[i];
-      g->out_plane *= g->out[i];
-      g->taps *= g->kernel[i];
-    }
-}
-
 /* Elements [low, high) of the input whose tap @shift falls into the output. */
 static void
-reach_of (const Geometry *g, guint axis, gint64 shift, gint64 *low, gint64 *high)
+reach_of (const CpuGeometry *g, guint axis, gint64 shift, gint64 *low, gint64 *high)
 {
   gint64 stride = g->stride[axis], end = g->out[axis] - shift;
 
@@ -64,11 +31,12 @@ add_row (const float *x, float *y, gint64 stride, gint64 n)
 
 /* One tap of one channel of the output. */
 static void
-add_tap (const Geometry *g, const gint64 *tap, const float *columns, float *y)
+add_tap (const CpuGeometry *g, const gint64 *tap, const float *columns, float *y)
 {
-  gint64 shift[MAX_AXES], low[MAX_AXES], high[MAX_AXES], step = g->stride[2];
+  gint64 shift[CPU_GEOMETRY_AXES], low[CPU_GEOMETRY_AXES], high[CPU_GEOMETRY_AXES],
+      step = g->stride[2];
 
-  for (guint i = 0; i < MAX_AXES; i++)
+  for (guint i = 0; i < CPU_GEOMETRY_AXES; i++)
     {
       shift[i] = tap[i] * g->dilation[i] - g->pad[i];
       reach_of (g, i, shift[i], &low[i], &high[i]);
@@ -87,7 +55,7 @@ add_tap (const Geometry *g, const gint64 *tap, const float *columns, float *y)
 }
 
 static void
-add_channel (const Geometry *g, const float *columns, float bias, float *y)
+add_channel (const CpuGeometry *g, const float *columns, float bias, float *y)
 {
   for (gint64 i = 0; i < g->out_plane; i++)
     y[i] = bias;
@@ -109,7 +77,7 @@ refuses (const IrNode *node)
 
   if (why != NULL)
     return why;
-  return rank >= 3 && rank <= 2 + MAX_AXES
+  return rank >= 3 && rank <= 2 + CPU_GEOMETRY_AXES
              ? NULL
              : "the kernel walks along 1 to 3 axes, and the rank of X is another or unknown";
 }
@@ -121,14 +89,14 @@ run (IrCall *call, GError **error)
   const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *bias = cpu_floats (call, 2);
   gint64 group = ir_call_int (call, "group", 1), batch = ir_tensor_dims (in)[0], own, each, rows;
   IrWindow window;
-  Geometry g;
+  CpuGeometry g;
 
   if (!ir_window_of_conv_transpose (&window, call, error))
     return FALSE;
-  if (window.n_axes > MAX_AXES || ir_tensor_n_elements (in) == 0 ||
+  if (window.n_axes > CPU_GEOMETRY_AXES || ir_tensor_n_elements (in) == 0 ||
       ir_tensor_n_elements (weights) == 0)
     return ir_ref_run (call, error);
-  geometry_init (&g, &window);
+  cpu_geometry_init (&g, &window);
   float *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;

@@ -1,0 +1,178 @@
+/* Products of 8-bit integers on the CPU give every bit of the reference's, at the ends of their
+ * ranges, too. */
+#include "config.h"
+
+#include "tests/exec/graphs.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const char *op, *x, *w;
+  gint64 group, stride, dilation, before, after; /* of convolutions, along each axis */
+  gboolean per_channel;                          /* zero points and scales of the weight */
+} Case;
+
+static const Case cases[] = {
+  { "ConvInteger", "uint8[1,3,9,9]", "int8[5,3,3,3]", 1, 1, 1, 1, 1 },
+  { "ConvInteger", "uint8[2,8,7,10]", "uint8[6,4,3,2]", 2, 2, 1, 0, 1, TRUE },
+  { "ConvInteger", "int8[1,33,12,11]", "int8[17,33,1,1]", 1, 1, 1, 0, 0 },
+  { "ConvInteger", "uint8[1,40,9,8]", "int8[40,1,3,3]", 40, 2, 1, 1, 1, TRUE },
+  { "ConvInteger", "uint8[1,6,9,8]", "int8[12,1,3,3]", 6, 1, 2, 2, 2 },
+  { "ConvInteger", "int8[2,4,70]", "uint8[3,4,5]", 1, 3, 2, 4, 0 },
+  { "ConvInteger", "uint8[1,2,5,6,7]", "int8[4,2,2,3,2]", 1, 1, 1, 1, 0, TRUE },
+  { "ConvInteger", "uint8[1,600,3,3]", "int8[2,600,3,3]", 1, 1, 1, 1, 1 },
+  { "ConvInteger", "uint8[1,2,3,3,3,3]", "int8[2,2,2,2,2,2]", 1, 1, 1, 0, 0 },
+  { "ConvInteger", "uint8[1,40000,1,1]", "int8[2,40000,1,1]", 1, 1, 1, 0, 0 },
+  { "ConvInteger", "uint8[0,3,9,9]", "int8[5,3,3,3]", 1, 1, 1, 1, 1 },
+  { "QLinearConv", "uint8[1,16,14,14]", "int8[32,16,3,3]", 1, 1, 1, 1, 1, TRUE },
+  { "QLinearConv", "uint8[2,24,9,9]", "uint8[24,1,3,3]", 24, 1, 1, 1, 1 },
+  { "QLinearConv", "int8[1,12,13]", "int8[9,4,3]", 3, 2, 2, 1, 2, TRUE },
+  { "MatMulInteger", "uint8[5,40]", "int8[40,24]", .per_channel = TRUE },
+  { "MatMulInteger", "int8[2,3,70,33]", "uint8[33,131]" },
+  { "MatMulInteger", "uint8[1,1]", "uint8[1,1]" },
+  { "MatMulInteger", "uint8[2,5,7]", "int8[2,7,3]" },
+  { "MatMulInteger", "uint8[7]", "int8[7,3]" },
+  { "MatMulInteger", "uint8[3,33000]", "uint8[33000,2]" },
+  { "QLinearMatMul", "uint8[130,66]", "int8[66,67]", .per_channel = TRUE },
+  { "QLinearMatMul", "int8[3,4,9]", "int8[9,65]" },
+};
+
+/* Bytes, of which a third are the least or the largest. */
+static IrTensor *
+bytes_of (const char *type, GRand *rand)
+{
+  IrTensor *tensor = tensor_of (type, "0");
+  guint8 *data = ir_tensor_data_writable (tensor);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    {
+      guint8 ends[] = { 0, 255, 127, 128 };
+      data[i] = g_rand_int_range (rand, 0, 3) == 0 ? ends[g_rand_int_range (rand, 0, 4)]
+                                                   : (guint8) g_rand_int_range (rand, 0, 256);
+    }
+  return tensor;
+}
+
+/* One number of the type of @like, or @n of them. */
+static IrValue *
+zero_point (Builder *b, const char *name, const char *like, gint64 n, GRand *rand)
+{
+  g_autofree char *dtype = g_strndup (like, strcspn (like, "["));
+  g_autofree char *type = n == 1 ? g_strdup_printf ("%s[]", dtype)
+                                 : g_strdup_printf ("%s[%" G_GINT64_FORMAT "]", dtype, n);
+
+  return build_constant (b, name, bytes_of (type, rand));
+}
+
+/* Scales for which results lie in the range, and some beyond. */
+static IrValue *
+scale (Builder *b, const char *name, gint64 n, double size, GRand *rand)
+{
+  g_autofree char *type = n == 1 ? g_strdup ("float[]")
+                                 : g_strdup_printf ("float[%" G_GINT64_FORMAT "]", n);
+  IrTensor *tensor = tensor_of (type, "1");
+  float *data = ir_tensor_data_writable (tensor);
+
+  for (gint64 i = 0; i < n; i++)
+    data[i] = (float) (size * g_rand_double_range (rand, 0.5, 2));
+  return build_constant (b, name, tensor);
+}
+
+static IrNode *
+build_case (Builder *b, const Case *c, IrValue *x, IrTensor *weights, GRand *rand)
+{
+  gboolean conv = strstr (c->op, "Conv") != NULL, quantizes = c->op[0] == 'Q';
+  gint64 rank = (gint64) ir_tensor_rank (weights);
+  gint64 channels = ir_tensor_dims (weights)[conv ? 0 : rank - 1],
+         n = c->per_channel ? channels : 1;
+  double k = (double) ir_tensor_n_elements (weights) / (double) channels;
+  IrValue *w = build_constant (b, "w", weights);
+  IrValue *xz = zero_point (b, "xz", c->x, 1, rand), *wz = zero_point (b, "wz", c->w, n, rand);
+  IrNode *node;
+
+  if (!quantizes)
+    node = build_node (b, NULL, c->op, 1, x, w, xz, wz, END);
+  else
+    {
+      IrValue *xs = scale (b, "xs", 1, 0.02, rand), *ws = scale (b, "ws", n, 0.01, rand);
+      IrValue *ys = scale (b, "ys", 1, 0.02 * k, rand), *yz = zero_point (b, "yz", c->x, 1, rand);
+      IrValue *bias = NULL;
+
+      if (conv)
+        {
+          g_autofree char *type = g_strdup_printf ("int32[%" G_GINT64_FORMAT "]", channels);
+          bias = build_constant (b, "bias", tensor_of (type, "1000 -20000 3 500000"));
+        }
+      node = conv ? build_node (b, NULL, c->op, 1, x, xs, xz, w, ws, wz, ys, yz, bias, END)
+                  : build_node (b, NULL, c->op, 1, x, xs, xz, w, ws, wz, ys, yz, END);
+    }
+  if (conv)
+    {
+      gint64 strides[IR_MAX_RANK], dilations[IR_MAX_RANK], pads[IR_MAX_RANK];
+      guint n_axes = (guint) rank - 2;
+
+      for (guint i = 0; i < n_axes; i++)
+        {
+          strides[i] = c->stride;
+          dilations[i] = c->dilation;
+          pads[i] = c->before;
+          pads[n_axes + i] = c->after;
+        }
+      IrContext *context = b->model->context;
+      build_int (b, node, "group", c->group);
+      ir_edit_set_attr (b->edit, node, ir_attr_ints (context, "strides", strides, n_axes));
+      ir_edit_set_attr (b->edit, node, ir_attr_ints (context, "dilations", dilations, n_axes));
+      ir_edit_set_attr (b->edit, node, ir_attr_ints (context, "pads", pads, 2 * n_axes));
+    }
+  build_output (b, node->outputs[0]);
+  build_done (b);
+  return node;
+}
+
+static void
+check (const Case *c, guint n_threads, GRand *rand)
+{
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autoptr (IrRun) wanted_run = NULL, run = NULL;
+  g_auto (Builder) b = { 0 };
+
+  builder_init (&b, 21);
+  IrValue *x = build_input (&b, "x", c->x);
+  inputs_add (inputs, x, bytes_of (c->x, rand));
+  IrNode *node = build_case (&b, c, x, bytes_of (c->w, rand), rand);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      IrRunOptions options = { .backend = ir_backend_find (i == 0 ? "ref" : "cpu"),
+                               .n_threads = n_threads };
+
+      *(i == 0 ? &wanted_run : &run) = ir_model_run (b.model, inputs, &options, NULL, &error);
+      g_assert_no_error (error);
+    }
+  const IrTensor *wanted = ir_run_value (wanted_run, node->outputs[0]->id);
+  const IrTensor *found = ir_run_value (run, node->outputs[0]->id);
+  g_test_message ("%s of %s and %s", c->op, c->x, c->w);
+  g_assert_cmpint (ir_tensor_dtype (found), ==, ir_tensor_dtype (wanted));
+  g_assert_cmpmem (ir_tensor_data (found), ir_tensor_n_bytes (found), ir_tensor_data (wanted),
+                   ir_tensor_n_bytes (wanted));
+}
+
+static void
+test_bits (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (guint n_threads = 1; n_threads <= 2; n_threads++)
+      for (guint k = 0; k < 3; k++)
+        check (&cases[i], n_threads, rand);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/exec-integer/all bits are those of the reference", test_bits);
+  return g_test_run ();
+}

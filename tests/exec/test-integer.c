@@ -1,5 +1,5 @@
-/* Products of 8-bit integers on the CPU give every bit of the reference's, at the ends of their
- * ranges, too. */
+/* Products of 8-bit integers, and what makes and takes such, give every bit of the reference's on the
+ * CPU, at the ends of their ranges, too. */
 #include "config.h"
 
 #include "tests/exec/graphs.h"
@@ -131,6 +131,14 @@ build_case (Builder *b, const Case *c, IrValue *x, IrTensor *weights, GRand *ran
 }
 
 static void
+assert_bits (const IrTensor *found, const IrTensor *wanted)
+{
+  g_assert_cmpint (ir_tensor_dtype (found), ==, ir_tensor_dtype (wanted));
+  g_assert_cmpmem (ir_tensor_data (found), ir_tensor_n_bytes (found), ir_tensor_data (wanted),
+                   ir_tensor_n_bytes (wanted));
+}
+
+static void
 check (const Case *c, guint n_threads, GRand *rand)
 {
   g_autoptr (GHashTable) inputs = inputs_new ();
@@ -153,9 +161,7 @@ check (const Case *c, guint n_threads, GRand *rand)
   const IrTensor *wanted = ir_run_value (wanted_run, node->outputs[0]->id);
   const IrTensor *found = ir_run_value (run, node->outputs[0]->id);
   g_test_message ("%s of %s and %s", c->op, c->x, c->w);
-  g_assert_cmpint (ir_tensor_dtype (found), ==, ir_tensor_dtype (wanted));
-  g_assert_cmpmem (ir_tensor_data (found), ir_tensor_n_bytes (found), ir_tensor_data (wanted),
-                   ir_tensor_n_bytes (wanted));
+  assert_bits (found, wanted);
 }
 
 static void
@@ -169,10 +175,102 @@ test_bits (void)
         check (&cases[i], n_threads, rand);
 }
 
+/* -- between floats and integers -- */
+
+typedef struct
+{
+  const char *op, *x, *zero; /* types; @zero (nullable) */
+  gint64 axis, n;            /* scales */
+} Conversion;
+
+static const Conversion conversions[] = {
+  { "QuantizeLinear", "float[3,5,70]", "uint8", 1, 5 },
+  { "QuantizeLinear", "float[3,5,70]", "int8", 2, 70 },
+  { "QuantizeLinear", "float[2,9000]", "int8", 0, 2 },
+  { "QuantizeLinear", "float[20001]", "uint8", 0, 1 },
+  { "QuantizeLinear", "float[]", NULL, 0, 1 },
+  { "QuantizeLinear", "float[40]", "int16", 0, 1 },
+  { "DequantizeLinear", "uint8[3,5,70]", "uint8", -2, 5 },
+  { "DequantizeLinear", "int8[20001]", "int8", 0, 1 },
+  { "DequantizeLinear", "int8[4,3]", NULL, 0, 4 },
+  { "DequantizeLinear", "int32[7,11]", "int32", 1, 11 },
+  { "DynamicQuantizeLinear", "float[3,777]", NULL, 0, 0 },
+  { "DynamicQuantizeLinear", "float[1]", NULL, 0, 0 },
+};
+
+/* Floats of all sizes, halves of a step, and what is no number: bits that are drawn. */
+static IrTensor *
+contents_of (const char *type, gboolean finite, GRand *rand)
+{
+  if (type[0] != 'f')
+    return bytes_of (type, rand);
+  IrTensor *tensor = tensor_of (type, "0");
+  float *data = ir_tensor_data_writable (tensor);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    {
+      guint32 bits = g_rand_int (rand);
+      if (!finite && bits % 8 == 0)
+        memcpy (&data[i], &bits, sizeof bits);
+      else
+        data[i] = (float) (gint) (bits % 1024) / 8 - 64;
+    }
+  return tensor;
+}
+
+static void
+check_conversion (const Conversion *c, gboolean finite, guint n_threads, GRand *rand)
+{
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autoptr (IrRun) wanted_run = NULL, run = NULL;
+  g_auto (Builder) b = { 0 };
+  IrValue *by = NULL, *zero = NULL;
+
+  builder_init (&b, 21);
+  IrValue *x = build_input (&b, "x", c->x);
+  inputs_add (inputs, x, contents_of (c->x, finite, rand));
+  if (c->n > 0)
+    by = scale (&b, "scale", c->n, 0.25, rand);
+  if (c->zero != NULL)
+    zero = zero_point (&b, "zero", c->zero, c->n, rand);
+  IrNode *node = c->n > 0 ? build_node (&b, NULL, c->op, 1, x, by, zero, END)
+                          : build_node (&b, NULL, c->op, 3, x, END);
+  if (c->n > 0)
+    build_int (&b, node, "axis", c->axis);
+  for (guint i = 0; i < node->n_outputs; i++)
+    build_output (&b, node->outputs[i]);
+  build_done (&b);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      IrRunOptions options = { .backend = ir_backend_find (i == 0 ? "ref" : "cpu"),
+                               .n_threads = n_threads };
+
+      *(i == 0 ? &wanted_run : &run) = ir_model_run (b.model, inputs, &options, NULL, &error);
+      g_assert_no_error (error);
+    }
+  g_test_message ("%s of %s", c->op, c->x);
+  for (guint i = 0; i < node->n_outputs; i++)
+    assert_bits (ir_run_value (run, node->outputs[i]->id),
+                 ir_run_value (wanted_run, node->outputs[i]->id));
+}
+
+static void
+test_conversions (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (12);
+
+  for (guint i = 0; i < G_N_ELEMENTS (conversions); i++)
+    for (guint k = 0; k < 8; k++)
+      check_conversion (&conversions[i], k % 2 == 0, 1 + k / 4, rand);
+}
+
 int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/exec-integer/all bits are those of the reference", test_bits);
+  g_test_add_func ("/exec-integer/so are those of quantized and dequantized elements",
+                   test_conversions);
   return g_test_run ();
 }

@@ -214,8 +214,13 @@ try_rewritten (const IrModel *lowered, IrModel *model, IrRun *run, GHashTable *i
   char *found = try_way (other, model, run, inputs, way->str);
 
   ir_graph_report_frames (other->main, problems);
-  if (found == NULL && problems->len > 0)
-    return g_strdup_printf ("%s: %s", way->str, ((IrProblem *) problems->pdata[0])->message);
+  /* Not warnings: what a pass made of a condition may be more than frames can tell of it. */
+  for (guint i = 0; found == NULL && i < problems->len; i++)
+    {
+      const IrProblem *problem = problems->pdata[i];
+      if (problem->severity == IR_SEVERITY_ERROR)
+        found = g_strdup_printf ("%s: %s", way->str, problem->message);
+    }
   if (found != NULL)
     return found;
   g_autoptr (IrModel) raised = rewritten (other, "raise-control-flow");

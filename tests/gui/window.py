@@ -335,12 +335,12 @@ class Window:
     def nameless(self, root):
         """What can have the focus and says nothing of itself: no name, or that of a class of the toolkit.
         What scrolls, and lists, hand it on to what is in them; entries of buttons never take it. Sheets have
-        tabs and a search of the toolkit's own, which are never shown."""
+        tabs and a search of the toolkit's own, which are never shown, and its messages a button to close them."""
         passed_on = ('scroll pane', 'filler', 'label', 'list', 'page tab')
         return [f'{node.role} {node.name!r} in {node.parent.role} {node.parent.name!r}' for node in root.walk()
                 if node.has(FOCUSABLE) and node.role not in passed_on
                 and re.match(r'$|(Gtk|Adw|Ir)[A-Z]', node.name) and node.name != 'GtkSearchEntry'
-                and node.parent.name != 'GtkListView']  # what drop-downs list: its texts say it
+                and node.parent.name not in ('GtkListView', 'AdwToastWidget')]  # what drop-downs list: its texts say it
 
     def canvas(self):
         return self.expect('list', 'Graph')

@@ -62,7 +62,7 @@ def train(*arguments, out='out.onnx', status=0, optimizer=('--optimizer', 'adam'
                    status=status)
 
 
-@test('five epochs of the bundled digits: more than 97 % of the 360 that are held out', sanitized=False)
+@test('five epochs of the bundled digits: more than 97 % of the 360 that are held out')
 def _digits():
     answer = train('--epochs', '5', '--validate', '20%', '--log', path('log.csv'))
     assert answer['accuracy'] > 0.97 and answer['steps'] == 5 * 44 and answer['epochs'] == 5, answer

@@ -255,21 +255,9 @@ run_q_linear_conv (IrCall *call, GError **error)
   return run_conv (call, 3, 2, 5, 8, error);
 }
 
-static const char *
-refuses_conv_integer (const IrNode *node)
-{
-  return cpu_needs_bytes (node, 0, 1);
-}
-
-static const char *
-refuses_q_linear_conv (const IrNode *node)
-{
-  return cpu_needs_bytes (node, 0, 3);
-}
-
 const IrCpuKernel cpu_conv_integer = { .name = "windows and dot products of 16 bits",
-                                       .refuses = refuses_conv_integer,
+                                       .refuses = cpu_integer_refuses,
                                        .run = run_conv_integer };
 const IrCpuKernel cpu_q_linear_conv = { .name = "windows and dot products of 16 bits",
-                                        .refuses = refuses_q_linear_conv,
+                                        .refuses = cpu_quantized_refuses,
                                         .run = run_q_linear_conv };

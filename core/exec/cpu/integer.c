@@ -68,14 +68,25 @@ is_byte (IrDtype dtype)
   return dtype == IR_DTYPE_INT8 || dtype == IR_DTYPE_UINT8;
 }
 
-/* Refuses unless the inputs @first and @second are int8 or uint8. */
-const char *
-cpu_needs_bytes (const IrNode *node, guint first, guint second)
+static const char *
+refuses (const IrNode *node, guint second)
 {
-  return is_byte (cpu_dtype (node, first)) && is_byte (cpu_dtype (node, second))
+  return is_byte (cpu_dtype (node, 0)) && is_byte (cpu_dtype (node, second))
              ? NULL
              : "the CPU kernel of this operator multiplies int8 and uint8, and an operand is of "
                "another or unknown type";
+}
+
+const char *
+cpu_integer_refuses (const IrNode *node)
+{
+  return refuses (node, 1);
+}
+
+const char *
+cpu_quantized_refuses (const IrNode *node)
+{
+  return refuses (node, 3);
 }
 
 /* @n elements of @tensor from @first on, @distance apart, less @zero. */
@@ -305,21 +316,9 @@ run_q_linear_matmul (IrCall *call, GError **error)
   return run_product (call, 3, 5, TRUE, error);
 }
 
-static const char *
-refuses_matmul_integer (const IrNode *node)
-{
-  return cpu_needs_bytes (node, 0, 1);
-}
-
-static const char *
-refuses_q_linear_matmul (const IrNode *node)
-{
-  return cpu_needs_bytes (node, 0, 3);
-}
-
 const IrCpuKernel cpu_matmul_integer = { .name = "dot products of 16 bits",
-                                         .refuses = refuses_matmul_integer,
+                                         .refuses = cpu_integer_refuses,
                                          .run = run_matmul_integer };
 const IrCpuKernel cpu_q_linear_matmul = { .name = "dot products of 16 bits",
-                                          .refuses = refuses_q_linear_matmul,
+                                          .refuses = cpu_quantized_refuses,
                                           .run = run_q_linear_matmul };

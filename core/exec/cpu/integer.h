@@ -34,6 +34,9 @@ gboolean cpu_integer_store_scale (
     CpuIntegerStore *store, const IrCall *call, guint x_scale, guint w_scale, gint64 channels);
 void cpu_integer_store_clear (CpuIntegerStore *store);
 void cpu_integer_store (const CpuIntegerStore *store, gint64 channel, gint32 sum, gint64 at);
-const char *cpu_needs_bytes (const IrNode *node, guint first, guint second);
+/* Why not: an operand is no int8 or uint8. Those of MatMulInteger and ConvInteger stand in slots 0 and
+ * 1, those of QLinearMatMul and QLinearConv in 0 and 3. */
+const char *cpu_integer_refuses (const IrNode *node);
+const char *cpu_quantized_refuses (const IrNode *node);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CpuIntegerStore, cpu_integer_store_clear)

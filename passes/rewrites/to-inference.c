@@ -70,7 +70,9 @@ use_dropout (IrPassContext *context, IrNode *node)
       !ir_pass_begin (context, RULE_DROPOUT, IR_CLASS_UNSAFE, node))
     return;
   ir_edit_set_n_inputs (context->edit, node, ir_node_input (node, 1) != NULL ? 2 : 1);
-  if (training->n_uses == 0 && training->producer == NULL && !ir_value_is_graph_input (training))
+  if (training->n_uses == 0 && training->producer != NULL)
+    ir_edit_remove_node (context->edit, training->producer);
+  else if (training->n_uses == 0 && !ir_value_is_graph_input (training))
     ir_edit_remove_value (context->edit, training);
   ir_infer_node (context->edit, node, NULL);
   ir_edit_step_reason (context->edit, "%s lets all elements through", label);

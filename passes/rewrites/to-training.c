@@ -227,20 +227,45 @@ add_output (IrPassContext *context, IrValue *value)
   ir_edit_set_graph_outputs (context->edit, graph, (IrValue *const *) outputs->pdata, outputs->len);
 }
 
+/* NAME.new, by which a training run knows what takes the place of a statistic */
+static char *
+name_of_new (const IrNode *node, guint slot)
+{
+  return g_strconcat (node->inputs[2 + slot]->name, ".new", NULL);
+}
+
 /* What the statistics become, as an output of node and graph. */
 static void
 give_statistic (IrPassContext *context, IrNode *node, guint slot)
 {
   IrEdit *edit = context->edit;
-  const IrValue *old = node->inputs[2 + slot];
-  g_autofree char *name = g_strconcat (old->name, ".new", NULL);
-  IrValue *value = ir_edit_add_value (
-      edit, node->graph,
-      !ir_model_has_value (ir_edit_model (edit), name) ? name : ir_edit_unique_name (edit, name),
-      NULL);
+  g_autofree char *name = name_of_new (node, slot);
+  IrValue *value = ir_node_output (node, slot);
 
+  const char *free_name = ir_model_has_value (ir_edit_model (edit), name)
+                              ? ir_edit_unique_name (edit, name)
+                              : name;
+
+  if (value == NULL)
+    ir_edit_set_output (edit, node, slot,
+                        value = ir_edit_add_value (edit, node->graph, free_name, NULL));
+  else if (strcmp (value->name, name) != 0)
+    ir_edit_rename_value (edit, value, free_name);
   ir_edit_set_flags (edit, value, value->flags | IR_VALUE_NAMED_BY_USER);
-  ir_edit_set_output (edit, node, slot, value);
+}
+
+/* Whether it is already as a training run wants it; exporters leave out that statistics change. */
+static gboolean
+gives_statistics (const IrNode *node)
+{
+  for (guint slot = 1; slot < 3; slot++)
+    {
+      g_autofree char *name = name_of_new (node, slot);
+      const IrValue *value = ir_node_output (node, slot);
+      if (value == NULL || !ir_value_is_graph_output (value) || strcmp (value->name, name) != 0)
+        return FALSE;
+    }
+  return ir_node_attr_int (node, "training_mode", 0) != 0;
 }
 
 static gboolean
@@ -256,8 +281,9 @@ static void
 train_norm (IrPassContext *context, IrNode *node)
 {
   g_autofree char *label = ir_node_label (node);
+  gboolean trained = ir_node_attr_int (node, "training_mode", 0) != 0;
 
-  if (ir_node_attr_int (node, "training_mode", 0) != 0 || node->n_inputs < 5)
+  if (node->n_inputs < 5 || gives_statistics (node))
     return;
   if (!has_own_statistics (node))
     {
@@ -265,7 +291,7 @@ train_norm (IrPassContext *context, IrNode *node)
                       "its statistics are frozen, computed, or those of another node too");
       return;
     }
-  if (!ir_pass_begin (context, RULE_NORM, IR_CLASS_UNSAFE, node))
+  if (!ir_pass_begin (context, RULE_NORM, trained ? IR_CLASS_EXACT : IR_CLASS_UNSAFE, node))
     return;
   ir_edit_set_attr (context->edit, node, ir_attr_int (context->model->context, "training_mode", 1));
   ir_edit_set_n_outputs (context->edit, node, 3);
@@ -273,10 +299,11 @@ train_norm (IrPassContext *context, IrNode *node)
     give_statistic (context, node, slot);
   ir_infer_node (context->edit, node, NULL);
   for (guint slot = 1; slot < 3; slot++)
-    add_output (context, node->outputs[slot]);
-  ir_edit_step_reason (
-      context->edit, "%s normalizes by the statistics of the batch and hands out its running ones",
-      label);
+    if (!ir_value_is_graph_output (node->outputs[slot]))
+      add_output (context, node->outputs[slot]);
+  ir_edit_step_reason (context->edit, "%s %s and hands out its running ones", label,
+                       trained ? "was exported in training mode"
+                               : "normalizes by the statistics of the batch");
   ir_pass_end (context);
 }
 

@@ -222,6 +222,34 @@ test_round_trip (void)
   g_assert_null (difference);
 }
 
+/* As torch.onnx writes it: statistics that nobody hears, and nodes that tell Dropout. */
+#define EXPORTED                                                                                   \
+  HEAD                                                                                             \
+      "(float[4,2,3] x) => (float[4,2,3] y) <float[2] s = {1, 2}, float[2] b = {0, 1}, "           \
+      "float[2] mean = {0, 0}, float[2] variance = {1, 1}> { "                                     \
+      "n, n1, n2 = BatchNormalization <training_mode: int = 1> (x, s, b, mean, variance) "         \
+      "ratio = Constant <value = float {0.5}> () yes = Constant <value = bool {1}> () "            \
+      "d = Dropout (n, ratio, yes) y = Dropout (d, ratio, yes) }"
+
+static void
+test_exported (void)
+{
+  const char *const mse[] = { "to-training.loss=mse", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) trains = run_passes (EXPORTED, "to-training", mse, &error);
+  g_autoptr (IrModel) twice = run_passes (EXPORTED, "to-training to-training", NULL, &error);
+  g_autoptr (IrModel) after = run_passes (EXPORTED, "to-training to-inference", NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_graph_n_outputs (trains->main), ==, 3);
+  g_assert_cmpstr (ir_graph_output (trains->main, 1)->name, ==, "mean.new");
+  g_assert_cmpstr (ir_graph_output (trains->main, 2)->name, ==, "variance.new");
+  g_assert_cmpuint (ir_graph_n_outputs (twice->main), ==, 3);
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (after->main);
+  g_assert_cmpuint (nodes->len, ==, 4); /* the constant that told both is gone */
+  g_assert_cmpuint (ir_graph_n_outputs (after->main), ==, 1);
+}
+
 /* -- losses -- */
 
 #define PAIR HEAD "(double[2] x) => (double[2] y) <double[2] w = {1, 1}> { y = Mul (x, w) }"
@@ -490,6 +518,7 @@ main (int argc, char **argv)
   g_test_add_func ("/training/mutable-of-another-shape", test_mutable_wrong);
   g_test_add_func ("/training/to-training", test_to_training);
   g_test_add_func ("/training/round-trip", test_round_trip);
+  g_test_add_func ("/training/exported", test_exported);
   g_test_add_func ("/training/losses", test_losses);
   g_test_add_func ("/training/optimizers", test_optimizers);
   g_test_add_func ("/training/preview-operators", test_preview);

@@ -519,7 +519,7 @@ run (Cli *cli)
   g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   CliGradOptions own = *options;
   own.taken = taken;
-  return mode (cli, &own, opened.model, &error) ? CLI_OK : cli_fail (cli_status_of (error), error);
+  return mode (cli, &own, opened.model, &error) ? CLI_OK : cli_fail_run (cli, error);
 }
 
 const CliCommand cli_command_grad = {

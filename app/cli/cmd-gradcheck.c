@@ -69,41 +69,49 @@ worst_of (const GArray *items)
   return worst;
 }
 
-static void
-add_item (cJSON *json, const char *key, const IrModel *model, const IrGradcheckItem *item)
+static const char *const verdicts[] = { "passed", "FAILED", "kink" };
+
+static cJSON *
+item_json (const IrModel *model, const IrGradcheckItem *item)
 {
   cJSON *object;
 
   if (item == NULL)
-    {
-      cJSON_AddNullToObject (json, key);
-      return;
-    }
-  object = cJSON_AddObjectToObject (json, key);
+    return cJSON_CreateNull ();
+  object = cJSON_CreateObject ();
+  g_autofree char *verdict = g_ascii_strdown (verdicts[item->verdict], -1);
+  cJSON_AddStringToObject (object, "verdict", verdict);
   cli_grad_add_node (ir_model_node (model, item->node), object);
   cJSON_AddStringToObject (object, "input", item->input);
   cli_json_add_int (object, "index", item->index);
   cli_json_add_double (object, "analytic", item->analytic);
   cli_json_add_double (object, "numeric", item->numeric);
+  cli_json_add_double (object, "left", item->left);
+  cli_json_add_double (object, "right", item->right);
+  return object;
 }
 
 static void
 print_json (const IrModel *model, const GArray *items)
 {
-  cJSON *json = cJSON_CreateObject ();
+  cJSON *json = cJSON_CreateObject (), *findings;
 
   cJSON_AddNumberToObject (json, "checked", items->len);
   cJSON_AddNumberToObject (json, "passed", count (items, IR_GRADCHECK_PASSED));
   cJSON_AddNumberToObject (json, "failed", count (items, IR_GRADCHECK_FAILED));
   cJSON_AddNumberToObject (json, "kinks", count (items, IR_GRADCHECK_KINK));
-  add_item (json, "worst", model, worst_of (items));
+  cJSON_AddItemToObject (json, "worst", item_json (model, worst_of (items)));
+  findings = cJSON_AddArrayToObject (json, "findings");
+  for (guint i = 0; i < items->len; i++)
+    if (g_array_index (items, IrGradcheckItem, i).verdict != IR_GRADCHECK_PASSED)
+      cJSON_AddItemToArray (findings,
+                            item_json (model, &g_array_index (items, IrGradcheckItem, i)));
   cli_json_print (json);
 }
 
 static void
 print_item (const IrModel *model, const IrGradcheckItem *item)
 {
-  static const char *const verdicts[] = { "passed", "FAILED", "kink" };
   g_autofree char *place = item->index >= 0 ? g_strdup_printf ("%s[%" G_GINT64_FORMAT "]",
                                                                item->input, item->index)
                                             : g_strdup_printf ("%s, random direction", item->input);

@@ -647,7 +647,7 @@ run_model (Cli *cli, CliRun *options, IrModel *model)
   if (result == NULL && partial == NULL)
     report_size_conflicts (options, model);
   if (result == NULL && partial == NULL)
-    return cli_fail (cli_status_of (error), error);
+    return cli_fail_run (cli, error);
   if (result != NULL)
     times = ir_times (ms);
   if (result != NULL && !check_execution (cli, options, model, inputs, &settings, &error))

@@ -456,11 +456,11 @@ run (Cli *cli)
   if (!make_all (&job, &error) ||
       (options->log != NULL &&
        (job.log = cli_train_log_open (options->log, options->resume != NULL, &error)) == NULL))
-    return cli_fail (cli_status_of (error), error);
+    return cli_fail_run (cli, error);
   run_steps (&job, &error);
   gboolean logged = cli_train_log_close (g_steal_pointer (&job.log), error == NULL ? &error : NULL);
   if (error != NULL || (!logged && error == NULL))
-    return cli_fail (cli_status_of (error), error);
+    return cli_fail_run (cli, error);
   (cli->json ? print_json : print_text) (&job);
   if (job.diverged != NULL)
     cli_printerr ("%s\n", job.diverged);

@@ -53,6 +53,25 @@ cli_held_print (const IrRun *run)
              run->held.n_again);
 }
 
+CliStatus
+cli_fail_run (const Cli *cli, const GError *error)
+{
+  const IrBudgetRefusal *refusal = ir_budget_refusal (error);
+
+  if (refusal != NULL && cli->json)
+    {
+      cJSON *json = cJSON_CreateObject (), *object = cJSON_AddObjectToObject (json, "refused");
+      cli_json_add_uint (object, "budget_bytes", refusal->budget_bytes);
+      cli_json_add_uint (object, "plain_bytes", refusal->plain_bytes);
+      cli_json_add_uint (object, "least_bytes", refusal->least_bytes);
+      cJSON_AddItemToObject (object, "least_at",
+                             refusal->least_at != NULL ? cJSON_CreateString (refusal->least_at)
+                                                       : cJSON_CreateNull ());
+      cli_json_print (json);
+    }
+  return cli_fail (cli_status_of (error), error);
+}
+
 static const IrNode *
 node_of (const IrModel *model,
          const IrRecomputeGraph *graph,

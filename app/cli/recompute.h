@@ -12,6 +12,8 @@ void cli_held_add (cJSON *json, const IrRun *run);
 /* @planned: bytes of the arena of the plan */
 void cli_held_add_plan (cJSON *json, const IrHeld *held, guint64 planned);
 void cli_held_print (const IrRun *run);
+/* As cli_fail(); what a budget that cannot be held would have to be is JSON, too. */
+CliStatus cli_fail_run (const Cli *cli, const GError *error);
 cJSON *cli_recompute_json (const IrModel *model,
                            const IrRecomputeGraph *graph,
                            const IrRecomputePlan *plan);

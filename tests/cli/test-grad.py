@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+from schema import violations
 from tap import run_tests, test
 
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
@@ -142,6 +143,16 @@ def _():
     assert run['arena_bytes'] == run['held']['planned_bytes'], run
     code, _, err = irscope('grad', chain, '--wrt', 'w', '--budget', '1')
     assert code == 1 and 'the least that was found is' in err and 'reaches' in err, (code, err)
+    schema = json.load(open(os.path.join(ROOT, 'data/schema/budget.schema.json')))
+    for command in ('grad', chain, '--wrt', 'w'), ('run', back):
+        code, out, err = irscope(*command, '--budget', '1', '--json')
+        said = json.loads(out)
+        assert code == 1 and not list(violations(said, schema)), (command, out)
+        said = said['refused']
+        assert said['budget_bytes'] == 1 < said['least_bytes'] < said['plain_bytes'] == tight['held']['plain_bytes'], said
+        assert f"{said['least_bytes']} bytes, which {said['least_at']} reaches" in err, (said, err)
+        code, _, err = irscope(*command, '--budget', str(said['least_bytes']))
+        assert code == 0, (command, said, err)
 
 
 @test('forward: one direction, all outputs; what does not move is said')
@@ -294,6 +305,11 @@ def _():
     kink = model('kink', 'g (float[2] x) => (float[2] y) { r = Relu (x)  a = Abs (x)  y = Add (r, a) }')
     got = json_of('gradcheck', kink, '--value', 'x=0')
     assert got['kinks'] == 2 and got['failed'] == 0, got
+    for i, item in enumerate(got['findings']):  # of both, slope 0 and 2 of relu and abs together
+        assert item['verdict'] == 'kink' and item['input'] == 'x' and item['index'] == i, got
+        assert near([item['left'], item['right'], item['analytic']], [-1, 2, 0]), got
+    assert 'kink' in irscope('gradcheck', kink, '--value', 'x=0')[1] and got['worst'] is None, got
+    assert not list(violations(got, json.load(open(os.path.join(ROOT, 'data/schema/gradcheck.schema.json'))))), got
 
 
 @test('control flow is derived, and closures and what tokens move through after they were raised')

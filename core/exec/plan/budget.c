@@ -11,15 +11,45 @@
 #define MAX_TIGHTER  4    /* attempts to make up for what the plan of the graph needs beyond */
 #define SEARCH_STEPS 5000 /* of one placement: many are judged on the way */
 
+typedef IrBudgetRefusal IrBudgetErrorPrivate;
+
+static void
+ir_budget_error_private_init (IrBudgetErrorPrivate *refusal)
+{
+  *refusal = (IrBudgetRefusal){ 0 };
+}
+
+static void
+ir_budget_error_private_copy (const IrBudgetErrorPrivate *from, IrBudgetErrorPrivate *to)
+{
+  *to = *from;
+  to->least_at = g_strdup (from->least_at);
+}
+
+static void
+ir_budget_error_private_clear (IrBudgetErrorPrivate *refusal)
+{
+  g_free (refusal->least_at);
+}
+
 /**
  * ir_budget_error_quark:
  *
  * Returns: the domain of budgets that no plan holds, %IR_BUDGET_ERROR
  */
-GQuark
-ir_budget_error_quark (void)
+G_DEFINE_EXTENDED_ERROR (IrBudgetError, ir_budget_error)
+
+/**
+ * ir_budget_refusal:
+ * @error: (nullable): any error
+ *
+ * Returns: (nullable): what an error of %IR_BUDGET_ERROR says, in numbers
+ */
+const IrBudgetRefusal *
+ir_budget_refusal (const GError *error)
 {
-  return g_quark_from_static_string ("ir-budget-error-quark");
+  return error != NULL && error->domain == IR_BUDGET_ERROR ? ir_budget_error_get_private (error)
+                                                           : NULL;
 }
 
 typedef struct
@@ -98,12 +128,18 @@ note_plan (Attempt *attempt)
 static void
 fail (const Attempt *attempt, const IrHeld *held, GError **error)
 {
-  g_set_error (error, IR_BUDGET_ERROR, 0,
-               "the budget of %" G_GUINT64_FORMAT
-               " bytes cannot be held: the least that was found is %" G_GUINT64_FORMAT
-               " bytes, which %s reaches; without a budget it is %" G_GUINT64_FORMAT,
-               held->budget_bytes, attempt->least_bytes,
-               attempt->least_at != NULL ? attempt->least_at : "a node", held->plain_bytes);
+  GError *own = g_error_new (IR_BUDGET_ERROR, 0,
+                             "the budget of %" G_GUINT64_FORMAT
+                             " bytes cannot be held: the least that was found is %" G_GUINT64_FORMAT
+                             " bytes, which %s reaches; without a budget it is %" G_GUINT64_FORMAT,
+                             held->budget_bytes, attempt->least_bytes,
+                             attempt->least_at != NULL ? attempt->least_at : "a node",
+                             held->plain_bytes);
+
+  *ir_budget_error_get_private (own) = (IrBudgetRefusal){ held->budget_bytes, held->plain_bytes,
+                                                          attempt->least_bytes,
+                                                          g_strdup (attempt->least_at) };
+  g_propagate_error (error, own);
 }
 
 /* Makes nodes run again in the model of @attempt; FALSE: no plan holds @asked. */

@@ -151,6 +151,12 @@ typedef struct
 } IrHeld;
 #define IR_BUDGET_ERROR (ir_budget_error_quark ())
 GQuark ir_budget_error_quark (void);
+typedef struct
+{
+  guint64 budget_bytes, plain_bytes, least_bytes; /* asked for; without a budget; found at least */
+  char *least_at; /* (owned) (nullable) the node that reaches these, as messages call it */
+} IrBudgetRefusal;
+const IrBudgetRefusal *ir_budget_refusal (const GError *error);
 void ir_run_options_limit (IrRunOptions *options, const IrRunLimits *limits);
 /* When what begins now has to end, for g_get_monotonic_time(); 0: never. */
 gint64 ir_run_limits_deadline (const IrRunLimits *limits);

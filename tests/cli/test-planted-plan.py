@@ -16,6 +16,7 @@ PROGRAM = os.path.abspath(sys.argv[1])
 DIGITS = os.path.join(sys.argv[2], 'data/examples/digits.onnx')
 WORK = tempfile.mkdtemp(prefix='irscope-planted-plan-')
 FILE = os.path.join(WORK, 'graph.txt')
+OTHER = os.path.join(WORK, 'integers.txt')
 FAIL = ('--fail', 'max_abs(*) > 0.01')
 GRAPH = '''<ir_version: 8, opset_import: ["" : 17]>
 g (float[1,8,12,12] x, float[512,600] z, float[16,64] q, float[1,8,10,10] k)
@@ -31,6 +32,15 @@ g (float[1,8,12,12] x, float[512,600] z, float[16,64] q, float[1,8,10,10] k)
   t1 = Transpose <perm = [1,0]> (t0)
   r = Neg (t1)
   n = MatMul (q, b)
+}
+'''
+# Of each a zero point of the whole constant, none, and one for each channel, which is not packed.
+PACKED = {'MatMulInteger': 'y = MatMulInteger (x, w, , z)', 'ConvInteger': 'y = ConvInteger (x4, w4)',
+          'QLinearMatMul': 'y = QLinearMatMul (x, s, u, w, s, z, big, u)'}
+INTEGERS = '''<ir_version: 8, opset_import: ["" : 17]>
+g (uint8[3,40] x, uint8[1,2,6,6] x4) => (y)
+<int8[40,5] w = {%s}, int8[4,2,3,3] w4 = {%s}, int8 z = {3}, int8[5] each = {1,2,3,4,5}, uint8 u = {9}, float s = {1}, float big = {50}> {
+  %s
 }
 '''
 
@@ -80,6 +90,19 @@ def chains():
 
 def prepack():
     check('prepack', 'prepack', [])
+
+
+def integers():
+    for op, line in {**PACKED, 'alone': 'y = MatMulInteger (x, w, , each)'}.items():
+        with open(OTHER, 'w') as f:
+            f.write(INTEGERS % (', '.join(str(i * 7 % 23 - 9) for i in range(200)), ', '.join(str(i % 11 - 3) for i in range(72)), line))
+        code, out, err = run('prepack', 'bisect', OTHER, '--over', 'plan', *FAIL, '--json', '--fill', 'x=ones', '--fill', 'x4=ones')
+        found = json.loads(out)
+        if op == 'alone':
+            assert code == 1 and found['answer'] == 'nothing-fails', (op, found, err)
+        else:
+            assert code == 0 and found['decisions'] == ['prepack'], (op, found, err)
+    os.unlink(OTHER)
 
 
 def diverges():
@@ -133,7 +156,7 @@ def without():
 with open(FILE, 'w') as f:
     f.write(GRAPH % (', '.join(str((i * 7 % 11 - 5) / 20) for i in range(576)),
                      ', '.join(str((i * 5 % 13 - 6) / 10) for i in range(64 * 256))))
-tests = [sharing, blocks, chains, prepack, diverges, nothing, refused, without]
+tests = [sharing, blocks, chains, prepack, integers, diverges, nothing, refused, without]
 n_failed = 0
 print(f'1..{len(tests)}')
 for number, test in enumerate(tests, 1):

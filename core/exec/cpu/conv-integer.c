@@ -7,6 +7,7 @@
 #include "core/exec/cpu/integer.h"
 
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CHUNK 64 /* positions of the output at once */
@@ -19,8 +20,9 @@ typedef struct
   gint64 own, each;                /* channels and outputs of a group */
   gint64 row;                      /* of a window of a group, filled up */
   gboolean depthwise;
-  gint16 *x; /* [in_plane, C]: one sample */
-  gint16 *w; /* [M, row], of taps and channels; depthwise: [taps, C] */
+  gint16 *x;       /* [in_plane, C]: one sample */
+  const gint16 *w; /* [M, row], of taps and channels; depthwise: [taps, C] */
+  gint16 *own_w;   /* (nullable) its memory, where no constant has it */
   CpuIntegerStore store;
   gint64 sample;
   int no_memory; /* atomic */
@@ -30,7 +32,7 @@ static void
 conv_clear (Conv *conv)
 {
   g_clear_pointer (&conv->x, g_free);
-  g_clear_pointer (&conv->w, g_free);
+  g_clear_pointer (&conv->own_w, free);
   cpu_integer_store_clear (&conv->store);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Conv, conv_clear)
@@ -38,17 +40,18 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Conv, conv_clear)
 /* -- operands -- */
 
 static void
-copy_weights (Conv *conv, const IrTensor *w, const gint16 *zeros)
+fill_weights (const CpuIntegerPacking *packing, const IrTensor *w, gint16 *weights)
 {
+  const Conv *conv = packing->product;
   gint64 taps = conv->g.taps;
 
   for (gint64 m = 0; m < conv->outputs; m++)
     for (gint64 tap = 0; tap < taps; tap++)
       {
-        gint16 *to = conv->depthwise ? conv->w + tap * conv->channels + m
-                                     : conv->w + m * conv->row + tap * conv->own;
+        gint16 *to = conv->depthwise ? weights + tap * conv->channels + m
+                                     : weights + m * conv->row + tap * conv->own;
 
-        cpu_integer_copy (w, m * conv->own * taps + tap, taps, conv->own, zeros[m], to);
+        cpu_integer_copy (w, m * conv->own * taps + tap, taps, conv->own, packing->zeros[m], to);
       }
 }
 
@@ -203,8 +206,7 @@ conv_init (Conv *conv, const IrCall *call, const IrWindow *window, guint w)
     return FALSE;
   conv->row = cpu_integer_row (conv->own * conv->g.taps);
   conv->x = g_try_new (gint16, (gsize) (conv->g.in_plane * conv->channels));
-  conv->w = g_try_new0 (gint16, (gsize) (conv->outputs * conv->row));
-  return conv->x != NULL && conv->w != NULL;
+  return conv->x != NULL;
 }
 
 /* @w: the slot of the weight; those of the zero points are @x_zero and @w_zero, and @bias that of the
@@ -233,7 +235,16 @@ run_conv (IrCall *call, guint w, guint x_zero, guint w_zero, guint bias, GError 
   if (bias != G_MAXUINT && !cpu_integer_store_scale (&conv.store, call, 1, w + 1, conv.outputs))
     return ir_ref_run (call, error);
   conv.store.bias = bias != G_MAXUINT ? ir_call_input (call, bias) : NULL;
-  copy_weights (&conv, ir_call_input (call, w), w_zeros);
+  conv.w = cpu_integer_operand (call, w,
+                                &(CpuIntegerPacking){ .fill = fill_weights,
+                                                      .product = &conv,
+                                                      .zeros = w_zeros,
+                                                      .n_zeros = conv.outputs,
+                                                      .n = conv.outputs * conv.row,
+                                                      .form = conv.depthwise },
+                                &conv.own_w);
+  if (conv.w == NULL)
+    return ir_ref_run (call, error);
   for (gint64 n = ir_tensor_dims (ir_call_input (call, 0))[0]; conv.sample < n; conv.sample++)
     {
       run_sample (&conv, ir_call_input (call, 0), x_zeros[0]);

@@ -4,10 +4,12 @@
 #include "config.h"
 
 #include "core/exec/cpu/integer.h"
+#include "core/exec/kernel/prepack.h"
 #include "core/exec/ref/quantize.h"
 
 #include <math.h>
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TILE  4  /* rows of each side whose dot products are taken at once */
@@ -123,6 +125,43 @@ cpu_integer_zeros (const IrCall *call, guint slot, gint64 n)
   return zeros;
 }
 
+static gpointer
+pack (const IrTensor *operand, gpointer data)
+{
+  const CpuIntegerPacking *packing = data;
+  gint16 *memory = calloc ((gsize) MAX (packing->n, 1), sizeof *memory);
+
+  if (memory != NULL)
+    packing->fill (packing, operand, memory);
+  return memory;
+}
+
+static gboolean
+are_equal (const gint16 *zeros, gint64 n)
+{
+  for (gint64 i = 1; i < n; i++)
+    if (zeros[i] != zeros[0])
+      return FALSE;
+  return TRUE;
+}
+
+/* (nullable): the operand of @slot as @packing makes it: of a constant once for all runs, where it has
+ * one zero point; else in @own, for this call. %NULL: there is no memory */
+const gint16 *
+cpu_integer_operand (const IrCall *call, guint slot, const CpuIntegerPacking *packing, gint16 **own)
+{
+  const IrTensor *operand = ir_call_input (call, slot);
+  guint64 form = (guint64) (guint16) packing->zeros[0] << 32 | packing->form;
+  const gint16 *packed = NULL;
+
+  if (call->packed != NULL && ir_value_constant (call->node->inputs[slot]) == operand &&
+      are_equal (packing->zeros, packing->n_zeros))
+    packed = ir_packed_get (call->packed, operand, form, pack, (gpointer) packing);
+  if (packed == NULL)
+    packed = *own = pack (operand, (gpointer) packing);
+  return packed;
+}
+
 /* -- what is stored -- */
 
 /* The output of @call, of the type that was inferred for it. FALSE: @error is set. */
@@ -196,7 +235,9 @@ typedef struct
   const IrCall *call;
   gint64 m, n, k, row; /* of all matrices of A together, which meet the one of B */
   gint64 rows;         /* of a matrix of A */
-  gint16 *a, *b;       /* [m, row], [n, row] */
+  gint16 *a;           /* [m, row] */
+  const gint16 *b;     /* [n, row] */
+  gint16 *own_b;       /* (nullable) the memory of @b, where no constant has it */
   CpuIntegerStore store;
 } Product;
 
@@ -204,26 +245,33 @@ static void
 product_clear (Product *product)
 {
   g_clear_pointer (&product->a, g_free);
-  g_clear_pointer (&product->b, g_free);
+  g_clear_pointer (&product->own_b, free);
   cpu_integer_store_clear (&product->store);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Product, product_clear)
 
 static void
-copy_operands (Product *product, guint b, const gint16 *a_zero, const gint16 *b_zero)
+copy_left (Product *product, const gint16 *zeros)
 {
-  const IrTensor *left = ir_call_input (product->call, 0),
-                 *right = ir_call_input (product->call, b);
-  guint64 work = (guint64) ((product->m + product->n) * product->k);
+  const IrTensor *left = ir_call_input (product->call, 0);
+  int n_threads = cpu_n_threads (product->call, (guint64) (product->m * product->k));
 
-#pragma omp parallel num_threads(cpu_n_threads(product->call, work))
-  {
-    for (gint64 i = cpu_share (product->m, 0), end = cpu_share (product->m, 1); i < end; i++)
-      cpu_integer_copy (left, i * product->k, 1, product->k, a_zero[i % product->rows],
-                        product->a + i * product->row);
-    for (gint64 i = cpu_share (product->n, 0), end = cpu_share (product->n, 1); i < end; i++)
-      cpu_integer_copy (right, i, product->n, product->k, b_zero[i], product->b + i * product->row);
-  }
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < product->m; i++)
+    cpu_integer_copy (left, i * product->k, 1, product->k, zeros[i % product->rows],
+                      product->a + i * product->row);
+}
+
+/* Columns of B become rows. */
+static void
+fill_right (const CpuIntegerPacking *packing, const IrTensor *right, gint16 *to)
+{
+  const Product *product = packing->product;
+  int n_threads = cpu_n_threads (product->call, (guint64) (product->n * product->k));
+
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < product->n; i++)
+    cpu_integer_copy (right, i, product->n, product->k, packing->zeros[i], to + i * product->row);
 }
 
 static void
@@ -276,8 +324,7 @@ product_init (Product *product, const IrCall *call, guint b)
   if (product->k > CPU_INTEGER_TERMS)
     return FALSE;
   product->a = g_try_new0 (gint16, (gsize) (product->m * product->row));
-  product->b = g_try_new0 (gint16, (gsize) (product->n * product->row));
-  return product->a != NULL && product->b != NULL;
+  return product->a != NULL;
 }
 
 /* @b: the slot of B; that of its zero point is @b_zero, that of A's is 2. */
@@ -299,7 +346,16 @@ run_product (IrCall *call, guint b, guint b_zero, gboolean quantizes, GError **e
     return FALSE;
   if (quantizes && !cpu_integer_store_scale (&product.store, call, 1, 4, product.n))
     return ir_ref_run (call, error);
-  copy_operands (&product, b, left, right);
+  product.b = cpu_integer_operand (call, b,
+                                   &(CpuIntegerPacking){ .fill = fill_right,
+                                                         .product = &product,
+                                                         .zeros = right,
+                                                         .n_zeros = product.n,
+                                                         .n = product.n * product.row },
+                                   &product.own_b);
+  if (product.b == NULL)
+    return ir_ref_run (call, error);
+  copy_left (&product, left);
   multiply (&product);
   return !ir_call_fail_if_stopped (call, error);
 }

@@ -22,6 +22,20 @@ gint64 cpu_integer_row (gint64 k); /* its length, filled up */
 gint16 *cpu_integer_zeros (const IrCall *call, guint slot, gint64 n);
 void cpu_integer_copy (
     const IrTensor *tensor, gint64 first, gint64 distance, gint64 n, gint zero, gint16 *to);
+/* How an operand becomes rows of 16 bits: @fill writes it into @n zeros, less @zeros. */
+typedef struct _CpuIntegerPacking CpuIntegerPacking;
+struct _CpuIntegerPacking
+{
+  void (*fill) (const CpuIntegerPacking *packing, const IrTensor *operand, gint16 *to);
+  gconstpointer product; /* for @fill */
+  const gint16 *zeros;   /* [n_zeros] */
+  gint64 n_zeros, n;
+  guint form; /* tells apart ways to fill in one constant, with equal zeros */
+};
+const gint16 *cpu_integer_operand (const IrCall *call,
+                                   guint slot,
+                                   const CpuIntegerPacking *packing,
+                                   gint16 **own);
 void cpu_integer_dots (const gint16 *a,
                        gint64 m,
                        const gint16 *b,

@@ -354,10 +354,10 @@ def looks_at_every_view():
         walks_through_views(window)
         for sheet in ('shift+F5', 'ctrl+i', 'ctrl+shift+r', 'ctrl+shift+p', 'ctrl+b'):
             key(sheet)
-            window.wait(f'the sheet of {sheet}', lambda: len(window.windows()) > 1)
+            window.wait(f'the sheet of {sheet}', lambda: len(window.titles()) > 1)
             names_all(f'the sheet of {sheet}', window, window.windows()[-1])
             key('Escape')
-            window.wait(f'the end of the sheet of {sheet}', lambda: len(window.windows()) == 1)
+            window.wait(f'the end of the sheet of {sheet}', lambda: len(window.titles()) == 1)
         key('F7', 'F7')
         window.expect('label', 'Stands before .*')
         names_all('the window, after a run, while another stands', window, window.root())

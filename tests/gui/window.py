@@ -25,6 +25,7 @@ from gi.repository import Atspi, Gio, GLib  # noqa: E402
 
 PATIENCE_S = int(os.environ.get('IRSCOPE_PATIENCE_S', 60))
 LOOK_AGAIN_S = 0.03
+ROOT = '/org/a11y/atspi/accessible/root'
 REFUSALS = 3  # of the display, one behind the other
 CALL_MS = 1000 * PATIENCE_S
 
@@ -138,6 +139,7 @@ class Window:
         environment.pop('GTK_A11Y', None)
         self.console = os.path.join(home, 'console')
         self.bus = accessibility_bus()
+        self.moved = []  # paths of what was told to have taken the focus, the last at the end
         self.told = {}  # the children of an object, by what the toolkit's list has of them
         for left in range(REFUSALS, -1, -1):
             with open(self.console, 'w') as f:
@@ -149,9 +151,15 @@ class Window:
                 if left == 0 or 'cannot open display' not in str(error):
                     raise
                 time.sleep(1)
+        self.bus.signal_subscribe(self.owner, 'org.a11y.atspi.Event.Object', 'StateChanged', None, 'focused',
+                                  Gio.DBusSignalFlags.NONE, self.hears_of_focus)
         self.wait('the window', lambda: subprocess.run(
             ['xdotool', 'search', '--onlyvisible', '--pid', str(self.process.pid)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0)
+
+    def hears_of_focus(self, bus, sender, path, interface, signal, arguments):
+        if arguments.get_child_value(1).unpack() == 1:
+            self.moved.append(path)
 
     def find_application(self):
         def ask(method, *arguments):
@@ -172,6 +180,14 @@ class Window:
     def call(self, path, interface, method, arguments=None):
         return self.bus.call_sync(self.owner, path, interface, method, arguments, None, 0, CALL_MS, None)
 
+    def about(self, path):
+        """The properties of an object: Name, Parent .."""
+        return self.call(path, 'org.freedesktop.DBus.Properties', 'GetAll',
+                         GLib.Variant('(s)', ('org.a11y.atspi.Accessible',))).unpack()[0]
+
+    def role_of(self, path):
+        return role_name(self.call(path, 'org.a11y.atspi.Accessible', 'GetRole').unpack()[0])
+
     def children_of(self, path):
         return [path for _, path in self.call(path, 'org.a11y.atspi.Accessible', 'GetChildren').unpack()[0]]
 
@@ -180,7 +196,7 @@ class Window:
         while True:
             items = self.call('/org/a11y/atspi/cache', 'org.a11y.atspi.Cache', 'GetItems').print_(False)
             nodes = {item[0]: Node(self, item) for item in ITEM.findall(items)}
-            root = nodes['/org/a11y/atspi/accessible/root']
+            root = nodes[ROOT]
             if not self.put_in_order(root, nodes):
                 return root
 
@@ -246,6 +262,10 @@ class Window:
     def windows(self):
         return self.root().children
 
+    def titles(self):
+        """The names of the windows, without a look at what is in them."""
+        return [self.about(path)['Name'] for path in self.children_of(ROOT)]
+
     def find(self, role, name):
         pattern = re.compile(name)
         return next((node for node in self.walk() if node.role in role.split('|') and pattern.fullmatch(node.name)),
@@ -297,32 +317,57 @@ class Window:
 
         return self.wait(f'the focus of {role} {name!r}', has_it)
 
+    def focus_after(self, name, before):
+        """The path of what has the focus after that key. It is told of; where nothing is, the tree is read. (nullable)"""
+        self.moved.clear()
+        key(name)
+        context, end = GLib.MainContext.default(), time.monotonic() + 2  # it may be the only one that can have the focus
+        read_from = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            while context.iteration(False):
+                pass
+            if self.moved:
+                return self.moved[-1]
+            if time.monotonic() > read_from:
+                node = self.focus()
+                if node is not None and node.path != before:
+                    return node.path
+            time.sleep(LOOK_AGAIN_S / 3)
+        return before
+
+    def names_above(self, path):
+        """Paths and names from the object of that path up to the window."""
+        found = []
+        while path != ROOT:
+            told = self.about(path)
+            found.append((path, told['Name']))
+            path = told['Parent'][1]
+        return found[:-1]
+
     def tab_to(self, role, name, most=80):
         """By the keyboard alone to the widget of that name, or to what lies in it. Returns the names on the way."""
-        passed = set()
+        passed, node = set(), self.focus()
+        path = node.path if node is not None else None
         for _ in range(most):
-            path = self.focused()
-            if (role, name) in path:
-                return passed
-            passed |= {name for _, name in path}
-            here = self.focus().path if path else None
-            key('Tab')
-            end = time.monotonic() + 2  # it may be the only one that can have the focus
-            while time.monotonic() < end:
-                node = self.focus()
-                if node is not None and node.path != here:
-                    break
-                time.sleep(LOOK_AGAIN_S)
+            try:
+                above = self.names_above(path) if path is not None else []
+                if any(title == name and self.role_of(over) == role for over, title in above):
+                    return passed
+                passed |= {title for _, title in above}
+            except GLib.Error:  # it went meanwhile
+                pass
+            path = self.focus_after('Tab', path)
         raise RuntimeError(f'Tab does not lead to {role} {name}: {self.focused()}')
 
     def sheet(self, title):
         """Waits until the window of that title is there, beside the main one, and has the focus."""
-        return self.wait(f'the sheet {title}', lambda: next(
+        self.wait(f'the sheet {title}', lambda: title in self.titles())
+        return self.wait(f'the focus of the sheet {title}', lambda: next(
             (window for window in self.windows() if window.name == title
              and any(node.has(FOCUSED) for node in window.walk())), None))
 
     def leaves(self, title):
-        self.wait(f'the end of the sheet {title}', lambda: all(window.name != title for window in self.windows()))
+        self.wait(f'the end of the sheet {title}', lambda: title not in self.titles())
 
     def choose(self, *keys):
         """Opens the list of the drop-down that has the focus, and goes by @keys to the entry to take."""

@@ -372,6 +372,27 @@ is_made_in (const IrModel *model, const IrStep *step, IrNodeId node)
 }
 
 /**
+ * ir_training_run_node:
+ * @run: a training run
+ * @node: of the graph of a step; 0: none
+ *
+ * Returns: the node of the network that it is, or that it derives
+ */
+IrNodeId
+ir_training_run_node (const IrTrainingRun *run, IrNodeId node)
+{
+  const IrModel *model = run->training->step;
+
+  for (guint i = 1; node != 0 && i <= ir_history_n_steps (model); i++)
+    {
+      const IrStep *step = ir_history_step (model, i);
+      if (strcmp (step->rule, ir_grad_rule_VJP) == 0 && is_made_in (model, step, node))
+        return step->anchor;
+    }
+  return node;
+}
+
+/**
  * ir_training_run_bad_node:
  * @run: a training run whose last step has diverged
  *
@@ -381,14 +402,5 @@ is_made_in (const IrModel *model, const IrStep *step, IrNodeId node)
 IrNodeId
 ir_training_run_bad_node (const IrTrainingRun *run)
 {
-  const IrModel *model = run->training->step;
-  const IrNodeId node = run->trainer != NULL ? ir_trainer_bad_node (run->trainer) : 0;
-
-  for (guint i = 1; node != 0 && i <= ir_history_n_steps (model); i++)
-    {
-      const IrStep *step = ir_history_step (model, i);
-      if (strcmp (step->rule, ir_grad_rule_VJP) == 0 && is_made_in (model, step, node))
-        return step->anchor;
-    }
-  return node;
+  return ir_training_run_node (run, run->trainer != NULL ? ir_trainer_bad_node (run->trainer) : 0);
 }

@@ -38,4 +38,5 @@ gboolean ir_training_run_begin (IrTrainingRun *run,
                                 const char *resume,
                                 GError **error);
 gboolean ir_training_run_save (const IrTrainingRun *run, const char *path, GError **error);
+IrNodeId ir_training_run_node (const IrTrainingRun *run, IrNodeId node);
 IrNodeId ir_training_run_bad_node (const IrTrainingRun *run);

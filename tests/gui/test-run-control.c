@@ -411,6 +411,113 @@ wish_for (const char *rate)
                            .path = g_build_filename (g_get_user_config_dir (), "t.onnx", NULL) };
 }
 
+/* -- nodes of a step -- */
+
+static gboolean
+stands_within (gpointer data)
+{
+  g_auto (IrCourse) course = ir_session_get_course (((Opened *) data)->session);
+
+  return course.state == IR_COURSE_STANDS && course.standing != NULL;
+}
+
+/* One more node; where it stands then */
+static char *
+next_node (Opened *self)
+{
+  ir_session_train_node (self->session);
+  wait_for ("the next node", stands_within, self);
+  g_auto (IrCourse) course = ir_session_get_course (self->session);
+  return g_steal_pointer (&course.standing);
+}
+
+static double
+first_loss (Opened *self)
+{
+  g_auto (IrCourse) course = ir_session_get_course (self->session);
+
+  g_assert_cmpuint (course.points->len, ==, 1);
+  return g_array_index (course.points, IrTrainingPoint, 0).loss;
+}
+
+static const char *
+selected_op (Opened *self)
+{
+  const IrNode *node = ir_model_live_node (ir_session_get_frame (self->session)->model,
+                                           ir_session_get_selected_node (self->session));
+
+  return node != NULL ? node->op_type : NULL;
+}
+
+static void
+end_training (Opened *self)
+{
+  ir_session_train_stop (self->session);
+  wait_for ("its end", training_has_ended, self);
+  g_auto (IrCourse) course = ir_session_get_course (self->session);
+  g_assert_false (course.failed);
+}
+
+static void
+test_training_nodes (void)
+{
+  g_auto (IrTrainingWish) wish = wish_for ("0.01");
+  Opened self;
+
+  open_digits (&self);
+  ir_session_show_view (self.session, "training");
+  ir_session_train (self.session, &wish, IR_TRAINING_STEP);
+  wait_for ("a training that stands", training_stands, &self);
+  const double loss = first_loss (&self);
+  end_training (&self);
+
+  /* the same batch node by node: what is next, what it reads, and where that is in the graph */
+  ir_session_train (self.session, &wish, IR_TRAINING_NODE);
+  wait_for ("the first node", stands_within, &self);
+  wait_for_text (&self, "Standing in step 1 of");
+  g_assert_cmpstr (selected_op (&self), ==, "Conv");
+  g_auto (IrCourse) first = ir_session_get_course (self.session);
+  g_assert_true (g_str_has_prefix (first.standing, "Before "));
+  g_assert_nonnull (strstr (first.standing, "\nimage float[8,1,8,8]: 0 to 1, mean "));
+  gboolean derives = FALSE;
+  for (guint i = 0; i < 60 && !derives; i++)
+    {
+      g_autofree char *at = next_node (&self);
+      derives = strstr (at, "ConvGradWeight") != NULL;
+    }
+  g_assert_true (derives);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  g_assert_cmpstr (selected_op (&self), ==, "Conv"); /* that it derives */
+  ir_session_train_step (self.session);
+  do
+    g_main_context_iteration (NULL, TRUE);
+  while (!training_stands (&self) || stands_within (&self));
+  g_assert_cmpfloat (first_loss (&self), ==, loss);
+  /* stopped within the second: what there is is written */
+  g_autofree char *second = next_node (&self);
+  g_assert_nonnull (strstr (second, "0 of "));
+  end_training (&self);
+  g_auto (IrCourse) course = ir_session_get_course (self.session);
+  g_assert_cmpuint (course.points->len, ==, 1);
+  g_assert_true (course.is_written);
+
+  /* breakpoints of runs */
+  g_assert_true (ir_session_add_run_break (self.session, "op:MaxPool", NULL));
+  ir_session_train (self.session, &wish, IR_TRAINING_RUNS);
+  wait_for ("the breakpoint", stands_within, &self);
+  g_auto (IrCourse) hit = ir_session_get_course (self.session);
+  g_assert_nonnull (strstr (hit.standing, "(MaxPool)"));
+  g_assert_cmpuint (hit.points->len, ==, 0);
+  ir_session_train_on (self.session); /* to the same one in the next batch */
+  do
+    g_main_context_iteration (NULL, TRUE);
+  while (!stands_within (&self));
+  g_assert_cmpfloat (first_loss (&self), ==, loss);
+  end_training (&self);
+  close_window (&self);
+}
+
 static void
 test_training (void)
 {
@@ -568,6 +675,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run-control/closed-while-it-stands", test_closed_while_it_stands);
   g_test_add_func ("/run-control/gradients", test_gradients);
   g_test_add_func ("/run-control/training", test_training);
+  g_test_add_func ("/run-control/training-nodes", test_training_nodes);
   g_test_add_func ("/run-control/training-options", test_training_options);
   g_test_add_func ("/run-control/training-form", test_training_form);
   g_test_add_func ("/run-control/spin", test_spin);

@@ -4,14 +4,17 @@
 #include "views/session/training.h"
 
 #include "core/exec/kernel/backend.h"
+#include "core/exec/run/control.h"
 #include "passes/training/order.h"
 #include "views/session/request.h"
+#include "views/session/run-control.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 
 #include <math.h>
 
 #define TELL_MS 100 /* between two times that views hear of new steps */
+#define N_SHOWN 4   /* values of a node that it stands at */
 #define LOOK_MS 50  /* how often one that stands looks whether it was cancelled */
 
 /* Shared by the session and the thread. */
@@ -23,7 +26,7 @@ typedef struct
   GMutex lock;
   GCond told;
   /* under the lock: what is wanted, and what there is */
-  gboolean pause, stop;
+  gboolean pause, stop, by_node;
   guint n_single; /* steps to make although it is to stand */
   double rate;    /* NAN: as it was */
   IrCourseState state;
@@ -34,6 +37,10 @@ typedef struct
   gboolean failed, is_written, is_scheduled;
   IrNodeId bad_node;
   gint64 told_at;
+  IrRunControl *control; /* (nullable) of a step that stands within itself: */
+  char *standing;        /* (nullable) */
+  IrNodeId at;           /* 0: told already */
+  GPtrArray *breaks;     /* of IrRunBreak, as they were when it began; never changed */
 } Link;
 
 typedef struct
@@ -61,6 +68,8 @@ link_unref (gpointer data)
   g_string_free (link->text, TRUE);
   g_mutex_clear (&link->lock);
   g_cond_clear (&link->told);
+  g_ptr_array_unref (link->breaks);
+  g_free (link->standing);
   g_free (link->path);
   g_free (link);
 }
@@ -122,6 +131,7 @@ ir_course_clear (IrCourse *course)
   g_clear_pointer (&course->parameters, g_ptr_array_unref);
   g_clear_pointer (&course->text, g_free);
   g_clear_pointer (&course->path, g_free);
+  g_clear_pointer (&course->standing, g_free);
 }
 
 /* -- telling, from the thread -- */
@@ -133,10 +143,16 @@ on_news (gpointer data)
   g_autoptr (IrSession) self = g_weak_ref_get (&link->session);
 
   g_mutex_lock (&link->lock);
+  const IrNodeId at = link->at;
   link->is_scheduled = FALSE;
+  link->at = 0;
   g_mutex_unlock (&link->lock);
-  if (self != NULL && own (self)->link == link)
-    ir_session_changed (self, IR_CHANGED_TRAINING);
+  if (self == NULL || own (self)->link != link)
+    return G_SOURCE_REMOVE;
+  const IrFrame *frame = ir_session_get_frame (self);
+  if (at != 0 && frame != NULL && ir_model_live_node (frame->model, at) != NULL)
+    ir_session_select_node (self, at);
+  ir_session_changed (self, IR_CHANGED_TRAINING);
   return G_SOURCE_REMOVE;
 }
 
@@ -213,6 +229,126 @@ may_go_on (Link *link, IrTrainingRun *run, GCancellable *cancellable)
   return goes_on;
 }
 
+/* -- nodes of a step, in the thread -- */
+
+typedef struct
+{
+  Link *link;
+  IrRunControl *control;    /* (nullable) (owned) */
+  const IrTrainingRun *run; /* (nullable) */
+  IrJob *job;
+} Drive;
+
+static void
+add_contents (GString *text, IrRunControl *control, const IrValue *value)
+{
+  g_autoptr (IrTensor) contents = ir_run_control_value (control, value, NULL);
+  IrTensorStats stats;
+
+  if (contents == NULL || ir_tensor_is_container (contents) ||
+      ir_tensor_dtype (contents) == IR_DTYPE_STRING)
+    return;
+  IrContext *context = value->graph->model->context;
+  g_autofree char *type = ir_type_to_string (context, ir_tensor_type (contents, context));
+  ir_tensor_stats (contents, 0, &stats);
+  g_string_append_printf (text, "\n%s %s: %.4g to %.4g, mean %.4g", value->name, type, stats.min,
+                          stats.max, stats.mean);
+  if (stats.n_nan + stats.n_pos_inf + stats.n_neg_inf > 0)
+    g_string_append_printf (text, ", %" G_GUINT64_FORMAT " NaN, %" G_GUINT64_FORMAT " infinite",
+                            stats.n_nan, stats.n_pos_inf + stats.n_neg_inf);
+}
+
+/* Where it stands, and what the node reads that is next, or gave that has run */
+static char *
+standing_text (IrRunControl *control, const IrRunStop *stop)
+{
+  g_autofree char *where = ir_run_stop_text (stop);
+  GString *text = g_string_new (where);
+  const guint n = stop->node == NULL ? 0
+                  : stop->after      ? stop->node->n_outputs
+                                     : stop->node->n_inputs;
+
+  *text->str = g_ascii_toupper (*text->str);
+  for (guint i = 0; i < MIN (n, N_SHOWN); i++)
+    {
+      const IrValue *value = stop->after ? stop->node->outputs[i] : stop->node->inputs[i];
+      if (value != NULL && ir_value_constant (value) == NULL)
+        add_contents (text, control, value);
+    }
+  if (stop->finding.advice != NULL)
+    g_string_append_printf (text, "\n%s", stop->finding.advice);
+  return g_string_free (text, FALSE);
+}
+
+static void
+on_stopped (IrRunControl *control, const IrRunStop *stop, gpointer data)
+{
+  Drive *drive = data;
+  Link *link = drive->link;
+  char *text = standing_text (control, stop);
+  const IrNodeId at = ir_training_run_node (drive->run, stop->node != NULL ? stop->node->id : 0);
+
+  g_mutex_lock (&link->lock);
+  if (link->stop)
+    ir_run_control_go (control, (IrRunCommand){ .move = IR_RUN_STOP });
+  else
+    link->control = control;
+  g_free (link->standing);
+  link->standing = text;
+  link->at = at;
+  link->state = IR_COURSE_STANDS;
+  tell (link, TRUE);
+  g_mutex_unlock (&link->lock);
+  ir_job_report (drive->job, (double) stop->done / MAX (stop->total, 1),
+                 "Training: within a step, nodes done of it");
+}
+
+/* Under the lock. A step that stands within itself goes on. */
+static void
+go_on (Link *link)
+{
+  const IrRunMove move = link->stop ? IR_RUN_STOP : link->by_node ? IR_RUN_STEP : IR_RUN_CONTINUE;
+
+  ir_run_control_go (link->control, (IrRunCommand){ .move = move });
+  link->control = NULL;
+  link->n_single = 0;
+  link->state = IR_COURSE_RUNS;
+  g_clear_pointer (&link->standing, g_free);
+}
+
+/* Steps without somebody who stops at nodes run as fast as without all this. */
+static gboolean
+prepare_to_drive (Drive *drive, GError **error)
+{
+  Link *link = drive->link;
+
+  g_mutex_lock (&link->lock);
+  const gboolean by_node = link->by_node;
+  g_mutex_unlock (&link->lock);
+  const gboolean driven = by_node || link->breaks->len > 0;
+  const IrRunCommand first = { .move = by_node ? IR_RUN_STEP : IR_RUN_CONTINUE };
+  if (driven && drive->control == NULL)
+    {
+      drive->control = ir_run_control_new (
+          &(IrRunControlSetup){ .stopped = on_stopped, .data = drive });
+      ir_run_control_set_breaks (drive->control, link->breaks);
+    }
+  if (driven)
+    ir_run_control_begin_by (drive->control, first);
+  return ir_trainer_drive (drive->run->trainer, driven ? drive->control : NULL, error);
+}
+
+static void
+drive_clear (Drive *drive)
+{
+  g_mutex_lock (&drive->link->lock);
+  drive->link->control = NULL;
+  g_clear_pointer (&drive->link->standing, g_free);
+  g_mutex_unlock (&drive->link->lock);
+  g_clear_pointer (&drive->control, ir_run_control_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Drive, drive_clear)
+
 static void
 take_point (Link *link,
             const IrTrainingRun *run,
@@ -248,12 +384,14 @@ write_checkpoint (Link *link, const IrTrainingRun *run, GError **error)
 }
 
 static gboolean
-make_step (Link *link, IrTrainingRun *run, IrJob *job, GCancellable *cancellable, GError **error)
+make_step (Drive *drive, IrTrainingRun *run, IrJob *job, GCancellable *cancellable, GError **error)
 {
+  Link *link = drive->link;
   IrTrainerResult step, check;
   gboolean checked = FALSE;
 
-  if (!ir_trainer_step (run->trainer, cancellable, &step, error))
+  if (!prepare_to_drive (drive, error) ||
+      !ir_trainer_step (run->trainer, cancellable, &step, error))
     return FALSE;
   if (ir_trainer_ends_epoch (run->trainer) && ir_trainer_holds_out (run->trainer))
     {
@@ -328,15 +466,18 @@ run_train (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   const TrainRequest *request = data;
   Link *link = request->link;
   g_autoptr (GError) local = NULL;
+  g_auto (Drive) drive = { .link = link, .job = job }; /* outlives the run */
   g_autoptr (IrTrainingRun) run = make_run (request, cancellable, error);
 
   if (run == NULL)
     return NULL;
+  drive.run = run;
   link->n_steps = ir_trainer_steps_per_epoch (run->trainer) * run->setup.epochs;
   while (!ir_trainer_is_done (run->trainer) && may_go_on (link, run, cancellable) &&
-         make_step (link, run, job, cancellable, &local))
+         make_step (&drive, run, job, cancellable, &local))
     ;
-  if (local != NULL && !g_error_matches (local, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+  if (local != NULL && !g_error_matches (local, G_IO_ERROR, G_IO_ERROR_CANCELLED) &&
+      !g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
     say (link, local->message, TRUE, ir_training_run_bad_node (run));
   g_clear_error (&local);
   if (!ir_trainer_ends_epoch (run->trainer) && !write_checkpoint (link, run, &local))
@@ -380,10 +521,17 @@ static const IrWork train_work = {
 
 /* -- what is asked -- */
 
+static gpointer
+copy_break (gconstpointer by, gpointer data)
+{
+  return ir_run_break_ref ((IrRunBreak *) by);
+}
+
 static Link *
-link_new (IrSession *self, const IrTrainingWish *wish, gboolean stands)
+link_new (IrSession *self, const IrTrainingWish *wish, IrTrainingStart start)
 {
   Link *link = g_new0 (Link, 1);
+  const gboolean stands = start != IR_TRAINING_RUNS;
 
   g_atomic_ref_count_init (&link->refs);
   g_weak_ref_init (&link->session, self);
@@ -393,14 +541,16 @@ link_new (IrSession *self, const IrTrainingWish *wish, gboolean stands)
   link->points = g_array_new (FALSE, FALSE, sizeof (IrTrainingPoint));
   link->text = g_string_new (NULL);
   link->rate = NAN;
+  link->breaks = g_ptr_array_copy (ir_session_get_run_breaks (self), copy_break, NULL);
   link->pause = stands;
+  link->by_node = start == IR_TRAINING_NODE;
   link->n_single = stands ? 1 : 0;
   link->state = IR_COURSE_RUNS;
   return link;
 }
 
 void
-ir_session_train (IrSession *self, const IrTrainingWish *wish, gboolean stands)
+ir_session_train (IrSession *self, const IrTrainingWish *wish, IrTrainingStart start)
 {
   TrainRequest *request;
 
@@ -409,7 +559,7 @@ ir_session_train (IrSession *self, const IrTrainingWish *wish, gboolean stands)
     return;
   request = ir_session_new_request (self, &train_work, sizeof *request);
   clear (own (self));
-  own (self)->link = link_new (self, wish, stands);
+  own (self)->link = link_new (self, wish, start);
   request->link = link_ref (own (self)->link);
   request->n_threads = ir_session_get_run_settings (self)->options.n_threads;
   request->wish = copy_wish (wish);
@@ -417,18 +567,27 @@ ir_session_train (IrSession *self, const IrTrainingWish *wish, gboolean stands)
   ir_session_changed (self, IR_CHANGED_TRAINING);
 }
 
-/* @pause, @stop: what is wanted from now on; @n: single steps before */
+/* What is wanted from now on; @n: single steps before */
+typedef struct
+{
+  gboolean pause, stop, by_node;
+  guint n;
+} Wanted;
+
 static void
-want (IrSession *self, gboolean pause, gboolean stop, guint n)
+want (IrSession *self, Wanted wanted)
 {
   Link *link = own (self)->link;
 
   if (link == NULL)
     return;
   g_mutex_lock (&link->lock);
-  link->pause = pause;
-  link->stop |= stop;
-  link->n_single = n;
+  link->pause = wanted.pause;
+  link->stop |= wanted.stop;
+  link->n_single = wanted.n;
+  link->by_node = wanted.by_node;
+  if (link->control != NULL)
+    go_on (link);
   g_cond_signal (&link->told);
   g_mutex_unlock (&link->lock);
 }
@@ -436,25 +595,31 @@ want (IrSession *self, gboolean pause, gboolean stop, guint n)
 void
 ir_session_train_on (IrSession *self)
 {
-  want (self, FALSE, FALSE, 0);
+  want (self, (Wanted){ 0 });
 }
 
 void
 ir_session_train_step (IrSession *self)
 {
-  want (self, TRUE, FALSE, 1);
+  want (self, (Wanted){ .pause = TRUE, .n = 1 });
+}
+
+void
+ir_session_train_node (IrSession *self)
+{
+  want (self, (Wanted){ .pause = TRUE, .by_node = TRUE, .n = 1 });
 }
 
 void
 ir_session_train_pause (IrSession *self)
 {
-  want (self, TRUE, FALSE, 0);
+  want (self, (Wanted){ .pause = TRUE });
 }
 
 void
 ir_session_train_stop (IrSession *self)
 {
-  want (self, FALSE, TRUE, 0);
+  want (self, (Wanted){ .stop = TRUE });
 }
 
 void
@@ -501,6 +666,7 @@ ir_session_get_course (IrSession *self)
   course.bad_node = link->bad_node;
   course.is_written = link->is_written;
   course.path = g_strdup (link->path);
+  course.standing = g_strdup (link->standing);
   g_mutex_unlock (&link->lock);
   return course;
 }

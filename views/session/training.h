@@ -27,7 +27,7 @@ typedef enum
 {
   IR_COURSE_NONE,
   IR_COURSE_RUNS,
-  IR_COURSE_STANDS, /* behind a step, until it is told how to go on */
+  IR_COURSE_STANDS, /* behind a step or within one, until it is told how to go on */
   IR_COURSE_ENDED
 } IrCourseState;
 
@@ -43,16 +43,25 @@ typedef struct
   IrNodeId bad_node;     /* that gave the first numbers that are not finite; 0: none */
   gboolean is_written;   /* there is a checkpoint of it: */
   char *path;            /* (nullable) */
+  char *standing;        /* (nullable) where in a step it stands, and what there is to see */
 } IrCourse;
 
 IrCourse ir_session_get_course (IrSession *self);
 void ir_course_clear (IrCourse *course);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrCourse, ir_course_clear)
 
-/* @stands: stand behind the first step */
-void ir_session_train (IrSession *self, const IrTrainingWish *wish, gboolean stands);
+typedef enum
+{
+  IR_TRAINING_RUNS,
+  IR_TRAINING_STEP, /* to stand behind the first step */
+  IR_TRAINING_NODE  /* to stand before its first node */
+} IrTrainingStart;
+
+/* Breakpoints of runs count in it, too. */
+void ir_session_train (IrSession *self, const IrTrainingWish *wish, IrTrainingStart start);
 void ir_session_train_on (IrSession *self);   /* from where it stands */
-void ir_session_train_step (IrSession *self); /* one batch */
+void ir_session_train_step (IrSession *self); /* one batch, or what is left of it */
+void ir_session_train_node (IrSession *self); /* to the next node */
 void ir_session_train_pause (IrSession *self);
 void ir_session_train_stop (IrSession *self); /* after the step under way; it is written */
 void ir_session_train_rate (IrSession *self, double rate);

@@ -17,7 +17,7 @@
 struct _IrTrainingView
 {
   IrView parent;
-  GtkWidget *stack, *form, *go, *pause, *step, *stop, *write, *said, *note, *pages, *table;
+  GtkWidget *stack, *form, *go, *pause, *step, *node, *stop, *write, *said, *note, *pages, *table;
   IrChartArea *chart;
 };
 
@@ -66,6 +66,9 @@ progress_text (const IrCourse *course)
 
   if (course->state == IR_COURSE_NONE)
     return g_strdup ("");
+  if (course->standing != NULL)
+    return g_strdup_printf ("Standing in step %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT,
+                            course->step + 1, course->n_steps);
   if (last == NULL)
     return g_strdup (course->state == IR_COURSE_ENDED ? "Not begun" : "Preparing…");
   return isnan (last->accuracy)
@@ -88,6 +91,7 @@ show_buttons (IrTrainingView *self, const IrCourse *course)
   gtk_widget_set_sensitive (self->go, can_begin || stands);
   gtk_widget_set_sensitive (self->pause, runs);
   gtk_widget_set_sensitive (self->step, can_begin || stands);
+  gtk_widget_set_sensitive (self->node, can_begin || stands);
   gtk_widget_set_sensitive (self->stop, runs || stands);
   gtk_widget_set_sensitive (self->write, can_begin && course->is_written);
   ir_training_form_enable (IR_TRAINING_FORM (self->form), !runs && !stands);
@@ -111,7 +115,10 @@ show_course (IrTrainingView *self)
   g_autofree char *said = progress_text (&course);
 
   show_buttons (self, &course);
-  show_note (self, course.text, course.failed);
+  if (course.standing != NULL)
+    show_note (self, course.standing, FALSE);
+  else
+    show_note (self, course.text, course.failed);
   ir_parameter_table_set (IR_PARAMETER_TABLE (self->table), course.parameters);
   gtk_label_set_text (GTK_LABEL (self->said), said);
   gtk_widget_set_visible (self->said, *said != '\0');
@@ -139,13 +146,13 @@ ir_training_view_session_changed (IrView *view, IrSessionChanges changes)
 /* -- driving -- */
 
 static void
-begin (IrTrainingView *self, gboolean stands)
+begin (IrTrainingView *self, IrTrainingStart start)
 {
   g_auto (IrTrainingWish) wish = { 0 };
   g_autofree char *why = NULL;
 
   if (ir_training_form_get (IR_TRAINING_FORM (self->form), &wish, &why))
-    ir_session_train (session_of (self), &wish, stands);
+    ir_session_train (session_of (self), &wish, start);
   else
     show_note (self, why, TRUE);
 }
@@ -164,7 +171,7 @@ on_go (IrTrainingView *self)
   if (state_of (self) == IR_COURSE_STANDS)
     ir_session_train_on (session_of (self));
   else
-    begin (self, FALSE);
+    begin (self, IR_TRAINING_RUNS);
 }
 
 static void
@@ -179,7 +186,16 @@ on_step (IrTrainingView *self)
   if (state_of (self) == IR_COURSE_STANDS)
     ir_session_train_step (session_of (self));
   else
-    begin (self, TRUE);
+    begin (self, IR_TRAINING_STEP);
+}
+
+static void
+on_node (IrTrainingView *self)
+{
+  if (state_of (self) == IR_COURSE_STANDS)
+    ir_session_train_node (session_of (self));
+  else
+    begin (self, IR_TRAINING_NODE);
 }
 
 static void
@@ -257,6 +273,9 @@ make_bar (IrTrainingView *self)
                           "Pause: stand behind the step under way", G_CALLBACK (on_pause));
   self->step = add_icon (self, bar, "media-skip-forward-symbolic",
                          "Step: one batch, and stand behind it", G_CALLBACK (on_step));
+  self->node = add_icon (self, bar, "go-next-symbolic",
+                         "Step Node: to the next node of the batch, and stand before it",
+                         G_CALLBACK (on_node));
   self->stop = add_icon (self, bar, "media-playback-stop-symbolic",
                          "Stop: end it, and write what there is", G_CALLBACK (on_stop));
   self->write = add_button (self, bar, "Write Weights",
@@ -350,7 +369,9 @@ const IrViewInfo ir_view_training = {
       "Trains the network on samples in files, with live curves of loss, accuracy, norms and rate.",
   .help =
       "Files have a sample per row. Train begins with the weights of the graph on screen; Step makes one batch and stands, "
-      "Pause stands behind the step under way, Continue goes on, and a rate that is typed meanwhile counts from the next step. "
+      "Step Node stands before each node of a batch, forwards and backwards, selects it or the one that it derives, and "
+      "shows what it reads; breakpoints of runs stop a batch, too. Pause stands behind the step under way, Continue goes "
+      "on, and a rate that is typed meanwhile counts from the next step. "
       "Parameters says of each how long it is and how far steps move it. "
       "It stops at the first numbers that are not finite, and selects their node. What was trained is written after each epoch; "
       "Write Weights gives the graph its weights, as one step that can be undone.",

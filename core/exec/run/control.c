@@ -600,6 +600,17 @@ ir_run_control_free (IrRunControl *self)
 }
 
 /**
+ * ir_run_control_begin_by:
+ * @self: a control that no run has now
+ * @first: how the next run begins, and those after it
+ */
+void
+ir_run_control_begin_by (IrRunControl *self, IrRunCommand first)
+{
+  self->setup.first = first;
+}
+
+/**
  * ir_run_control_set_breaks:
  * @self: a control
  * @breaks: (element-type IrRunBreak): any of them stops; from the next node on

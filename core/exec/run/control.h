@@ -72,6 +72,7 @@ typedef struct
 IrRunControl *ir_run_control_new (const IrRunControlSetup *setup);
 void ir_run_control_free (IrRunControl *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRunControl, ir_run_control_free)
+void ir_run_control_begin_by (IrRunControl *self, IrRunCommand first);
 void ir_run_control_set_breaks (IrRunControl *self, GPtrArray *breaks);
 void ir_run_control_set_divergences (IrRunControl *self, GHashTable *divergences);
 void ir_run_control_go (IrRunControl *self, IrRunCommand command);

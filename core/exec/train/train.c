@@ -594,6 +594,33 @@ ir_trainer_step (IrTrainer *trainer,
   return TRUE;
 }
 
+/**
+ * ir_trainer_drive:
+ * @trainer: a training run, between two steps
+ * @control: (nullable): who drives the nodes of the steps from now on; lives as long as he does
+ * @error: return location for an error
+ *
+ * Steps that nobody drives are planned anew without him, so that they are as fast as before.
+ *
+ * Returns: %TRUE if it is so
+ */
+gboolean
+ir_trainer_drive (IrTrainer *trainer, IrRunControl *control, GError **error)
+{
+  IrRunOptions run = trainer->run;
+
+  if (run.control == control)
+    return TRUE;
+  run.control = control;
+  IrExecutable *executable = ir_executable_new (trainer->step.model, &run, error);
+  if (executable == NULL)
+    return FALSE;
+  ir_executable_free (trainer->step.executable);
+  trainer->step.executable = executable;
+  trainer->run.control = control;
+  return TRUE;
+}
+
 /* As the graph takes them; where that does not say, as many as in a step. */
 static guint64
 check_batch (const IrTrainer *trainer)

@@ -3,6 +3,7 @@
  * is asked for the next step, so whoever drives it may pause, look, change the rate or leave. */
 #pragma once
 
+#include "core/exec/run/control.h"
 #include "core/exec/run/run.h"
 #include "core/exec/train/rate.h"
 #include "core/exec/train/samples.h"
@@ -70,6 +71,7 @@ gboolean ir_trainer_is_done (const IrTrainer *trainer);
 gboolean ir_trainer_ends_epoch (const IrTrainer *trainer);   /* the last step was the last of one */
 gboolean ir_trainer_has_diverged (const IrTrainer *trainer); /* a step failed by NaN or infinity */
 IrNodeId ir_trainer_bad_node (const IrTrainer *trainer);
+gboolean ir_trainer_drive (IrTrainer *trainer, IrRunControl *control, GError **error);
 void ir_trainer_set_rate (IrTrainer *trainer, double base);
 guint64 ir_trainer_steps_per_epoch (const IrTrainer *trainer);
 guint64 ir_trainer_peak_bytes (const IrTrainer *trainer);

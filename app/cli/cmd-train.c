@@ -306,7 +306,7 @@ make_step (Job *job, GError **error)
       if (g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
         return FALSE;
       if (ir_trainer_has_diverged (job->run->trainer))
-        job->diverged = g_strdup (local->message);
+        job->diverged = ir_training_run_diverged_text (job->run, local);
       else
         g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;
@@ -425,6 +425,9 @@ print_json (const Job *job)
   notes = cJSON_AddArrayToObject (json, "notes");
   for (guint i = 0; i < job->run->training->notes->len; i++)
     cJSON_AddItemToArray (notes, cJSON_CreateString (job->run->training->notes->pdata[i]));
+  g_autofree char *unmoved = ir_training_run_unmoved_text (job->run);
+  if (unmoved != NULL)
+    cJSON_AddItemToArray (notes, cJSON_CreateString (unmoved));
   cli_json_print (json);
 }
 
@@ -435,6 +438,9 @@ print_text (const Job *job)
 
   cli_print ("%" G_GUINT64_FORMAT " steps, %.3f ms each, %s at most\n",
              ir_trainer_place (job->run->trainer).step, median (job), peak);
+  g_autofree char *unmoved = ir_training_run_unmoved_text (job->run);
+  if (unmoved != NULL)
+    cli_print ("%s\n", unmoved);
 }
 
 static CliStatus

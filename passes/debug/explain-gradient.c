@@ -22,6 +22,7 @@
 #define LEAST_HALF   6e-8  /* the same in float16 */
 #define TINY_SLOPE   1e-3  /* root mean square that went on, by what came */
 #define CANCELLED    1e-5  /* sum, by the sum of magnitudes */
+#define N_OTHERS     2     /* nodes that are named besides */
 #define LEAST_RISE   0.125 /* of the share of zeros, that a node is named for */
 
 static const char *const kind_names[IR_N_GRADIENT_KINDS] = { "plain",      "no-path",   "frozen",
@@ -535,10 +536,35 @@ is_mask (const IrExplain *s, const IrNode *node, const IrValue *input)
   return FALSE;
 }
 
+/* Where the zeros of @value begin: it, or what it comes from that is 0 everywhere, too */
+static const IrValue *
+first_zero (const IrExplain *s, const IrValue *value)
+{
+  const IrValue *from = value;
+
+  while (from != NULL)
+    {
+      value = from;
+      from = NULL;
+      for (guint i = 0; value->producer != NULL && from == NULL && i < value->producer->n_inputs;
+           i++)
+        {
+          const IrValue *input = value->producer->inputs[i];
+          if (input != NULL && input->producer != NULL &&
+              ir_dtype_is_float (ir_value_dtype (input)) && is_all_zero (s, input))
+            from = input;
+        }
+    }
+  return value;
+}
+
 static void
 explain_factor (IrExplain *s, const IrNode *node, const IrValue *factor)
 {
   g_autofree char *label = ir_node_label (node);
+
+  if (first_zero (s, factor)->producer != NULL)
+    factor = first_zero (s, factor);
 
   if (factor->producer != NULL && ir_explain_kind_of_block (factor->producer) == IR_GRADIENT_DEAD)
     {
@@ -645,21 +671,50 @@ explain_rest (IrExplain *s)
                     ir_model_value (s->model, last->value)->name);
 }
 
+/* Something came to its node, and nothing goes on; @input: towards what */
+static gboolean
+ends_here (const IrExplain *s, const IrPassage *passage, const IrValue **input)
+{
+  const IrValue *on = what_went_on (s, passage, input);
+
+  return on != NULL && what_came (s, passage) != NULL && is_all_zero (s, on);
+}
+
+/* Where several ways end, the last node is the nearest to what it is derived by; the others are named. */
 static void
 explain_zero (IrExplain *s)
 {
+  const IrPassage *last = NULL;
+  const IrValue *to = NULL, *input;
+  g_autoptr (GString) others = g_string_new (NULL);
+  guint n = 0;
+
   for (guint i = 0; i < s->passages->len; i++)
     {
       const IrPassage *passage = &g_array_index (s->passages, IrPassage, i);
-      const IrValue *input = NULL, *on = what_went_on (s, passage, &input);
-      if (on != NULL && what_came (s, passage) != NULL && is_all_zero (s, on))
+      if ((last != NULL && last->step == passage->step) || !ends_here (s, passage, &input))
+        continue; /* a call says no more than what is in its body */
+      if (last != NULL && n++ < N_OTHERS)
         {
-          explain_end (s, passage, input);
-          return;
+          g_autofree char *label = ir_node_label (ir_explain_written_node (s, last->node));
+          g_string_append_printf (others, "%s%s", n > 1 ? ", " : "", label);
         }
+      last = passage;
+      to = input;
     }
-  if (!explain_cancelled (s))
-    explain_rest (s);
+  if (last == NULL)
+    {
+      if (!explain_cancelled (s))
+        explain_rest (s);
+      return;
+    }
+  explain_end (s, last, to);
+  if (n > 0)
+    {
+      g_autofree char *text = g_steal_pointer (&s->reason->text);
+      s->reason->text = g_strdup_printf ("%s Other ways end at %s%s.", text, others->str,
+                                         n > N_OTHERS ? ", …" : "");
+    }
 }
 
 /* -- where a part is lost, or most of it -- */

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#define N_NAMED       4 /* parameters that a sentence names */
 #define DEFAULT_BATCH 32
 
 G_GNUC_PRINTF (2, 3)
@@ -403,4 +404,90 @@ IrNodeId
 ir_training_run_bad_node (const IrTrainingRun *run)
 {
   return ir_training_run_node (run, run->trainer != NULL ? ir_trainer_bad_node (run->trainer) : 0);
+}
+
+/**
+ * ir_training_run_diverged_text:
+ * @run: a training run
+ * @error: what its last step has failed with
+ *
+ * Returns: (transfer full): @error, and where numbers were not finite, of what node of the network that is
+ *   or whose derivative, and what to do. In the first step no rate is to blame.
+ */
+char *
+ir_training_run_diverged_text (const IrTrainingRun *run, const GError *error)
+{
+  const IrNodeId bad = ir_trainer_bad_node (run->trainer), node = ir_training_run_bad_node (run);
+  const IrNode *written = node != 0 ? ir_model_node (run->training->step, node) : NULL;
+
+  if (!ir_trainer_has_diverged (run->trainer) || written == NULL)
+    return g_strdup (error->message);
+  g_autofree char *label = ir_node_label (written);
+  g_autofree char *derives = bad != node ? g_strdup_printf (", in the derivative of %s", label)
+                                         : g_strdup ("");
+  return g_strdup_printf (
+      "%s%s; %s", error->message, derives,
+      ir_trainer_place (run->trainer).step > 0
+          ? "try a smaller rate, or clip derivatives (--clip)"
+          : "it is the first step, so no rate is to blame: 'irscope grad --explain' and the view "
+            "Gradients follow it back");
+}
+
+/* (nullable) What it has become */
+static const IrTensor *
+tensor_now (const IrTrainingRun *run, const char *name)
+{
+  const GArray *states = ir_trainer_states (run->trainer);
+
+  for (guint i = 0; i < states->len; i++)
+    if (strcmp (g_array_index (states, IrTrainerState, i).name, name) == 0)
+      return g_array_index (states, IrTrainerState, i).tensor;
+  return NULL;
+}
+
+static gboolean
+has_moved (const IrTrainingRun *run, const IrValue *value)
+{
+  const IrTensor *now = tensor_now (run, value->name), *before = value->initializer;
+
+  return now != NULL &&
+         (ir_tensor_n_bytes (now) != ir_tensor_n_bytes (before) ||
+          memcmp (ir_tensor_data (now), ir_tensor_data (before), ir_tensor_n_bytes (before)) != 0);
+}
+
+/**
+ * ir_training_run_unmoved_text:
+ * @run: a training run
+ *
+ * Returns: (transfer full) (nullable): which parameters and running statistics no step has changed a bit
+ *   of, as a sentence; %NULL: all were changed, or no step was made
+ */
+char *
+ir_training_run_unmoved_text (const IrTrainingRun *run)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+  const char *first = NULL;
+  guint n, n_unmoved = 0, n_all = 0;
+  IrValue *const *values = ir_graph_values (run->training->step->main, &n);
+
+  if (ir_trainer_place (run->trainer).step == 0)
+    return NULL;
+  for (guint i = 0; i < n; i++)
+    {
+      if (!ir_value_is_mutable (values[i]) ||
+          ir_graph_find_value (run->training->result->main, values[i]->name) == NULL)
+        continue;
+      n_all++;
+      if (has_moved (run, values[i]))
+        continue;
+      first = first != NULL ? first : values[i]->name;
+      if (n_unmoved++ < N_NAMED)
+        g_string_append_printf (names, "%s%s", n_unmoved > 1 ? ", " : "", values[i]->name);
+    }
+  return n_unmoved == 0
+             ? NULL
+             : g_strdup_printf (
+                   "%u of %u parameters never moved: %s%s; 'irscope grad --explain %s' "
+                   "and the view Gradients say why",
+                   n_unmoved, n_all, names->str, n_unmoved > N_NAMED ? ", …" : "", first);
 }

@@ -40,3 +40,5 @@ gboolean ir_training_run_begin (IrTrainingRun *run,
 gboolean ir_training_run_save (const IrTrainingRun *run, const char *path, GError **error);
 IrNodeId ir_training_run_node (const IrTrainingRun *run, IrNodeId node);
 IrNodeId ir_training_run_bad_node (const IrTrainingRun *run);
+char *ir_training_run_diverged_text (const IrTrainingRun *run, const GError *error);
+char *ir_training_run_unmoved_text (const IrTrainingRun *run);

@@ -509,6 +509,16 @@ INSIDE = (
 )
 
 
+@test('--explain names the node that is nearest where several ways end, and where the zeros of a factor begin')
+def _():
+    path = model('branches', 'g (float[4] x) => (float[4] y) <float[4] low = {-9, -9, -9, -9}, float[4] w = {1, 2, 3, 4}, float[4] v = {1, 2, 3, 4}, float[4] p = {1, 2, 3, 4}> '
+                             '{ h = Add (w, low)  [dead] r = Relu (h)  [side] t = Mul (v, r)  [far] u = Relu (t)  s = Add (r, u)  d = Identity (s)  [out] y = Mul (d, p) }')
+    why = json_of('grad', path, '--explain', 'w')['explain']
+    assert why['node'] == 'dead' and why['text'].endswith('Other ways end at far (Relu).'), why
+    why = json_of('grad', path, '--explain', 'p')['explain']
+    assert why['kind'] == 'dead' and 'dead (Relu) is dead' in why['text'] and 'which out (Mul) multiplies by' in why['text'], why
+
+
 @test('--explain looks into the body of a call, and says when there are no elements or the cotangent is 0')
 def _():
     for i, (body, kind, node, text) in enumerate(INSIDE):

@@ -230,7 +230,24 @@ def _diverged():
     net = model('log', 'g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 1}> { a = Sub (x, w)  [log] l = Log (a)  y = Add (l, w) }')
     code, out, err = irscope('train', net, '--data', 'x=' + X, '--target', X, '--loss', 'mse', '--optimizer', 'sgd',
                              '--rate', '0.1', '--batch', '10', '-o', path('log.onnx'))
-    assert code == 1 and 'log (Log)' in err and 'step 1' in err, (code, out, err)
+    assert code == 1 and 'log (Log)' in err and 'step 1' in err and 'no rate is to blame' in err, (code, out, err)
+    assert 'try a smaller rate' in answer['diverged'] or 'step 1:' in answer['diverged'], answer
+    net = model('root', 'g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 1}, float zero = {0}> { a = Mul (w, zero)  [root] r = Sqrt (a)  y = Add (x, r) }')
+    answer = json_of('train', net, '--data', 'x=' + X, '--target', X, '--loss', 'mse', '--optimizer', 'sgd', '--rate', '0.1',
+                     '--batch', '10', '-o', path('root.onnx'), status=1)
+    assert 'in the derivative of root (Sqrt)' in answer['diverged'], answer
+
+
+@test('parameters that no step moves are named, whether nothing or only 0 comes to them')
+def _unmoved():
+    net = model('still', 'g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 1}, float[2] dead = {-9, -9}, float[2] cut = {1, 1}> '
+                         '{ a = Mul (x, w)  r = Relu (dead)  f = Floor (cut)  s = Add (r, f)  y = Add (a, s) }')
+    command = ('train', net, '--data', 'x=' + X, '--target', X, '--loss', 'mse', '--optimizer', 'sgd', '--rate', '0.1', '--batch', '10',
+               '-o', path('still.onnx'))
+    notes = json_of(*command)['notes']
+    assert notes[-1].startswith('2 of 3 parameters never moved: dead, cut; ') and '--explain dead' in notes[-1], notes
+    assert notes[-1] in irscope(*command)[1]
+    assert not any('moved' in note for note in line('--optimizer', 'sgd', '--rate', '0.1')['notes'])
 
 
 @test('files that do not fit are refused by name, row and shape')

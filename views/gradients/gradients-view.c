@@ -261,6 +261,19 @@ act_mark (GtkWidget *widget, const char *name, GVariant *parameter)
     ir_session_act (session_of (self), words);
 }
 
+/* Where it is in the graph */
+static void
+act_show (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrGradientsView *self = IR_GRADIENTS_VIEW (widget);
+  const IrNode *node = live_node (self, self->subject);
+
+  if (node == NULL)
+    return;
+  ir_session_select_value (session_of (self), 0);
+  ir_session_select_node (session_of (self), node->id);
+}
+
 /* The double where: what is not chosen gets a harmless input. */
 static void
 act_guard (GtkWidget *widget, const char *name, GVariant *parameter)
@@ -485,14 +498,17 @@ make_bar (IrGradientsView *self)
 static GtkWidget *
 make_menu (void)
 {
-  g_autoptr (GMenu) menu = g_menu_new (), marks = g_menu_new (), pass = g_menu_new ();
+  g_autoptr (GMenu) menu = g_menu_new (), marks = g_menu_new (), pass = g_menu_new (),
+                    show = g_menu_new ();
   GtkWidget *button = gtk_menu_button_new ();
 
+  g_menu_append (show, "Select It in the Graph", "gradients.show");
   g_menu_append (marks, "Mark Stop: Nothing Comes Through", "gradients.mark::stop");
   g_menu_append (marks, "Mark Straight-Through: As the Identity",
                  "gradients.mark::straight-through");
   g_menu_append (marks, "Derive as Its Rule Says", "gradients.mark::plain");
   g_menu_append (pass, "Guard Choices against 0 · ∞", "gradients.guard");
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (show));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (marks));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (pass));
   gtk_menu_button_set_label (GTK_MENU_BUTTON (button), "Node");
@@ -580,6 +596,7 @@ ir_gradients_view_class_init (IrGradientsViewClass *klass)
   IR_VIEW_CLASS (klass)->session_changed = ir_gradients_view_session_changed;
   IR_VIEW_CLASS (klass)->focus_content = ir_gradients_view_focus_content;
   gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "gradients.mark", "s", act_mark);
+  gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "gradients.show", NULL, act_show);
   gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "gradients.guard", NULL, act_guard);
 }
 

@@ -478,7 +478,13 @@ run_train (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
     ;
   if (local != NULL && !g_error_matches (local, G_IO_ERROR, G_IO_ERROR_CANCELLED) &&
       !g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
-    say (link, local->message, TRUE, ir_training_run_bad_node (run));
+    {
+      g_autofree char *text = ir_training_run_diverged_text (run, local);
+      say (link, text, TRUE, ir_training_run_bad_node (run));
+    }
+  g_autofree char *unmoved = ir_training_run_unmoved_text (run);
+  if (unmoved != NULL)
+    say (link, unmoved, FALSE, link->bad_node);
   g_clear_error (&local);
   if (!ir_trainer_ends_epoch (run->trainer) && !write_checkpoint (link, run, &local))
     say (link, local->message, TRUE, 0);

@@ -430,8 +430,7 @@ say_where (IrTrainer *trainer, GHashTable *inputs, guint64 seed, GError **error)
   return fail (error, IR_EXEC_ERROR_KERNEL,
                "step %" G_GUINT64_FORMAT ": %s is the first node that gives numbers that are not "
                "finite: %s has %" G_GUINT64_FORMAT " NaN and %" G_GUINT64_FORMAT
-               " infinities in %" G_GUINT64_FORMAT " elements; try a smaller rate, or clip "
-               "derivatives (--clip)",
+               " infinities in %" G_GUINT64_FORMAT " elements",
                step, label, value->name, stats->n_nan, stats->n_pos_inf + stats->n_neg_inf,
                stats->n);
 }

@@ -8,6 +8,7 @@
 #include "core/io/io.h"
 #include "core/ir/cycles.h"
 #include "core/ir/pages.h"
+#include "core/layout/scene-tokens.h"
 #include "core/look/legend.h"
 
 #include <string.h>
@@ -95,6 +96,10 @@ static const CliOption render_options[] = {
     "F.json" },
   { "overlay-scale", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, overlay_scale),
     "linear or log (default: log where the largest is more than 100 times the smallest)", "SCALE" },
+  { "event", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, event),
+    "Run FILE and draw its tokens as they are behind this event, as 'irscope play' numbers them: on the edges, "
+    "live or dead, with what they hold, and what became of nodes",
+    "N|last" },
   { "zoom", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (CliRender, zoom),
     "The picture as the window shows it at this zoom, with the names that can be read there", "Z" },
   { "scale", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (CliRender, scale),
@@ -135,6 +140,7 @@ check_look_options (const CliRender *options, const char *view, GError **error)
                        : options->colour != NULL       ? "--colour"
                        : options->overlay != NULL      ? "--overlay"
                        : options->overlay_file != NULL ? "--overlay-file"
+                       : options->event != NULL        ? "--event"
                                                        : NULL;
 
   if (option != NULL)
@@ -222,7 +228,55 @@ static gboolean
 shows_more (const CliRender *options)
 {
   return options->diff != NULL || options->why != NULL || options->rewrite != 0 ||
-         options->view != NULL || options->fold != NULL || options->constants || options->flat;
+         options->view != NULL || options->event != NULL || options->fold != NULL ||
+         options->constants || options->flat;
+}
+
+/* Which of @n events is meant. */
+static gboolean
+parse_event (const CliRender *options, const char *path, guint n, guint *event, GError **error)
+{
+  guint64 number = n - 1;
+  const gboolean good = n > 0 &&
+                        (strcmp (options->event, "last") == 0 ||
+                         g_ascii_string_to_unsigned (options->event, 10, 0, n - 1, &number, NULL));
+
+  if (!good)
+    g_set_error (
+        error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+        "--event %s: needs the number of one of the %u events of %s, which 'irscope play' lists, "
+        "or last",
+        options->event, n, path);
+  *event = (guint) number;
+  return good;
+}
+
+/* (transfer full) (nullable) of IrSceneToken; %NULL and no error: none are asked for */
+static GArray *
+draw_tokens (CliPicture *picture, const IrScene *scene, GError **error)
+{
+  IrModel *model = picture->opened->model;
+  const CliRender *options = picture->options;
+  CliChartSource source = cli_render_source (options);
+  guint event;
+
+  if (options->event == NULL)
+    return NULL;
+  if (options->diff != NULL || options->why != NULL || options->rewrite != 0 ||
+      is_dot (options->output))
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "--event: needs the graph as it is, in SVG, PDF or PNG");
+      return NULL;
+    }
+  source.opened = picture->opened;
+  g_autoptr (IrFlowLog) log = cli_flow_log (picture->cli, &source, model, error);
+  if (log == NULL ||
+      !parse_event (options, picture->opened->path, ir_flow_log_events (log)->len, &event, error))
+    return NULL;
+  g_autoptr (IrFlowState) state = ir_flow_state_new (log);
+  ir_flow_state_go (state, event);
+  return ir_scene_tokens (scene, model, state, ir_text_measure_width, picture->measure);
 }
 
 static gboolean
@@ -236,6 +290,8 @@ write_picture (Cli *cli,
 {
   g_autoptr (IrTextMeasure) measure = NULL;
   g_autoptr (IrScene) scene = NULL, legend = NULL;
+  g_autoptr (GArray) tokens = NULL;
+  g_autoptr (GError) failed = NULL;
   g_auto (CliPicture) picture = { .cli = cli, .options = options, .opened = opened };
   IrRenderOptions render = { .colours = (options->dark ? IR_PALETTE_DARK : IR_PALETTE_LIGHT) |
                                         (options->high_contrast ? IR_PALETTE_HIGH_CONTRAST : 0),
@@ -253,6 +309,12 @@ write_picture (Cli *cli,
     look_where_it_did (&render, picture.kept, bounds);
   if (picture.scale != NULL)
     render.legend = legend = ir_legend_draw (picture.scale, ir_text_measure_width, measure);
+  render.tokens = tokens = draw_tokens (&picture, scene, &failed);
+  if (failed != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&failed));
+      return FALSE;
+    }
   if (!ir_render_file (scene, options->output, &render, error))
     return FALSE;
   *scale = g_steal_pointer (&picture.scale);

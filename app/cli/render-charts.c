@@ -7,7 +7,7 @@
 #include "app/cli/recompute.h"
 #include "app/cli/render-charts.h"
 #include "core/exec/run/flow-log.h"
-#include "core/exec/run/loop-table.h"
+#include "core/exec/run/flow-state.h"
 #include "core/ir/history.h"
 #include "core/ir/pages.h"
 #include "passes/debug/derivation.h"
@@ -245,16 +245,11 @@ training_scene (Cli *cli,
   return points != NULL ? ir_training_chart (points, chart) : NULL;
 }
 
-/* What a run does until it fails is shown, too. */
-static IrScene *
-flow_scene (Cli *cli,
-            const CliChartSource *source,
-            IrModel *model,
-            const IrChartOptions *chart,
-            GError **error)
+IrFlowLog *
+cli_flow_log (Cli *cli, const CliChartSource *source, IrModel *model, GError **error)
 {
   const IrFlowFilter all = { .to = MOST_EVENTS, .iteration = -1 };
-  g_autoptr (GArray) chosen = ir_loop_values (model);
+  g_autoptr (GArray) chosen = ir_flow_values (model);
   IrRunOptions options = { .backend = cli_backend (source->model, error),
                            .seed = (guint64) source->model->seed,
                            .capture = IR_CAPTURE_CHOSEN,
@@ -271,7 +266,19 @@ flow_scene (Cli *cli,
   g_autoptr (IrRun)
       run = inputs != NULL ? ir_flow_log_run (log, model, inputs, &options, cli->cancellable, error)
                            : NULL;
-  return run != NULL ? ir_chart_flow (log, chart) : NULL;
+  return run != NULL ? g_steal_pointer (&log) : NULL;
+}
+
+static IrScene *
+flow_scene (Cli *cli,
+            const CliChartSource *source,
+            IrModel *model,
+            const IrChartOptions *chart,
+            GError **error)
+{
+  g_autoptr (IrFlowLog) log = cli_flow_log (cli, source, model, error);
+
+  return log != NULL ? ir_chart_flow (log, chart) : NULL;
 }
 
 static IrScene *
@@ -286,9 +293,8 @@ scoreboard_scene (Cli *cli,
 
   if (ir_history_n_steps (model) == 0)
     {
-      g_set_error (
-          error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-          "--view scoreboard: the passes made no steps");
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "--view scoreboard: the passes made no steps");
       return NULL;
     }
   trial = cli_trial (cli, source->model, source->opened, error);

@@ -23,6 +23,8 @@ IrScene *cli_chart (Cli *cli,
                     IrModel *model,
                     const IrChartOptions *chart,
                     GError **error);
+/* The events of a run of it; (nullable) after an error. (transfer full) */
+IrFlowLog *cli_flow_log (Cli *cli, const CliChartSource *source, IrModel *model, GError **error);
 /* What the graph was derived to, in a run on a copy; by the parameters, or else inputs, if @source says nothing
  * else. (transfer full) (nullable) */
 IrGradients *cli_gradients (Cli *cli, const CliChartSource *source, IrModel *model, GError **error);

@@ -18,6 +18,7 @@ typedef struct
   char **fold, **open, **beside, **only, **highlight, **colour;
   char *enter, *overlay, *overlay_file, *overlay_scale;
   gint kept;
+  char *event;
 } CliRender;
 
 /* -- render-look.c: what is drawn of the graph, and how -- */

@@ -277,6 +277,33 @@ draw_text (IrPainter *painter, const IrSceneText *text, guint32 colour, guint32 
   cairo_restore (self->cr);
 }
 
+static void
+painter_begin (CairoPainter *painter, cairo_t *cr)
+{
+  const cairo_surface_type_t type = cairo_surface_get_type (cairo_get_target (cr));
+
+  *painter = (CairoPainter){
+    .base = { .pixels = type != CAIRO_SURFACE_TYPE_PDF && type != CAIRO_SURFACE_TYPE_SVG,
+              .rect = draw_rect,
+              .thumb = draw_thumb,
+              .path = draw_path,
+              .text = draw_text },
+    .cr = cr,
+    .context = new_context (),
+  };
+  cairo_save (cr);
+  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
+}
+
+static void
+painter_end (CairoPainter *painter)
+{
+  cairo_restore (painter->cr);
+  for (int i = 0; i < IR_N_SCENE_TEXT_STYLES; i++)
+    g_clear_object (&painter->layouts[i]);
+  g_object_unref (painter->context);
+}
+
 /**
  * ir_render_cairo:
  * @scene: a finished scene
@@ -294,24 +321,31 @@ ir_render_cairo (const IrScene *scene,
                  double zoom,
                  cairo_t *cr)
 {
-  const cairo_surface_type_t type = cairo_surface_get_type (cairo_get_target (cr));
-  CairoPainter painter = {
-    .base = { .pixels = type != CAIRO_SURFACE_TYPE_PDF && type != CAIRO_SURFACE_TYPE_SVG,
-              .rect = draw_rect,
-              .thumb = draw_thumb,
-              .path = draw_path,
-              .text = draw_text },
-    .cr = cr,
-    .context = new_context (),
-  };
+  CairoPainter painter;
 
-  cairo_save (cr);
-  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
+  painter_begin (&painter, cr);
   ir_scene_paint (scene, palette, clip, zoom, &painter.base);
-  cairo_restore (cr);
-  for (int i = 0; i < IR_N_SCENE_TEXT_STYLES; i++)
-    g_clear_object (&painter.layouts[i]);
-  g_object_unref (painter.context);
+  painter_end (&painter);
+}
+
+/**
+ * ir_render_tokens:
+ * @tokens: (element-type IrSceneToken): what lies on the lines of a scene
+ * @palette: the colours
+ * @clip: (nullable): px of the scene; only what meets it is drawn
+ * @cr: where, in px of the scene, which is drawn already
+ */
+void
+ir_render_tokens (const GArray *tokens,
+                  const IrPalette *palette,
+                  const IrLayoutRect *clip,
+                  cairo_t *cr)
+{
+  CairoPainter painter;
+
+  painter_begin (&painter, cr);
+  ir_tokens_paint (tokens, palette, clip, &painter.base);
+  painter_end (&painter);
 }
 
 /* --- files ------------------------------------------------------------------ */
@@ -384,6 +418,8 @@ draw_page (const IrScene *scene,
       cairo_clip (cr);
     }
   ir_render_cairo (scene, palette, options != NULL ? options->clip : NULL, zoom_of (options), cr);
+  if (options != NULL && options->tokens != NULL)
+    ir_render_tokens (options->tokens, palette, options->clip, cr);
   cairo_restore (cr);
   if (legend != NULL)
     {

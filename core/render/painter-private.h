@@ -50,6 +50,11 @@ void ir_scene_paint (const IrScene *scene,
                      double zoom,
                      IrPainter *painter);
 
+void ir_tokens_paint (const GArray *tokens,
+                      const IrPalette *palette,
+                      const IrLayoutRect *clip, /* (nullable) */
+                      IrPainter *painter);
+
 /* The page: the picture, and the legend below it. @at: (out): where that begins, in px of the picture */
 IrLayoutRect ir_render_page (const IrScene *scene,
                              const IrRenderOptions *options, /* (nullable) */

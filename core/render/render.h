@@ -30,6 +30,7 @@ typedef struct
   double zoom; /* the picture as it is seen at this scale: smaller, and with the names that can
                          * be read then; 0 = 1 */
   const IrLayoutRect *clip; /* (nullable) px: the part that is drawn; NULL = all */
+  const GArray *tokens;     /* (nullable) of IrSceneToken: above the picture */
   const IrScene *legend;    /* (nullable) what colours mean: below the picture, always at 1:1 */
   char *note;               /* (out) (nullable) (transfer full): what could not be done as asked */
 } IrRenderOptions;
@@ -52,6 +53,10 @@ gboolean ir_render_file (const IrScene *scene,
                          GError **error);
 GBytes *ir_surface_png (cairo_surface_t *surface, GError **error);
 cairo_surface_t *ir_thumb_surface (const IrSceneThumb *thumb, const IrPalette *palette);
+void ir_render_tokens (const GArray *tokens,
+                       const IrPalette *palette,
+                       const IrLayoutRect *clip,
+                       cairo_t *cr);
 void ir_render_cairo (const IrScene *scene,
                       const IrPalette *palette,
                       const IrLayoutRect *clip,

@@ -287,6 +287,8 @@ ir_render_svg (const IrScene *scene, IrRenderOptions *options, GError **error)
     svg_rect (&painter.base, r, 0, &background);
   g_string_append_c (painter.out, '\n');
   ir_scene_paint (scene, palette, options != NULL ? options->clip : NULL, zoom, &painter.base);
+  if (options != NULL && options->tokens != NULL)
+    ir_tokens_paint (options->tokens, palette, options->clip, &painter.base);
   if (legend != NULL)
     {
       const IrLayoutRect bounds = ir_scene_bounds (legend);

@@ -1,7 +1,8 @@
 /* The canvas from inside: its state, and what its nouns ask of each other. */
 #pragma once
 
-#include "core/layout/scene.h"
+#include "core/layout/scene-tokens.h"
+#include "core/render/render.h"
 #include "views/graph/canvas.h"
 #include "views/graph/drag.h"
 #include "views/graph/paint.h"
@@ -64,12 +65,17 @@ struct _IrCanvas
   gint32 clicked_line;    /* -1 = none */
   GArray *selected_lines; /* of gint32: at the selected box or value */
   GArray *hovered;        /* of gint32: boxes of what another view points at */
+  GArray *tokens;         /* (nullable) of IrSceneToken */
+  IrTextMeasure *measure; /* (nullable) of their texts */
   GArray *relatives;      /* of gint32: boxes of what the selected node comes from or became */
   GPtrArray *proxies;     /* of IrNodeProxy, (transfer none) */
   guint sync_timeout;
   gint64 synced_us;     /* when there were proxies last */
   IrCamera sync_camera; /* that the proxies were made for */
 };
+
+void canvas_snapshot_tokens (IrCanvas *self, GtkSnapshot *snapshot, const IrCamera *now);
+void canvas_forget_tokens (IrCanvas *self);
 
 static inline const IrScene *
 canvas_scene (IrCanvas *self)

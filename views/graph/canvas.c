@@ -134,6 +134,7 @@ ir_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     gtk_snapshot_append_node (snapshot, self->content);
   if (canvas_scene (self) != NULL)
     {
+      canvas_snapshot_tokens (self, snapshot, &now);
       for (guint i = 0; i < self->selected_lines->len; i++)
         ir_node_painter_highlight_line (self->painter, snapshot, &now,
                                         g_array_index (self->selected_lines, gint32, i));
@@ -213,6 +214,7 @@ ir_canvas_frame_changed (IrCanvas *self)
   g_array_set_size (self->hovered, 0);
   canvas_end_tween (self);
   ir_node_painter_set_scene (self->painter, (IrScene *) canvas_scene (self));
+  ir_canvas_tokens_changed (self);
   g_clear_pointer (&self->content, gsk_render_node_unref);
   ir_canvas_selection_changed (self);
   if (before != NULL && before->scene != NULL && canvas_scene (self) != NULL &&
@@ -331,6 +333,7 @@ ir_canvas_dispose (GObject *object)
   GtkWidget *child;
 
   ir_tip_hide (self->tip);
+  canvas_forget_tokens (self);
   if (self->animation != NULL)
     adw_animation_pause (self->animation);
   g_clear_object (&self->animation);

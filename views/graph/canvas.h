@@ -16,8 +16,9 @@ G_DECLARE_FINAL_TYPE (IrCanvas, ir_canvas, IR, CANVAS, GtkWidget)
 GtkWidget *ir_canvas_new (IrSession *session); /* (transfer floating) */
 void ir_canvas_frame_changed (IrCanvas *self);
 void ir_canvas_selection_changed (IrCanvas *self);
-void ir_canvas_hover_changed (IrCanvas *self); /* in another view */
-guint ir_canvas_n_hovered (IrCanvas *self);    /* boxes that are marked for that */
+void ir_canvas_hover_changed (IrCanvas *self);  /* in another view */
+void ir_canvas_tokens_changed (IrCanvas *self); /* of the event that is shown */
+guint ir_canvas_n_hovered (IrCanvas *self);     /* boxes that are marked for that */
 double ir_canvas_get_zoom (IrCanvas *self);
 const IrScene *ir_canvas_get_scene (IrCanvas *self); /* (nullable) */
 IrLayoutRect ir_canvas_get_sight (IrCanvas *self);   /* the part that is seen, in px of the scene */

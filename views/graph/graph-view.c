@@ -565,6 +565,8 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
     }
   if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_SIGHT))
     ir_parts_go_where_wanted (view);
+  if (changes & IR_CHANGED_EVENT)
+    ir_canvas_tokens_changed (self->canvas);
   if (changes & IR_CHANGED_HOVER)
     ir_canvas_hover_changed (self->canvas);
   if (changes & IR_CHANGED_SELECTION)

@@ -12,6 +12,26 @@
 #define SYNC_DELAY_MS 40
 #define SYNC_LEAST_MS 200 /* from one time to the next, while the camera moves */
 
+/* What became of it, and what lies on the lines that lead to it. */
+static void
+append_tokens (IrCanvas *self, const IrSceneBox *box, GString *label)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (canvas_scene (self), &n);
+  const IrSceneLine *lines = ir_scene_lines (canvas_scene (self), &n);
+
+  for (guint i = 0; self->tokens != NULL && i < self->tokens->len; i++)
+    {
+      const IrSceneToken *token = &g_array_index (self->tokens, IrSceneToken, i);
+      if (token->box >= 0 && &boxes[token->box] == box)
+        g_string_append_printf (label, ", %s", token->text);
+      else if (token->line >= 0 && lines[token->line].to >= 0 &&
+               &boxes[lines[token->line].to] == box)
+        g_string_append_printf (label, ", token %s",
+                                token->kind == IR_SCENE_TOKEN_DEAD ? "dead" : token->text);
+    }
+}
+
 static char *
 box_label (IrCanvas *self, const IrSceneBox *box)
 {
@@ -26,6 +46,7 @@ box_label (IrCanvas *self, const IrSceneBox *box)
     g_string_append_printf (label, ", %s", ir_scene_state_name (box->state));
   if (box->problem > 0)
     g_string_append (label, ", has problems");
+  append_tokens (self, box, label);
   return g_string_free (g_steal_pointer (&label), FALSE);
 }
 

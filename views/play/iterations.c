@@ -293,7 +293,7 @@ on_round (IrIterationsPane *self)
     return;
   show_round (self);
   if (n_rounds (self) > 0)
-    self->chosen (0, g_array_index (self->table->rounds, IrLoopRound, round_now (self)).iteration,
+    self->chosen (0, &g_array_index (self->table->rounds, IrLoopRound, round_now (self)),
                   self->data);
 }
 
@@ -307,7 +307,7 @@ on_value (IrIterationsPane *self)
   show_title (self);
   gtk_widget_queue_draw (self->area);
   if (row != GTK_INVALID_LIST_POSITION)
-    self->chosen (g_array_index (self->table->rows, IrLoopRow, row).value, -1, self->data);
+    self->chosen (g_array_index (self->table->rows, IrLoopRow, row).value, NULL, self->data);
 }
 
 /* (transfer full) (nullable) The first loop that has values */

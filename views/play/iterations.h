@@ -3,14 +3,15 @@
 #pragma once
 
 #include "core/exec/run/flow-log.h"
+#include "core/exec/run/loop-table.h"
 
 #include <gtk/gtk.h>
 
 #define IR_TYPE_ITERATIONS (ir_iterations_get_type ())
 G_DECLARE_FINAL_TYPE (IrIterationsPane, ir_iterations, IR, ITERATIONS, GtkBox)
 
-/* What is told when a value, or an iteration, is chosen; @value: 0: the iteration alone */
-typedef void (*IrIterationsChosen) (IrValueId value, gint64 iteration, gpointer data);
+/* What is told when a value, or an iteration, is chosen; @value: 0: the iteration alone; @round: (nullable) */
+typedef void (*IrIterationsChosen) (IrValueId value, const IrLoopRound *round, gpointer data);
 
 GtkWidget *ir_iterations_new (IrIterationsChosen chosen, gpointer data);
 /* @log: (nullable); @loop: (nullable) the first one that has values */

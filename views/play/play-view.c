@@ -14,6 +14,8 @@
 #include "views/session/selection.h"
 #include "views/view.h"
 
+#include <string.h>
+
 #define PER_SECOND 5 /* events that go by */
 
 struct _IrPlayView
@@ -267,31 +269,64 @@ ir_play_view_session_changed (IrView *view, IrSessionChanges changes)
 
 /* -- stepping -- */
 
+/* @event: (nullable) */
+static void
+show_tokens (IrPlayView *self, const IrFlowEvent *event)
+{
+  const IrFlowLog *log = ir_session_get_events (session_of (self));
+
+  if (event == NULL || log == NULL)
+    ir_session_hide_event (session_of (self));
+  else /* those that are kept begin with the first */
+    ir_session_show_event (session_of (self), (guint) event->index);
+}
+
 static void
 on_selected (IrPlayView *self)
 {
   g_autoptr (IrEventRow) row = g_list_model_get_item (
       G_LIST_MODEL (self->selection), gtk_single_selection_get_selected (self->selection));
   const IrFrame *frame = ir_session_get_frame (session_of (self));
-  const IrNodeId node = row != NULL ? ir_event_row_get_event (row)->node : 0;
+  const IrFlowEvent *event = row != NULL ? ir_event_row_get_event (row) : NULL;
+  const IrNodeId node = event != NULL ? event->node : 0;
 
+  show_tokens (self, event);
   /* What stands in the place of a call has no box of its own. */
   if (frame != NULL && node != 0 && ir_model_live_node (frame->model, node) != NULL)
     ir_session_select_node (session_of (self), node);
 }
 
-/* Of the page of iterations */
+/* The end of an iteration, with those of the loops inside of it. (nullable) */
+static const IrFlowEvent *
+last_event_of (const IrFlowLog *log, const IrLoopRound *round)
+{
+  const GArray *events = ir_flow_log_events (log);
+
+  for (guint i = events->len; i-- > 0;)
+    {
+      const IrFlowEvent *event = &g_array_index (events, IrFlowEvent, i);
+      if (event->iteration == round->iteration && event->kind != IR_FLOW_NEXT &&
+          event->kind != IR_FLOW_EXITED && strcmp (event->frame, round->frame) == 0)
+        return event;
+    }
+  return NULL;
+}
+
+/* Of the page of iterations: a value, or where the tokens are at the end of one. */
 static void
-on_chosen (IrValueId id, gint64 iteration, gpointer data)
+on_chosen (IrValueId id, const IrLoopRound *round, gpointer data)
 {
   IrPlayView *self = data;
   const IrFrame *frame = ir_session_get_frame (session_of (self));
+  const IrFlowLog *log = ir_session_get_events (session_of (self));
   const IrValue *value = frame != NULL && id != 0 ? ir_model_live_value (frame->model, id) : NULL;
 
   if (value != NULL && value->producer != NULL)
     ir_session_select_node (session_of (self), value->producer->id);
-  if (iteration >= 0)
-    gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->iteration), (double) iteration);
+  if (round == NULL)
+    return;
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->iteration), (double) round->iteration);
+  show_tokens (self, log != NULL ? last_event_of (log, round) : NULL);
 }
 
 static gboolean
@@ -566,6 +601,14 @@ make_empty (IrPlayView *self)
 }
 
 static void
+on_unmap (IrPlayView *self)
+{
+  stop_ticking (self);
+  if (session_of (self) != NULL)
+    ir_session_hide_event (session_of (self));
+}
+
+static void
 ir_play_view_focus_content (IrView *view)
 {
   gtk_widget_child_focus (IR_PLAY_VIEW (view)->stack, GTK_DIR_TAB_FORWARD);
@@ -626,7 +669,7 @@ ir_play_view_init (IrPlayView *self)
   gtk_stack_add_named (GTK_STACK (self->stack), make_empty (self), "empty");
   gtk_stack_add_named (GTK_STACK (self->stack), self->content, "events");
   adw_bin_set_child (ADW_BIN (self), self->stack);
-  g_signal_connect (self, "unmap", G_CALLBACK (stop_ticking), NULL);
+  g_signal_connect (self, "unmap", G_CALLBACK (on_unmap), NULL);
 }
 
 const IrViewInfo ir_view_play = {
@@ -640,7 +683,10 @@ const IrViewInfo ir_view_play = {
       "output that is live, of a Merge the input that was, of a branch 1 for then and 0 for else. Iterations "
       "shows what the values of a loop held in each; the scrubber goes from one to the next, and the line "
       "above is the value that is chosen, over all of them. Lanes draws each loop as a lane, in those around it, "
-      "with a column for each of the first 16 iterations: what each node gave, and what was dead.",
+      "with a column for each of the first 16 iterations: what each node gave, and what was dead. In the graph tokens lie "
+      "on the edges as they were behind the chosen event, or at the end of the chosen iteration, with what they held: "
+      "@3 is one of iteration 3, ✕ is dead. Labels say which input a Merge took, which branch was called, and what was "
+      "dead or waited.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_play_view_get_type,
 };

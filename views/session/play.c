@@ -12,7 +12,9 @@
 
 typedef struct
 {
-  IrFlowLog *log;    /* (nullable) */
+  IrFlowLog *log;     /* (nullable) */
+  IrFlowState *state; /* (nullable) of @log: behind the event that is shown */
+  gboolean shows_event;
   char *error;       /* (nullable) */
   IrModel *model;    /* (nullable) of the frame that was played */
   guint n_changes;   /* of what inputs are given, by then */
@@ -24,6 +26,8 @@ clear (gpointer state)
 {
   Play *play = state;
 
+  g_clear_pointer (&play->state, ir_flow_state_free);
+  play->shows_event = FALSE;
   g_clear_pointer (&play->log, ir_flow_log_unref);
   g_clear_pointer (&play->error, g_free);
   g_clear_pointer (&play->model, ir_model_unref);
@@ -62,7 +66,7 @@ run_play (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   if (inputs == NULL)
     return NULL;
   g_autoptr (GHashTable) own = ir_inputs_of (model, inputs);
-  g_autoptr (GArray) chosen = ir_loop_values (model);
+  g_autoptr (GArray) chosen = ir_flow_values (model);
   const IrRunOptions options = { .backend = ir_backend_find ("cpu"),
                                  .seed = request->feed.seed,
                                  .capture = IR_CAPTURE_CHOSEN,
@@ -140,6 +144,36 @@ const char *
 ir_session_get_play_error (IrSession *self)
 {
   return own (self)->error;
+}
+
+void
+ir_session_show_event (IrSession *self, guint event)
+{
+  Play *play = own (self);
+
+  if (play->log == NULL)
+    return;
+  if (play->state == NULL)
+    play->state = ir_flow_state_new (play->log);
+  ir_flow_state_go (play->state, event);
+  play->shows_event = TRUE;
+  ir_session_changed (self, IR_CHANGED_EVENT);
+}
+
+void
+ir_session_hide_event (IrSession *self)
+{
+  own (self)->shows_event = FALSE;
+  ir_session_changed (self, IR_CHANGED_EVENT);
+}
+
+const IrFlowState *
+ir_session_get_tokens (IrSession *self)
+{
+  const Play *play = own (self);
+  const IrFrame *frame = ir_session_get_frame (self);
+
+  return play->shows_event && frame != NULL && frame->model == play->model ? play->state : NULL;
 }
 
 char *

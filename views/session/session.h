@@ -38,15 +38,16 @@ typedef enum
   IR_CHANGED_WHAT_IF = 1 << 19,
   IR_CHANGED_BISECTION = 1 << 20,
   IR_CHANGED_WHY = 1 << 21,
-  IR_CHANGED_UNDO = 1 << 22, /* what can be undone and redone, and the branches */
-  IR_CHANGED_KEPT = 1 << 23, /* the views that are kept */
+  IR_CHANGED_UNDO = 1 << 22,        /* what can be undone and redone, and the branches */
+  IR_CHANGED_KEPT = 1 << 23,        /* the views that are kept */
   IR_CHANGED_RUN_CONTROL = 1 << 24, /* a run that is driven, its breakpoints and what they found */
   IR_CHANGED_NOTES = 1 << 25,
-  IR_CHANGED_PLAY = 1 << 26, /* the events of a run's control flow */
+  IR_CHANGED_PLAY = 1 << 26,      /* the events of a run's control flow */
   IR_CHANGED_GRADIENTS = 1 << 27, /* what the graph was derived to, or why it could not be */
   IR_CHANGED_TRAINING = 1 << 28,  /* a training run went on, stands or has ended */
   IR_CHANGED_SIGHT = 1 << 29,     /* the part of the graph that is looked at, or is to be */
-  IR_CHANGED_ALL = (1 << 30) - 1
+  IR_CHANGED_EVENT = 1 << 30,     /* the event of a run that is shown, with the tokens behind it */
+  IR_CHANGED_ALL = (1U << 31) - 1
 } IrSessionChanges;
 
 /* Signals:

@@ -307,6 +307,7 @@ settle (IrTokenExecutor *x, IrTokenInstance *instance, GError **error)
 
       if (!good || instance->iterations->len > 0 || instance->pending_enters > 0)
         return good;
+      ir_token_tell_end (x, instance);
       for (guint i = 0; good && i < instance->dead_exits->len; i++)
         {
           IrTensor *const dead = NULL;

@@ -122,6 +122,15 @@ tell_of_iteration (const IrTokenExecutor *x, const IrTokenIteration *iteration)
                                              iteration->number, -1, instance->iterations->len });
 }
 
+void
+ir_token_tell_end (const IrTokenExecutor *x, const IrTokenInstance *instance)
+{
+  if (is_watched (x))
+    x->state->observer->flow (x->state->observer,
+                              &(IrFlowTell){ IR_FLOW_EXITED, NULL, instance->path,
+                                             ir_token_frame_name (x, instance->frame), 0, -1, 0 });
+}
+
 /* (transfer full) "outer@3/inner", of a frame that is entered from @parent */
 char *
 ir_token_path_below (const IrTokenExecutor *x, const IrTokenIteration *parent, guint32 frame)

@@ -137,6 +137,8 @@ gboolean ir_token_fail (const IrTokenExecutor *x,
 gboolean ir_token_say_where (const IrTokenExecutor *x,
                              const IrTokenIteration *iteration,
                              GError **error);
+/* The frame is over, with all that was in it. */
+void ir_token_tell_end (const IrTokenExecutor *x, const IrTokenInstance *instance);
 void ir_token_tell (const IrTokenExecutor *x,
                     const IrTokenIteration *iteration,
                     const IrNode *node,

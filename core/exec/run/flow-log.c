@@ -24,12 +24,14 @@ struct _IrFlowLog
   gatomicrefcount ref_count;
   IrFlowFilter filter;
   const char *loop;     /* (nullable) (owned) */
-  IrModel *model;       /* (nullable) (owned) that runs */
+  IrModel *source;      /* (nullable) (owned) that was given */
+  IrModel *model;       /* (nullable) (owned) that runs: with parts of it made of other nodes */
   IrRun *run;           /* (nullable) (owned) that was told of; to its end, or to an error */
   GHashTable *paths;    /* set of (owned) char * */
   GArray *places;       /* of Place: the root, and one for each body under way */
   GArray *events;       /* of IrFlowEvent */
   GArray *frames;       /* of IrFlowFrame */
+  GArray *ends;         /* of IrFlowEnd: as far as events are kept */
   GHashTable *frame_of; /* name -> index + 1 in @frames */
   IrFlowCount *counts;  /* (nullable) by node id */
   guint64 n_events;
@@ -176,6 +178,15 @@ note_body (IrFlowLog *log, const IrFlowTell *tell)
     pop (log);
 }
 
+static void
+note_end (IrFlowLog *log, const char *frame)
+{
+  const IrFlowEnd end = { log->n_events, frame };
+
+  if (log->filter.last == 0)
+    g_array_append_val (log->ends, end);
+}
+
 /* Of a graph that tokens move through: its places are inside of that which lies below. */
 static void
 note_token (IrFlowLog *log, const IrFlowTell *tell)
@@ -189,7 +200,11 @@ note_token (IrFlowLog *log, const IrFlowTell *tell)
   if (tell->in_flight > 0)
     count_iteration (log, tell->iteration == 0, tell->in_flight);
   if (tell->node == NULL)
-    return;
+    {
+      if (tell->kind == IR_FLOW_EXITED && log->n_events < log->filter.to)
+        note_end (log, place->path);
+      return;
+    }
   log->counts[tell->node->id].fired += tell->kind != IR_FLOW_DEAD && tell->kind != IR_FLOW_DEFERRED;
   log->counts[tell->node->id].dead += tell->kind == IR_FLOW_DEAD;
   record (log, tell->kind, tell->node, tell->slot);
@@ -284,6 +299,7 @@ ir_flow_log_new (const IrFlowFilter *filter)
   log->places = g_array_new (FALSE, FALSE, sizeof (Place));
   log->events = g_array_new (FALSE, FALSE, sizeof (IrFlowEvent));
   log->frames = g_array_new (FALSE, TRUE, sizeof (IrFlowFrame));
+  log->ends = g_array_new (FALSE, FALSE, sizeof (IrFlowEnd));
   log->frame_of = g_hash_table_new (NULL, NULL);
   return log;
 }
@@ -313,11 +329,13 @@ ir_flow_log_unref (IrFlowLog *log)
   g_free ((char *) log->loop);
   g_clear_pointer (&log->run, ir_run_unref);
   g_clear_pointer (&log->model, ir_model_unref);
+  g_clear_pointer (&log->source, ir_model_unref);
   g_hash_table_unref (log->paths);
   g_hash_table_unref (log->frame_of);
   g_array_unref (log->places);
   g_array_unref (log->events);
   g_array_unref (log->frames);
+  g_array_unref (log->ends);
   g_free (log->counts);
   g_free (log);
 }
@@ -362,6 +380,8 @@ ir_flow_log_run (IrFlowLog *log,
       ir_run_control_watch (own.control, observer, NULL);
       observer = ir_run_control_observer (own.control);
     }
+  g_clear_pointer (&log->source, ir_model_unref);
+  log->source = ir_model_ref (model);
   run = ir_executable_run_observed (executable, inputs, observer, cancellable, &partial, error);
   g_clear_pointer (&log->run, ir_run_unref);
   log->run = run != NULL ? ir_run_ref (run) : g_steal_pointer (&partial);
@@ -405,6 +425,17 @@ ir_flow_log_frames (const IrFlowLog *log)
 }
 
 /**
+ * ir_flow_log_ends:
+ *
+ * Returns: (transfer none) (element-type IrFlowEnd): when frames of tokens were over
+ */
+const GArray *
+ir_flow_log_ends (const IrFlowLog *log)
+{
+  return log->ends;
+}
+
+/**
  * ir_flow_log_counts:
  * @log: a log of a run
  * @node: a node of ir_flow_log_model()
@@ -426,6 +457,17 @@ const IrModel *
 ir_flow_log_model (const IrFlowLog *log)
 {
   return log->model;
+}
+
+/**
+ * ir_flow_log_source:
+ *
+ * Returns: (transfer none) (nullable): the model that was given; its ids are those of events
+ */
+const IrModel *
+ir_flow_log_source (const IrFlowLog *log)
+{
+  return log->source;
 }
 
 /**

@@ -45,6 +45,13 @@ typedef struct
   guint64 fired, dead;
 } IrFlowCount;
 
+/* A frame of tokens is over before the event @index, where an inner one of that name may begin. */
+typedef struct
+{
+  guint64 index;
+  const char *frame; /* interned: "outer@3/inner" */
+} IrFlowEnd;
+
 /* Which events are kept; all are counted. */
 typedef struct
 {
@@ -70,6 +77,8 @@ IrRun *ir_flow_log_run (IrFlowLog *log,
 const GArray *ir_flow_log_events (const IrFlowLog *log); /* of IrFlowEvent */
 guint64 ir_flow_log_n_events (const IrFlowLog *log);     /* kept or not */
 const GArray *ir_flow_log_frames (const IrFlowLog *log); /* of IrFlowFrame, as they were entered */
+const GArray *ir_flow_log_ends (const IrFlowLog *log);   /* of IrFlowEnd, in order */
 const IrFlowCount *ir_flow_log_counts (const IrFlowLog *log, IrNodeId node); /* (nullable) */
-const IrModel *ir_flow_log_model (const IrFlowLog *log); /* (nullable) before a run */
-IrRun *ir_flow_log_get_run (const IrFlowLog *log);       /* (transfer none) (nullable) */
+const IrModel *ir_flow_log_model (const IrFlowLog *log);  /* (nullable) before a run */
+const IrModel *ir_flow_log_source (const IrFlowLog *log); /* (nullable) likewise: as it was given */
+IrRun *ir_flow_log_get_run (const IrFlowLog *log);        /* (transfer none) (nullable) */

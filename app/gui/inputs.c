@@ -37,45 +37,37 @@ seed_row (IrSession *session)
   return row;
 }
 
+/* Without the button: what waits for sizes is not wanted. */
+static void
+on_closed (GtkWidget *window, IrSession *session)
+{
+  ir_session_give_up (session);
+}
+
 static void
 on_run (GtkWidget *window, GtkButton *button)
 {
-  IrSession *session = g_object_ref (g_object_get_data (G_OBJECT (window), "session"));
+  g_autoptr (IrSession) session = g_object_ref (g_object_get_data (G_OBJECT (window), "session"));
 
+  ir_session_see_sizes (session);
+  if (!ir_session_go_on (session))
+    ir_session_run_graph (session);
   gtk_window_destroy (GTK_WINDOW (window));
-  ir_session_run_graph (session);
-  g_object_unref (session);
 }
 
 static GtkWidget *
-run_button (GtkWidget *window)
+run_button (GtkWidget *window, const char *what)
 {
-  GtkWidget *button = gtk_button_new_with_label ("Run");
+  GtkWidget *button = gtk_button_new_with_label (what != NULL ? "Continue" : "Run");
+  g_autofree char *tip = g_strdup_printf ("%s, with these inputs",
+                                          what != NULL ? what : "Running the graph");
 
   gtk_widget_add_css_class (button, "suggested-action");
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  gtk_widget_set_tooltip_text (button, "Run the graph so");
+  gtk_widget_set_tooltip_text (button, tip);
   g_signal_connect_object (button, "clicked", G_CALLBACK (on_run), window, G_CONNECT_SWAPPED);
   gtk_window_set_default_widget (GTK_WINDOW (window), button);
   return button;
-}
-
-/* Whether a run would choose a size that nobody asked for. */
-gboolean
-ir_inputs_leave_choice (IrSession *session)
-{
-  g_autoptr (GArray) dims = ir_session_free_dims (session);
-  g_autoptr (GHashTable) given = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-
-  ir_bind_given (ir_session_get_original (session), ir_session_get_inputs (session), given);
-  for (guint i = 0; i < dims->len; i++)
-    {
-      const IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
-
-      if (!dim->given && !g_hash_table_contains (given, dim->name))
-        return TRUE;
-    }
-  return FALSE;
 }
 
 /* Kind of contents that a file may have; (nullable): a graph, or nothing that is known. */
@@ -117,9 +109,10 @@ ir_inputs_take_file (IrSession *session, const char *path, GError **error)
   return NULL;
 }
 
-/* Shows the inputs of the open graph; changes take effect with the next run. */
+/* Shows the inputs of the open graph; changes take effect with the next run.
+ * @what: (nullable): what goes on behind it, such as "Running the graph" */
 void
-ir_inputs_dialog_present (GtkWindow *parent, IrSession *session)
+ir_inputs_dialog_present (GtkWindow *parent, IrSession *session, const char *what)
 {
   const IrFrame *frame = ir_session_get_frame (session);
   GtkWidget *window = adw_preferences_window_new ();
@@ -148,7 +141,7 @@ ir_inputs_dialog_present (GtkWindow *parent, IrSession *session)
     }
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (random), seed_row (session));
   adw_preferences_group_set_header_suffix (ADW_PREFERENCES_GROUP (sizes != NULL ? sizes : inputs),
-                                           run_button (window));
+                                           run_button (window, what));
   if (sizes != NULL)
     adw_preferences_page_add (ADW_PREFERENCES_PAGE (page), ADW_PREFERENCES_GROUP (sizes));
   if (sets != NULL)
@@ -158,6 +151,7 @@ ir_inputs_dialog_present (GtkWindow *parent, IrSession *session)
   adw_preferences_window_add (ADW_PREFERENCES_WINDOW (window), ADW_PREFERENCES_PAGE (page));
   adw_preferences_window_set_search_enabled (ADW_PREFERENCES_WINDOW (window), FALSE);
   g_object_set_data_full (G_OBJECT (window), "session", g_object_ref (session), g_object_unref);
+  g_signal_connect_object (window, "destroy", G_CALLBACK (on_closed), session, 0);
   gtk_window_set_title (GTK_WINDOW (window), "Inputs");
   gtk_window_set_default_size (GTK_WINDOW (window), 580, 640);
   gtk_window_set_transient_for (GTK_WINDOW (window), parent);

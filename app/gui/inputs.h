@@ -5,7 +5,6 @@
 
 #include <gtk/gtk.h>
 
-gboolean ir_inputs_leave_choice (IrSession *session);
 /* The name of the input that takes it, from the next run on; (transfer full) (nullable): none does. */
 char *ir_inputs_take_file (IrSession *session, const char *path, GError **error);
-void ir_inputs_dialog_present (GtkWindow *parent, IrSession *session);
+void ir_inputs_dialog_present (GtkWindow *parent, IrSession *session, const char *what);

@@ -50,21 +50,10 @@ activate_passes (GSimpleAction *action, GVariant *parameter, gpointer user_data)
   ir_passes_dialog_present (GTK_WINDOW (self), self->session);
 }
 
-/* The first time, sizes that would be chosen by default are shown before. */
 static void
 activate_run (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
-  IrWindow *self = IR_WINDOW (user_data);
-  const char *path = ir_session_get_path (self->session);
-  const gboolean asks = g_strcmp0 (path, self->sizes_asked) != 0 &&
-                        ir_inputs_leave_choice (self->session);
-
-  g_free (self->sizes_asked);
-  self->sizes_asked = g_strdup (path);
-  if (asks)
-    ir_inputs_dialog_present (GTK_WINDOW (self), self->session);
-  else
-    ir_session_run_graph (self->session);
+  ir_session_run_graph (IR_WINDOW (user_data)->session);
 }
 
 static void
@@ -130,7 +119,7 @@ activate_inputs (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   IrWindow *self = IR_WINDOW (user_data);
 
-  ir_inputs_dialog_present (GTK_WINDOW (self), self->session);
+  ir_inputs_dialog_present (GTK_WINDOW (self), self->session, NULL);
 }
 
 static void

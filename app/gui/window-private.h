@@ -17,7 +17,6 @@ struct _IrWindow
   GtkStack *stacks[IR_N_VIEW_PLACES];
   GStrv pipeline_names;
   guint activity_timeout;
-  char *sizes_asked; /* (nullable) path of the model whose sizes were asked for */
   gulong saving;     /* handler: what waits for the edits to be saved */
   guint have;        /* NEEDS_… that are fulfilled */
   gboolean updating; /* widgets follow the session, not the other way round */

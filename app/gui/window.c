@@ -347,11 +347,34 @@ on_message (IrWindow *self, const char *text, IrSession *session)
   ir_window_add_toast (self, toast);
 }
 
+/* What asks may be a window over this one, as the one that bisects. */
+static GtkWindow *
+window_in_front (IrWindow *self)
+{
+  GListModel *tops = gtk_window_get_toplevels ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (tops); i++)
+    {
+      g_autoptr (GtkWindow) top = g_list_model_get_item (tops, i);
+
+      if (gtk_window_is_active (top) && gtk_window_get_transient_for (top) == GTK_WINDOW (self))
+        return top;
+    }
+  return GTK_WINDOW (self);
+}
+
+static gboolean
+on_sizes_unseen (IrWindow *self, const char *what, IrSession *session)
+{
+  ir_inputs_dialog_present (window_in_front (self), session, what);
+  return TRUE;
+}
+
 static void
 on_failure_response (IrWindow *self, const char *response)
 {
   if (strcmp (response, "sizes") == 0)
-    ir_inputs_dialog_present (GTK_WINDOW (self), self->session);
+    ir_inputs_dialog_present (GTK_WINDOW (self), self->session, NULL);
 }
 
 /* Several lines are a list: from the left, and as high as a small window at most. */
@@ -632,7 +655,6 @@ ir_window_dispose (GObject *object)
   g_clear_object (&self->session);
   g_clear_pointer (&self->views, g_ptr_array_unref);
   g_clear_pointer (&self->pipeline_names, g_strfreev);
-  g_clear_pointer (&self->sizes_asked, g_free);
   G_OBJECT_CLASS (ir_window_parent_class)->dispose (object);
 }
 
@@ -700,6 +722,8 @@ connect_session (IrWindow *self)
   g_signal_connect_object (self->session, "message", G_CALLBACK (on_message), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (self->session, "failed", G_CALLBACK (on_failed), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->session, "sizes-unseen", G_CALLBACK (on_sizes_unseen), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (self->session, "show-view", G_CALLBACK (ir_window_show_view), self,
                            G_CONNECT_SWAPPED);

@@ -273,6 +273,7 @@ def proves_a_step():
         key('alt+1', 'Home', 'F9')
         where(window, fold['index'], len(steps))
         window.act('steps.prove')
+        shows_sizes(window)
         window.expect('label', rf'[✓≈✗] {fold["verdict"]}')  # in the row; a message would go again
         check('a step that is proved gets the verdict of the command line', True)
         window.shot('13-proved')
@@ -313,12 +314,16 @@ def follows_a_spike():
         window.end()
 
 
-def runs_for_the_first_time(window):
-    """A model of which sizes are open: they are shown before, once."""
-    key('ctrl+r')
+def shows_sizes(window):
+    """Of a model of which sizes are open, before the first command that runs it."""
     window.sheet('Inputs')
     key('Return')
     window.leaves('Inputs')
+
+
+def runs_for_the_first_time(window):
+    key('ctrl+r')
+    shows_sizes(window)
 
 
 def opens(window, path):
@@ -556,6 +561,7 @@ def finds_a_planted_rule():
         window.expect_focus('text', 'Condition')
         type_text('max_abs(*) > 1e-3')
         key('Return')
+        shows_sizes(window)
         where(window, found['step'], n)
         text = window.wait('the culprit', lambda: window.text_with(f'Step {found["step"]}, wrong-sign'))
         check('a planted rule is found, as on the command line',
@@ -819,6 +825,7 @@ def drives_a_run():
     try:
         opens(window, DIGITS)
         key('F7')
+        shows_sizes(window)
         first = window.expect('label', 'Stands before .*').name
         key('F7')
         window.wait('the second node', lambda: window.find('label', 'Stands before .*') is not None

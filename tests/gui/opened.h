@@ -4,6 +4,7 @@
 #include "app/gui/window.h"
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
+#include "views/session/inputs.h"
 
 typedef struct
 {
@@ -25,6 +26,7 @@ open_digits (Opened *self)
   gtk_test_widget_wait_for_draw (GTK_WIDGET (self->window));
   ir_window_open (self->window, file);
   wait_for ("the graph", is_open_and_idle, self->session);
+  ir_session_see_sizes (self->session); /* what runs does not ask for a batch */
 }
 
 static inline void

@@ -87,6 +87,7 @@ set_up (Fixture *fixture, gconstpointer text)
   gtk_test_widget_wait_for_draw (GTK_WIDGET (fixture->window));
   ir_window_open (fixture->window, file);
   wait_for ("the model", is_open_and_idle, fixture->session);
+  ir_session_see_sizes (fixture->session);
 }
 
 static void

@@ -5,8 +5,16 @@
 #include "core/io/io.h"
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
+#include "views/session/debug.h"
+#include "views/session/execution.h"
+#include "views/session/frame.h"
+#include "views/session/gradients.h"
 #include "views/session/inputs.h"
+#include "views/session/play.h"
+#include "views/session/run-control.h"
 #include "views/session/runs.h"
+#include "views/session/selection.h"
+#include "views/session/timeline.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -116,6 +124,14 @@ has_run (gpointer session)
   return is_open_and_idle (session) && ir_session_get_run (session, IR_SIDE_AFTER) != NULL;
 }
 
+/* By somebody who knows the sizes. */
+static void
+run_seen (IrSession *session)
+{
+  ir_session_see_sizes (session);
+  ir_session_run_graph (session);
+}
+
 /* -- sizes -- */
 
 static const char fixed[] = HEAD
@@ -141,15 +157,14 @@ test_proposed_sizes (Fixture *fixture, gconstpointer data)
       find_matching (dialog, is_label, "fix (Reshape) needs b*s = 16, which b = 3 does not fit."));
   ir_session_set_size (fixture->session, "b", -1);
   g_assert_cmpstr (subtitle (dialog, "s"), ==, "b*s = 16, by fix (Reshape)");
-  ir_session_run_graph (fixture->session);
+  run_seen (fixture->session);
   wait_for ("the run", has_run, fixture->session);
 }
 
 /* A run that would choose sizes shows them before, once. */
 static const char open_sizes[] = HEAD
     "g (float[batch,seq] x) => (float[batch,seq] y) { y = Neg (x) }";
-static const char open_batch[] = HEAD
-    "g (float[batch,3] x) => (float[batch,3] y) { y = Neg (x) }";
+static const char open_batch[] = HEAD "g (float[batch,3] x) => (float[batch,3] y) { y = Neg (x) }";
 static const char proposed_size[] = HEAD "g (float[s,3] x) => (float[6] y)"
                                          "<int64[1] six = {6}> { y = Reshape (x, six) }";
 
@@ -184,6 +199,165 @@ test_asks (Fixture *fixture, gconstpointer data)
   gtk_widget_activate_action (GTK_WIDGET (fixture->window), "win.run", NULL);
   g_assert_null (dialog_over (fixture->window));
   wait_for ("another run", has_run, fixture->session);
+}
+
+/* -- whatever runs the graph asks as a run does -- */
+
+static const char open_steps[] = HEAD
+    "g (float[batch,seq] x) => (float[batch,seq] y) { h = Identity (x) y = Neg (h) }";
+
+static void
+step_by_node (IrSession *session, GtkWidget *window)
+{
+  gtk_widget_activate_action (window, "win.drive", "s", "step");
+}
+
+static void
+check_execution (IrSession *session, GtkWidget *window)
+{
+  gtk_widget_activate_action (window, "win.check-execution", NULL);
+}
+
+static void
+measure_kernels (IrSession *session, GtkWidget *window)
+{
+  const IrGraph *graph = ir_session_get_frame (session)->model->main;
+
+  ir_session_select_node (session, ir_graph_find_value (graph, "y")->producer->id);
+  gtk_widget_activate_action (window, "win.measure-kernels", NULL);
+}
+
+static void
+run_it (IrSession *session, GtkWidget *window)
+{
+  gtk_widget_activate_action (window, "win.run", NULL);
+}
+
+static void
+play (IrSession *session, GtkWidget *window)
+{
+  ir_session_play (session);
+}
+
+static void
+derive (IrSession *session, GtkWidget *window)
+{
+  ir_session_derive (session, "y", "x");
+}
+
+static void
+prove_step (IrSession *session, GtkWidget *window)
+{
+  ir_session_prove_step (session, 1);
+}
+
+static void
+prove_all (IrSession *session, GtkWidget *window)
+{
+  gtk_widget_activate_action (window, "win.prove-all", NULL);
+}
+
+static void
+bisect (IrSession *session, GtkWidget *window)
+{
+  ir_session_bisect (session, "max_abs(*) > 0");
+}
+
+static void
+measure_times (IrSession *session, GtkWidget *window)
+{
+  ir_session_measure_times (session);
+}
+
+static void
+compare_values (IrSession *session, GtkWidget *window)
+{
+  gtk_widget_activate_action (window, "win.compare-values", NULL);
+}
+
+static void (*const commands[]) (IrSession *session, GtkWidget *window) = {
+  run_it,     step_by_node, check_execution, measure_kernels, play,           derive,
+  prove_step, prove_all,    bisect,          measure_times,   compare_values,
+};
+
+static gboolean
+has_steps (gpointer session)
+{
+  return is_open_and_idle (session) && ir_session_get_n_steps (session) > 0;
+}
+
+static gboolean
+stands (gpointer session)
+{
+  return ir_session_get_standing (session) != NULL;
+}
+
+static void
+optimize (Fixture *fixture)
+{
+  ir_session_set_prove (fixture->session, FALSE);
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("steps", has_steps, fixture->session);
+  ir_session_goto (fixture->session, G_MAXUINT);
+  ir_session_set_compare (fixture->session, IR_COMPARE_ORIGINAL);
+  wait_for ("the last step", is_open_and_idle, fixture->session);
+}
+
+static void
+test_all_ask (Fixture *fixture, gconstpointer data)
+{
+  GtkWidget *window = GTK_WIDGET (fixture->window);
+
+  optimize (fixture);
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    {
+      GtkWidget *dialog;
+
+      commands[i](fixture->session, window);
+      dialog = dialog_over (fixture->window);
+      g_test_message ("command %u", i);
+      g_assert_nonnull (dialog);
+      g_assert_false (ir_session_get_busy (fixture->session));
+      gtk_window_close (GTK_WINDOW (dialog));
+      while (g_main_context_iteration (NULL, FALSE))
+        ;
+      g_assert_null (dialog_over (fixture->window));
+      g_assert_false (ir_session_get_busy (fixture->session));
+      g_assert_false (ir_session_is_driven (fixture->session));
+    }
+}
+
+/* Once they were seen nothing asks again, and a run has what was set meanwhile. */
+static void
+test_goes_on (Fixture *fixture, gconstpointer data)
+{
+  GtkWidget *window = GTK_WIDGET (fixture->window), *dialog;
+  IrTensor *tensor;
+
+  optimize (fixture);
+  step_by_node (fixture->session, window);
+  dialog = dialog_over (fixture->window);
+  g_assert_nonnull (dialog);
+  gtk_test_widget_wait_for_draw (dialog);
+  set_spin (dialog, "seq", 5);
+  g_signal_emit_by_name (gtk_window_get_default_widget (GTK_WINDOW (dialog)), "clicked");
+  g_assert_null (dialog_over (fixture->window));
+  wait_for ("where it stands", stands, fixture->session);
+  ir_session_drive (fixture->session, (IrRunCommand){ .move = IR_RUN_CONTINUE });
+  wait_for ("the end", has_run, fixture->session);
+  tensor = ir_run_value (
+      ir_session_get_run (fixture->session, IR_SIDE_AFTER),
+      ir_graph_output (ir_session_get_frame (fixture->session)->model->main, 0)->id);
+  g_assert_nonnull (tensor);
+  g_assert_cmpint (ir_tensor_dims (tensor)[1], ==, 5);
+  g_assert_null (ir_session_stale_text (fixture->session));
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    {
+      commands[i](fixture->session, window);
+      g_assert_null (dialog_over (fixture->window));
+      ir_session_cancel (fixture->session);
+      wait_for ("rest", is_idle, fixture->session);
+    }
 }
 
 static gint64
@@ -312,7 +486,7 @@ test_data_sets (Fixture *fixture, gconstpointer data)
                        i == 0 ? "float[2] · input_0.pb · [1, 2]"
                               : "float[2] · input_0.pb · [1, 3]");
       g_assert_cmpuint (kind_of (dialog, "a"), ==, NUMPY);
-      ir_session_run_graph (fixture->session);
+      run_seen (fixture->session);
       wait_for ("the run", has_run, fixture->session);
       g_assert_cmpstr (subtitle (dialog, name), ==,
                        i == 0 ? "The output is as in test_data_set_0"
@@ -406,7 +580,7 @@ test_pictures (Fixture *fixture, gconstpointer data)
   ir_session_set_size (fixture->session, "w", 4);
   g_assert_cmpstr (subtitle (dialog, "w"), ==, "As irscope run --dim w=4");
   g_assert_cmpint (ir_tensor_dims (contents (fixture, "open"))[2], ==, 4);
-  ir_session_run_graph (fixture->session);
+  run_seen (fixture->session);
   wait_for ("the run", has_run, fixture->session);
   /* what cannot be is said, and what was there stays */
   say (dialog, "image", PICTURE, "/no/such/picture.png");
@@ -431,7 +605,7 @@ test_numbers (Fixture *fixture, gconstpointer data)
   expect_subtitle (dialog, "a", "float[2] · random");
   adw_combo_row_set_selected (ADW_COMBO_ROW (find_matching (row, is_combo, "Distribution")), 2);
   expect_subtitle (dialog, "a", "float[2] · uniform");
-  ir_session_run_graph (fixture->session);
+  run_seen (fixture->session);
   wait_for ("the run", has_run, fixture->session);
   words = ir_session_input_words (
       fixture->session,
@@ -473,6 +647,9 @@ main (int argc, char **argv)
   start_window_tests (&argc, &argv);
   g_test_add ("/inputs/proposed-sizes", Fixture, fixed, set_up, test_proposed_sizes, tear_down);
   g_test_add ("/inputs/asks", Fixture, open_sizes, set_up, test_asks, tear_down);
+  g_test_add ("/inputs/all that runs the graph asks", Fixture, open_steps, set_up, test_all_ask,
+              tear_down);
+  g_test_add ("/inputs/what asked goes on", Fixture, open_steps, set_up, test_goes_on, tear_down);
   g_test_add ("/inputs/asks for a batch alone", Fixture, open_batch, set_up, test_asks_for_any,
               tear_down);
   g_test_add ("/inputs/asks for what a node needs", Fixture, proposed_size, set_up,

@@ -10,6 +10,7 @@
 #include "views/session/debug.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
+#include "views/session/inputs.h"
 #include "views/session/run-control.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
@@ -55,6 +56,7 @@ open_window (int width, int height)
   ir_session_open (ir_window_get_session (window), path);
   gtk_window_present (GTK_WINDOW (window));
   wait_for ("the model", is_open_and_idle, ir_window_get_session (window));
+  ir_session_see_sizes (ir_window_get_session (window)); /* what runs does not ask for a batch */
   settle (300);
   return window;
 }

@@ -199,6 +199,7 @@ static const IrWork bisect_work = {
   .failure = "The steps could not be bisected",
   .clear = clear_request,
   .result_free = found_free,
+  .runs = TRUE,
 };
 
 /**
@@ -350,6 +351,7 @@ static const IrWork reproduce_work = {
   .failure = "The reproducer could not be written",
   .clear = clear_request,
   .result_free = bundle_free,
+  .runs = TRUE,
 };
 
 /**

@@ -337,6 +337,7 @@ static const IrWork check_work = {
   .done = on_checked,
   .failure = "The execution could not be checked",
   .result_free = (GDestroyNotify) ir_execution_report_free,
+  .runs = TRUE,
 };
 
 /**

@@ -181,6 +181,7 @@ ir_session_take_opened (
   ir_session_forget_kernel_times (self);
   ir_session_forget_inputs (self);
   ir_session_forget_sizes (self);
+  ir_session_forget_seen (self);
   ir_session_forget_data_set (self);
   ir_session_forget_selection (self);
   ir_session_forget_places (self);

@@ -131,12 +131,20 @@ on_not_derived (IrSession *self, const GError *error, gpointer data)
   place (self);
 }
 
+static void
+on_fed (IrSession *self, gpointer data)
+{
+  ((DeriveRequest *) data)->sizer = ir_session_new_sizer (self);
+}
+
 static const IrWork derive_work = {
   .run = run_derive,
   .done = on_derived,
   .failed = on_not_derived,
   .clear = clear_request,
   .result_free = (GDestroyNotify) ir_gradients_unref,
+  .runs = TRUE,
+  .fed = on_fed,
 };
 
 void
@@ -147,7 +155,6 @@ ir_session_derive (IrSession *self, const char *of, const char *wrt)
   if (ir_session_is_empty (self) || ir_session_get_frame (self) == NULL)
     return;
   request = ir_session_new_request (self, &derive_work, sizeof *request);
-  request->sizer = ir_session_new_sizer (self);
   request->of = g_strdup (of);
   request->wrt = g_strdup (wrt);
   request->n_threads = ir_session_get_run_settings (self)->options.n_threads;

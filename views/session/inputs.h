@@ -22,7 +22,11 @@ GHashTable *ir_session_get_sizes (IrSession *self); /* name -> gint64 *; not to 
 void ir_session_set_size (IrSession *self, const char *name, gint64 size); /* -1: by default */
 gboolean ir_session_failed_by_sizes (IrSession *self); /* while "failed" is told */
 GArray *ir_session_free_dims (IrSession *self);        /* of IrFreeDim, (transfer full) */
-GArray *ir_session_size_conflicts (IrSession *self);   /* of IrSizeConflict, (transfer full) */
+/* A command that runs the graph while some were not seen says "sizes-unseen", and waits where that is taken. */
+void ir_session_see_sizes (IrSession *self);
+gboolean ir_session_go_on (IrSession *self);
+void ir_session_give_up (IrSession *self);
+GArray *ir_session_size_conflicts (IrSession *self); /* of IrSizeConflict, (transfer full) */
 
 /* The graph on screen with the shapes that a run of it would have: plans need them. Made in the
  * main thread, asked in any. */

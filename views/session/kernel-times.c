@@ -282,6 +282,7 @@ static const IrWork kernels_work = {
   .done = on_kernels,
   .failure = "The kernels could not be measured",
   .result_free = (GDestroyNotify) g_ptr_array_unref,
+  .runs = TRUE,
 };
 
 /**

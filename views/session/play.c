@@ -112,6 +112,7 @@ static const IrWork play_work = {
   .done = on_played,
   .failure = "The graph could not be played",
   .result_free = played_free,
+  .runs = TRUE,
 };
 
 /**

@@ -72,6 +72,7 @@ static const IrWork prove_work = {
   .done = on_proved,
   .failure = "The step could not be proved",
   .result_free = g_free,
+  .runs = TRUE,
 };
 
 /**
@@ -217,6 +218,7 @@ static const IrWork prove_all_work = {
   .done = on_proved_all,
   .failed = on_not_proved_all,
   .clear = clear_all,
+  .runs = TRUE,
 };
 
 /**

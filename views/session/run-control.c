@@ -188,7 +188,8 @@ typedef struct
   IrModel *model; /* (transfer none) frozen: of the frame */
   IrRunSettings settings;
   IrWorker *worker;
-  Link *link;
+  IrRunCommand first;
+  Link *link;        /* (nullable) not before it is fed */
   char *device;      /* (nullable) name of the back end */
   gboolean compares; /* with the original graph, before it begins */
 } DriveRequest;
@@ -334,14 +335,6 @@ on_drive_failed (IrSession *self, const GError *error, gpointer request)
     ir_session_run_failed (self, "The graph could not run", error);
 }
 
-static const IrWork drive_work = {
-  .run = run_driven,
-  .done = on_driven,
-  .failed = on_drive_failed,
-  .clear = clear_request,
-  .result_free = (GDestroyNotify) ir_run_unref,
-};
-
 static Link *
 link_new (IrSession *self, IrRunCommand first)
 {
@@ -358,6 +351,29 @@ link_new (IrSession *self, IrRunCommand first)
 }
 
 static void
+on_fed (IrSession *self, gpointer data)
+{
+  DriveRequest *request = data;
+
+  own (self)->link = link_new (self, request->first);
+  request->link = link_ref (own (self)->link);
+  request->link->n_changes = request->base.feed.n_changes;
+  request->link->sizes = g_hash_table_ref (request->base.feed.sizes);
+  request->compares = any_needs (own (self)->breaks, IR_RUN_BREAK_ORIGINAL) &&
+                      request->link->step > 0;
+}
+
+static const IrWork drive_work = {
+  .run = run_driven,
+  .done = on_driven,
+  .failed = on_drive_failed,
+  .clear = clear_request,
+  .result_free = (GDestroyNotify) ir_run_unref,
+  .runs = TRUE,
+  .fed = on_fed,
+};
+
+static void
 begin (IrSession *self, IrRunCommand first)
 {
   DriveRequest *request = ir_session_new_request (self, &drive_work, sizeof *request);
@@ -367,12 +383,7 @@ begin (IrSession *self, IrRunCommand first)
   request->settings.chosen = NULL;
   request->device = g_strdup (request->settings.device);
   request->worker = ir_worker_ref (ir_session_get_worker (self));
-  own (self)->link = link_new (self, first);
-  request->link = link_ref (own (self)->link);
-  request->compares = any_needs (own (self)->breaks, IR_RUN_BREAK_ORIGINAL) &&
-                      request->link->step > 0;
-  request->link->n_changes = request->base.feed.n_changes;
-  request->link->sizes = g_hash_table_ref (request->base.feed.sizes);
+  request->first = first;
   ir_session_start (self, "Running the graph", request);
   ir_session_changed (self, IR_CHANGED_RUN_CONTROL);
 }

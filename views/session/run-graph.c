@@ -647,10 +647,23 @@ on_ran (IrSession *self, gpointer result, gpointer data)
 }
 
 static void
-on_run_failed (IrSession *self, const GError *error, gpointer request)
+on_run_failed (IrSession *self, const GError *error, gpointer data)
 {
-  ((RunRequest *) request)->so_far->over = TRUE;
+  RunRequest *request = data;
+
+  if (request->so_far != NULL)
+    request->so_far->over = TRUE;
   ir_session_run_failed (self, "The graph could not run", error);
+}
+
+static void
+on_fed (IrSession *self, gpointer data)
+{
+  RunRequest *request = data;
+
+  for (guint i = 0; i < IR_N_SIDES; i++)
+    request->earlier[i] = ir_session_dup_earlier_run (self, i, request->step);
+  request->so_far = so_far_new (self, request);
 }
 
 static const IrWork run_work = {
@@ -659,6 +672,8 @@ static const IrWork run_work = {
   .failed = on_run_failed,
   .clear = clear_request,
   .result_free = ran_free,
+  .runs = TRUE,
+  .fed = on_fed,
 };
 
 /**
@@ -687,8 +702,5 @@ ir_session_run_graph (IrSession *self)
     request->chosen = names_of (settings->chosen);
   request->settings.chosen = NULL;
   request->before = before != NULL ? ir_run_record_ref (before) : NULL;
-  for (guint i = 0; i < IR_N_SIDES; i++)
-    request->earlier[i] = ir_session_dup_earlier_run (self, i, request->step);
-  request->so_far = so_far_new (self, request);
   ir_session_start (self, "Running the graph", request);
 }

@@ -298,6 +298,7 @@ restore_inputs (IrSession *self, const IrSessionFile *file, GPtrArray *said)
 
   ir_session_forget_inputs (self);
   ir_session_forget_sizes (self);
+  ir_session_forget_seen (self);
   for (guint i = 0; i < file->sizes->len; i++)
     {
       const char *text = file->sizes->pdata[i], *equals = strrchr (text, '=');

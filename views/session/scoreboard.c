@@ -185,6 +185,7 @@ static const IrWork times_work = {
   .done = on_times,
   .failure = "The steps could not be measured",
   .result_free = times_free,
+  .runs = TRUE,
 };
 
 /**

@@ -205,6 +205,7 @@ static const IrWork values_work = {
   .failure = "The values could not be compared",
   .clear = clear_request,
   .result_free = (GDestroyNotify) ir_compared_values_free,
+  .runs = TRUE,
 };
 
 /**

@@ -274,6 +274,123 @@ test_kept_places (void)
   g_rmdir (dir);
 }
 
+/* -- groups -- */
+
+static char *
+toggled_in (IrSession *session, IrCanvas *canvas, const char *fold)
+{
+  ir_canvas_toggle_fold (canvas, fold);
+  wait_for ("the group", is_current, session);
+  settle (60);
+  return scene_text (session);
+}
+
+/* Where the group @fold is on the screen. */
+static graphene_rect_t
+place_of (IrSession *session, IrCanvas *canvas, const char *fold)
+{
+  const IrCamera camera = ir_canvas_get_camera (canvas);
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (ir_session_get_frame (session)->scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (g_strcmp0 (boxes[i].fold, fold) == 0)
+      return ir_camera_rect (&camera, &boxes[i]);
+  g_error ("there is no %s", fold);
+}
+
+static const char *
+group_in_sight (IrSession *session, IrCanvas *canvas)
+{
+  const IrLayoutRect sight = ir_canvas_get_sight (canvas);
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (ir_session_get_frame (session)->scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].fold != NULL && boxes[i].y > sight.y && boxes[i].y < sight.y + sight.height)
+      return boxes[i].fold;
+  g_error ("no group is in sight");
+}
+
+/* So far in that nothing has to move for it. */
+static IrNodeId
+node_in_sight (IrSession *session, IrCanvas *canvas)
+{
+  const IrLayoutRect sight = ir_canvas_get_sight (canvas);
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (ir_session_get_frame (session)->scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].node != 0 && boxes[i].kind != IR_SCENE_CLUSTER && boxes[i].x > sight.x + 20 &&
+        boxes[i].x + boxes[i].width < sight.x + sight.width - 20 && boxes[i].y > sight.y + 20 &&
+        boxes[i].y + boxes[i].height < sight.y + sight.height / 2)
+      return boxes[i].node;
+  g_error ("no node is in sight");
+}
+
+static void
+expect_same_place (const IrCamera *a, const IrCamera *b)
+{
+  g_assert_cmpfloat (a->zoom, ==, b->zoom);
+  g_assert_cmpfloat_with_epsilon (a->x, b->x, 0.01);
+  g_assert_cmpfloat_with_epsilon (a->y, b->y, 0.01);
+}
+
+enum
+{
+  ZOOMED = 1 << 0,   /* by hand, before */
+  SELECTED = 1 << 1, /* a node before, and another one while the group is open */
+  N_WAYS = 1 << 2
+};
+
+static void
+open_and_close (IrSession *session, IrCanvas *canvas, const char *fold, guint way)
+{
+  const IrCamera camera = ir_canvas_get_camera (canvas);
+  const graphene_rect_t was = place_of (session, canvas, fold);
+  graphene_rect_t is;
+  IrCamera now;
+  g_autofree char *text = scene_text (session), *other = NULL, *again = NULL;
+
+  other = toggled_in (session, canvas, fold);
+  now = ir_canvas_get_camera (canvas);
+  is = place_of (session, canvas, fold);
+  g_assert_cmpstr (text, !=, other);
+  g_assert_cmpfloat (now.zoom, ==, camera.zoom);
+  g_assert_cmpfloat_with_epsilon (is.origin.x, was.origin.x, 1.01);
+  g_assert_cmpfloat_with_epsilon (is.origin.y, was.origin.y, 1.01);
+  if (way & SELECTED)
+    ir_session_select_node (session, node_in_sight (session, canvas));
+  again = toggled_in (session, canvas, fold);
+  now = ir_canvas_get_camera (canvas);
+  expect_same_place (&now, &camera);
+  g_assert_cmpstr (again, ==, text);
+}
+
+static void
+test_closing (void)
+{
+  static const char *const files[] = { "transformer-block.onnx", "if-branch.onnx" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files) * N_WAYS; i++)
+    {
+      IrSession *session;
+      IrCanvas *canvas;
+      IrWindow *window = open_window (files[i / N_WAYS], &session, &canvas);
+      g_autofree char *fold = NULL;
+
+      if (i & SELECTED)
+        ir_session_select_node (session, 1); /* its pane comes before */
+      settle (300);
+      if (i & ZOOMED)
+        ir_canvas_zoom_by (canvas, 1.3);
+      fold = g_strdup (group_in_sight (session, canvas));
+      for (guint times = 0; times < 2; times++)
+        open_and_close (session, canvas, fold, i % N_WAYS);
+      gtk_window_destroy (GTK_WINDOW (window));
+    }
+}
+
 /* -- boxes on their way -- */
 
 static void
@@ -614,6 +731,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/parts/views are kept under numbers", test_kept);
   g_test_add_func ("/parts/functions are drawn in one of their calls", test_functions);
   g_test_add_func ("/parts/moved boxes and numbers are kept, too", test_kept_places);
+  g_test_add_func ("/parts/a group that is closed again leaves no trace", test_closing);
   g_test_add_func ("/parts/boxes go from where they were", test_tween);
   g_test_add_func ("/parts/boxes on their way when the window goes", test_motion);
   g_test_add_func ("/parts/tiles are the picture", test_tiles);

@@ -19,6 +19,7 @@
 #define FIT_MARGIN    0.96
 #define WHOLE_ZOOM    0.45 /* a pattern is rather shown whole, so far out */
 #define NAMES_ZOOM    0.25 /* columns are looked at as a whole where their names can be read */
+#define MAX_LEFT      64   /* pictures that one may go back to */
 #define READABLE_ZOOM 0.65 /* a first look is not farther out than this */
 
 IrCamera
@@ -41,8 +42,19 @@ canvas_queue_allocate (IrCanvas *self)
     gtk_widget_queue_allocate (GTK_WIDGET (self));
 }
 
-/* Half a viewport of free space around the picture, so that every box can be brought to the middle.
- */
+/* Half a viewport of free space around the picture, so that every box can be brought to the middle; as much
+ * as it takes where a group keeps its place. */
+static void
+configure_axis (
+    IrCanvas *self, GtkAdjustment *adjustment, double at, double low, double size, double view)
+{
+  const double lower = low * self->zoom - view / 2, upper = (low + size) * self->zoom + view / 2;
+
+  gtk_adjustment_configure (adjustment, at, self->holds_place ? MIN (lower, at) : lower,
+                            self->holds_place ? MAX (upper, at + view) : upper, 24, view * 0.9,
+                            view);
+}
+
 void
 canvas_configure (IrCanvas *self, double x, double y)
 {
@@ -54,12 +66,8 @@ canvas_configure (IrCanvas *self, double x, double y)
   if (self->hadjustment == NULL || self->vadjustment == NULL || width <= 0 || height <= 0)
     return;
   self->configuring = TRUE;
-  gtk_adjustment_configure (self->hadjustment, x, bounds.x * self->zoom - width / 2,
-                            (bounds.x + bounds.width) * self->zoom + width / 2, 24, width * 0.9,
-                            width);
-  gtk_adjustment_configure (self->vadjustment, y, bounds.y * self->zoom - height / 2,
-                            (bounds.y + bounds.height) * self->zoom + height / 2, 24, height * 0.9,
-                            height);
+  configure_axis (self, self->hadjustment, x, bounds.x, bounds.width, width);
+  configure_axis (self, self->vadjustment, y, bounds.y, bounds.height, height);
   self->configuring = FALSE;
   canvas_queue_allocate (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
@@ -88,6 +96,7 @@ canvas_zoom_at (IrCanvas *self, double zoom, double x, double y)
   if (self->animation != NULL)
     adw_animation_pause (self->animation);
   self->moved = TRUE;
+  self->holds_place = FALSE;
   zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
   ratio = zoom / old.zoom;
   canvas_set_camera (self, zoom, (old.x + x) * ratio - x, (old.y + y) * ratio - y);
@@ -121,6 +130,7 @@ fly_to (IrCanvas *self, double zoom, double x, double y)
     }
   adw_animation_pause (self->animation);
   self->moved = TRUE;
+  self->holds_place = FALSE;
   self->from = ir_canvas_get_camera (self);
   self->target = self->from;
   self->target.zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
@@ -662,9 +672,10 @@ is_shown (IrCanvas *self, const IrSceneBox *box)
          r.origin.y + r.size.height > 0;
 }
 
-/* Where a group was opened or closed its upper left corner stays where it was on the screen. */
+/* A group that was opened or closed, the first one in sight unless it is known, stays with its upper left
+ * corner where it was on the screen. */
 static void
-keep_toggled_place (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
+keep_toggled_place (IrCanvas *self, const IrFrame *old, const IrFrame *frame, const char *toggled)
 {
   const IrCamera now = ir_canvas_get_camera (self);
   guint n_old, n;
@@ -675,11 +686,13 @@ keep_toggled_place (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
     {
       gint32 found;
 
-      if (before[i].fold == NULL || !is_shown (self, &before[i]))
+      if (before[i].fold == NULL || (toggled != NULL && strcmp (before[i].fold, toggled) != 0) ||
+          !is_shown (self, &before[i]))
         continue;
       found = canvas_box_of_fold (self, frame, before[i].fold);
       if (found < 0 || after[found].kind == before[i].kind)
         continue;
+      self->holds_place = TRUE;
       canvas_set_camera (self, now.zoom, now.x + (after[found].x - before[i].x) * now.zoom,
                          now.y + (after[found].y - before[i].y) * now.zoom);
       return;
@@ -737,18 +750,68 @@ shows_something (IrCanvas *self, const IrScene *scene)
   return n == 0;
 }
 
+/* A group that is opened grows from where it is, and is as it was when it is closed. */
+void
+ir_canvas_toggle_fold (IrCanvas *self, const char *fold)
+{
+  g_free (self->toggled);
+  self->toggled = g_strdup (fold);
+  ir_session_toggle_fold (self->session, fold);
+}
+
+/* To the picture that was left for @old, and to the same place, unless one has moved since. */
+static gboolean
+go_back (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
+{
+  const IrCamera now = ir_canvas_get_camera (self);
+  const IrLeftView *last = self->left->len > 0
+                               ? &g_array_index (self->left, IrLeftView, self->left->len - 1)
+                               : NULL;
+  gboolean stood;
+
+  if (last == NULL || last->from != frame->shape || last->to != old->shape)
+    return FALSE;
+  stood = !self->moved || canvas_same_camera (&now, &last->arrived);
+  if (stood)
+    {
+      canvas_set_camera (self, last->camera.zoom, last->camera.x, last->camera.y);
+      self->moved = last->moved;
+    }
+  g_array_set_size (self->left, self->left->len - 1);
+  return stood;
+}
+
+static void
+remember_left (IrCanvas *self, const IrFrame *old, const IrFrame *frame, const IrCamera *was)
+{
+  const IrLeftView left = { old->shape, frame->shape, *was, ir_canvas_get_camera (self),
+                            self->moved };
+
+  if (self->left->len == MAX_LEFT)
+    g_array_remove_index (self->left, 0);
+  g_array_append_val (self->left, left);
+}
+
 /* @frame has taken the place of @old: groups were opened, nodes filtered, a graph was entered. */
 void
 canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
 {
+  const IrCamera was = ir_canvas_get_camera (self);
+  g_autofree char *toggled = g_steal_pointer (&self->toggled);
+
   if (old->root != frame->root)
     {
       change_graph (self, old->root, frame->root);
       return;
     }
-  if (!self->moved)
+  if (go_back (self, old, frame))
     return;
-  keep_toggled_place (self, old, frame);
+  if (self->moved || toggled != NULL)
+    keep_toggled_place (self, old, frame, toggled);
+  remember_left (self, old, frame, &was);
+  if (!self->moved && toggled == NULL)
+    return;
+  self->moved = TRUE;
   if (!shows_something (self, frame->scene))
     {
       self->moved = FALSE;

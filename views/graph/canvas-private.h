@@ -14,6 +14,14 @@
 #define MAX_SELECTED 1000 /* rings that are drawn */
 #define ZOOM_STEP    1.2
 
+/* Where one was before groups were opened or closed, or nodes filtered. */
+typedef struct
+{
+  guint64 from, to; /* shapes of frames */
+  IrCamera camera, arrived;
+  gboolean moved;
+} IrLeftView;
+
 struct _IrCanvas
 {
   GtkWidget parent_instance;
@@ -36,10 +44,13 @@ struct _IrCanvas
   double map_width, map_height;   /* px in the upper right corner, where nothing is in sight */
   double note_width, note_height; /* px in the lower left corner, the same */
   gboolean configuring, allocating, zoom_to_tell;
-  GHashTable *places; /* root or "" -> IrCamera *: where one was in graphs that were left */
-  IrCamera next;      /* where the next frame is looked at; zoom 0: as it comes */
-  gboolean next_due;  /* it is there already, and the widget has not got its size yet */
-  gboolean moved;     /* by hand or by a flight; until then the first place follows the size */
+  GHashTable *places;   /* root or "" -> IrCamera *: where one was in graphs that were left */
+  GArray *left;         /* of IrLeftView: pictures that one may go back to, the last one last */
+  char *toggled;        /* (nullable) the group of which the next frame shows it */
+  gboolean holds_place; /* of a group, although little may be left around it */
+  IrCamera next;        /* where the next frame is looked at; zoom 0: as it comes */
+  gboolean next_due;    /* it is there already, and the widget has not got its size yet */
+  gboolean moved;       /* by hand or by a flight; until then the first place follows the size */
 
   /* camera flight */
   AdwAnimation *animation;
@@ -114,6 +125,7 @@ void canvas_zoom_at (IrCanvas *self, double zoom, double x, double y);
 void canvas_place_first (IrCanvas *self);
 void canvas_keep_selected (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
 double canvas_hidden_below (IrCanvas *self, double old, double height);
+gboolean canvas_same_camera (const IrCamera *a, const IrCamera *b);
 void canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
 void canvas_go_to_next (IrCanvas *self);
 void canvas_await_size (IrCanvas *self); /* and goes there then */

@@ -65,8 +65,8 @@ ir_canvas_clicked_line (IrCanvas *self)
 
 /* -- widget -- */
 
-static gboolean
-same_camera (const IrCamera *a, const IrCamera *b)
+gboolean
+canvas_same_camera (const IrCamera *a, const IrCamera *b)
 {
   return a->zoom == b->zoom && round (a->x) == round (b->x) && round (a->y) == round (b->y) &&
          a->width == b->width && a->height == b->height;
@@ -102,7 +102,7 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
       gtk_popover_present (GTK_POPOVER (child));
   self->allocating = FALSE;
   now = ir_canvas_get_camera (self);
-  if (self->zoom_to_tell || !same_camera (&now, &self->sync_camera))
+  if (self->zoom_to_tell || !canvas_same_camera (&now, &self->sync_camera))
     {
       self->sync_camera = now;
       ir_tip_hide (self->tip);
@@ -120,7 +120,7 @@ ir_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   guint node;
   guint n = 0;
 
-  if (self->content == NULL || !same_camera (&now, &self->content_camera))
+  if (self->content == NULL || !canvas_same_camera (&now, &self->content_camera))
     {
       g_clear_pointer (&self->content, gsk_render_node_unref);
       ir_node_painter_set_scale (self->painter, gtk_widget_get_scale_factor (widget));
@@ -197,6 +197,7 @@ ir_canvas_frame_changed (IrCanvas *self)
     {
       self->moved = FALSE;
       g_hash_table_remove_all (self->places);
+      g_array_set_size (self->left, 0);
     }
   self->frame = frame != NULL ? ir_frame_ref (frame) : NULL;
   if (frame != NULL && frame->scene != NULL && before != NULL && before->scene != NULL &&
@@ -368,6 +369,8 @@ ir_canvas_finalize (GObject *object)
   g_clear_pointer (&self->relatives, g_array_unref);
   g_clear_pointer (&self->hovered, g_array_unref);
   g_clear_pointer (&self->places, g_hash_table_unref);
+  g_clear_pointer (&self->left, g_array_unref);
+  g_clear_pointer (&self->toggled, g_free);
   g_clear_pointer (&self->proxies, g_ptr_array_unref);
   g_clear_object (&self->session);
   G_OBJECT_CLASS (ir_canvas_parent_class)->finalize (object);
@@ -434,6 +437,7 @@ ir_canvas_init (IrCanvas *self)
   self->relatives = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->hovered = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->proxies = g_ptr_array_new ();
+  self->left = g_array_new (FALSE, FALSE, sizeof (IrLeftView));
   self->places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->painter = ir_node_painter_new (on_more_painted, self);
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);

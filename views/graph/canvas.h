@@ -33,6 +33,7 @@ void ir_canvas_go_with_next_frame (IrCanvas *self, double zoom, double x, double
 void ir_canvas_zoom_by (IrCanvas *self, double factor); /* around the middle */
 void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);
+void ir_canvas_toggle_fold (IrCanvas *self, const char *fold); /* as in ir_session_toggle_fold() */
 double ir_canvas_get_inset (IrCanvas *self);
 void ir_canvas_set_inset (IrCanvas *self, double px); /* something floats over so much below */
 /* panes lie on so much at either side; what is selected stays in sight */

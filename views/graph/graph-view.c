@@ -266,7 +266,7 @@ activate_toggle_group (GtkWidget *widget, const char *name, GVariant *parameter)
   const IrSceneBox *box = selected_group (IR_GRAPH_VIEW (widget));
 
   if (box != NULL)
-    ir_session_toggle_fold (session (IR_GRAPH_VIEW (widget)), box->fold);
+    ir_canvas_toggle_fold (IR_GRAPH_VIEW (widget)->canvas, box->fold);
 }
 
 static void

@@ -98,7 +98,7 @@ canvas_activate_selected (IrCanvas *self)
     return;
   if (box->fold != NULL)
     {
-      ir_session_toggle_fold (self->session, box->fold);
+      ir_canvas_toggle_fold (self, box->fold);
       return;
     }
   id = ir_frame_box_node (self->frame, box);

@@ -162,7 +162,7 @@ click (IrCanvas *self, double x, double y, gboolean toggle)
                            ? hit.line
                            : -1;
   if (!toggle && is_chevron (self, canvas_box (self, hit.box), x, y))
-    ir_session_toggle_fold (self->session, canvas_box (self, hit.box)->fold);
+    ir_canvas_toggle_fold (self, canvas_box (self, hit.box)->fold);
   else if (hit.box >= 0 && is_title (self, canvas_box (self, hit.box), y))
     canvas_select_box (self, hit.box, toggle);
   else if (hit.box >= 0 &&
@@ -210,7 +210,7 @@ on_double_click (GtkGestureClick *gesture, int n_press, double x, double y, gpoi
   if (box == NULL)
     return;
   if (box->fold != NULL)
-    ir_session_toggle_fold (self->session, box->fold);
+    ir_canvas_toggle_fold (self, box->fold);
   else if (box->kind != IR_SCENE_CLUSTER)
     {
       canvas_select_box (self, index, FALSE);

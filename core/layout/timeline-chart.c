@@ -12,6 +12,7 @@
 #define BAR_HEIGHT    28.0
 #define MEMORY_HEIGHT 64.0
 #define STRIP_HEIGHT  4.0
+#define LEAST_GAP     3.0 /* px: what is shorter is not seen as a gap */
 #define SECTION_GAP   12.0
 
 typedef struct
@@ -52,6 +53,24 @@ underline (Times *times, const IrSceneBox *bar)
   chart_add_bar (&times->chart, &strip, "");
 }
 
+/* A line before a bar, where its worker stood idle for long enough to be seen. It stands for no node either. */
+static void
+add_gap (Times *times, const IrTimelineItem *item, const IrSceneBox *bar, const char *why)
+{
+  g_autofree char *id = g_strconcat (bar->id, "g", NULL);
+  IrSceneBox line = { .colour = IR_SCENE_COLOUR_CLUSTER,
+                      .x = x_of (times, item->start_ms - item->idle_ms),
+                      .y = bar->y + (BAR_HEIGHT - STRIP_HEIGHT) / 2,
+                      .width = item->idle_ms * times->scale,
+                      .height = STRIP_HEIGHT,
+                      .dimmed = TRUE,
+                      .id = id,
+                      .tip = why };
+
+  if (line.width >= LEAST_GAP)
+    chart_add_bar (&times->chart, &line, "");
+}
+
 static void
 add_time_bar (Times *times, const IrTimeline *timeline, guint index, const char *prefix)
 {
@@ -72,6 +91,11 @@ add_time_bar (Times *times, const IrTimeline *timeline, guint index, const char 
   box.y = times->chart.top + item->worker * LANE_HEIGHT + (LANE_HEIGHT - BAR_HEIGHT) / 2;
   box.width = MAX ((item->end_ms - item->start_ms) * times->scale, CHART_LEAST_BAR);
   box.height = BAR_HEIGHT;
+  if (gap != NULL)
+    {
+      g_autofree char *why = g_strconcat (label, "\n", gap, NULL);
+      add_gap (times, item, &box, why);
+    }
   chart_add_bar (&times->chart, &box, node->op_type);
   if (item->critical)
     underline (times, &box);
@@ -227,8 +251,8 @@ measured_title (const IrTrace *trace, const IrTimeline *timeline)
  * @model: the model that they are of
  * @options: (nullable): how to draw
  *
- * Times, ms to the right on one axis, a lane for each worker. Nodes on the critical path are underlined, and
- * tips say why a worker stood idle.
+ * Times, ms to the right on one axis, a lane for each worker. Nodes on the critical path are underlined. Where
+ * a worker stood idle there is a line, and its tip and that of the bar behind it say why.
  *
  * Returns: (transfer full): the picture
  */

@@ -100,13 +100,13 @@ def example(name):
 
 MEASURED = ('timeline', 'trace')
 TIME = r'[0-9.,]+\s?(ns|µs|ms|s)\b'
-CRITICAL = '#8a3b3b'  # which path it is goes by the times
+CRITICAL, GAP = '#8a3b3b', '#ced2d8'  # which path that is goes by the times, and where workers stand idle
 
 
 def without_times(svg, texts):
     """How many ticks an axis has goes by its length, as do the lines at them."""
     kept = [re.sub(TIME, 'TIME', text) for text in texts if text not in ('0', '') and not re.fullmatch(TIME, text)]
-    return re.sub(rf'<(rect|path)\b[^>]*fill="(none|{CRITICAL})"[^>]*>', '', svg), kept
+    return re.sub(rf'<(rect|path)\b[^>]*fill="(none|{CRITICAL}|{GAP})"[^>]*>', '', svg), kept
 
 
 def drawn(path, short, measured=False):

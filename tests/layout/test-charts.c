@@ -77,7 +77,8 @@ count_boxes (const IrScene *scene)
   const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
 
   for (guint i = 0; i < n; i++)
-    n_boxes += !g_str_has_suffix (boxes[i].id, "c");
+    n_boxes += strchr ("cg", boxes[i].id[strlen (boxes[i].id) - 1]) ==
+               NULL; /* no strips, no gaps */
   return n_boxes;
 }
 
@@ -224,6 +225,29 @@ test_schedule (void)
 
 /* -- both on one axis -- */
 
+/* A line from where the worker was free to the bar, where that is some pixels long. */
+static void
+check_gaps (const IrScene *scene, const IrTimeline *timeline, double total)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < timeline->items->len; i++)
+    {
+      const IrTimelineItem *item = &g_array_index (timeline->items, IrTimelineItem, i);
+      const IrSceneBox *line = find_box (scene, "t%ug", item->node);
+      g_autofree char *why = ir_timeline_gap_text (timeline, i);
+
+      g_assert_true ((line != NULL) == (item->idle_ms / total * WIDTH >= 3));
+      if (line == NULL)
+        continue;
+      n++;
+      assert_near (line->x, LEFT + (item->start_ms - item->idle_ms) / total * WIDTH);
+      assert_near (line->width, item->idle_ms / total * WIDTH);
+      g_assert_true (line->node == 0 && strstr (line->tip, why) != NULL);
+    }
+  g_assert_cmpuint (n, ==, 2);
+}
+
 /* Predicted above measured, and below what the plan holds at each step. */
 static void
 check_both (const IrSchedule *schedule, const IrRun *run)
@@ -242,6 +266,8 @@ check_both (const IrSchedule *schedule, const IrRun *run)
       assert_near (below->x, LEFT + (double) call->start_ns / 1e6 / total * WIDTH);
       g_assert_cmpfloat (above->y + above->height, <, below->y);
     }
+  g_autoptr (IrTimeline) timeline = ir_timeline_new_measured (run->trace, schedule, run->model);
+  check_gaps (scene, timeline, total);
   g_autoptr (GArray) held = ir_mem_plan_held (run->memplan);
   guint64 most = 0;
   for (guint i = 0; i < held->len; i++)

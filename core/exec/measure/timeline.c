@@ -294,7 +294,10 @@ ir_timeline_gap_text (const IrTimeline *timeline, guint item)
   g_string_append_printf (text, "worker %u stood idle for %s before it: ", this->worker, idle);
   if (waited < LEAST_MS)
     {
-      g_string_append (text, "nothing that it waits for was running, so it is time between nodes");
+      g_string_append (text,
+                       behind == NULL
+                           ? "no node ran on it until then, so the run was being prepared"
+                           : "nothing that it waits for was running, so it is time between nodes");
       return g_string_free (g_steal_pointer (&text), FALSE);
     }
   label = ir_node_label (ir_model_node (timeline->model, behind->node));

@@ -572,6 +572,7 @@ cli_run_report_watch (Cli *cli, const CliRun *options, IrRun *run, cJSON *json)
         cli_print ("  %s\n", hit->finding.advice);
     }
   if (!cli->json)
-    cli_print ("%u values were watched for and found\n", hits->len);
+    cli_print ("%u %s found that %s watched for\n", hits->len,
+               hits->len == 1 ? "value was" : "values were", hits->len == 1 ? "is" : "are");
   return hits->len == 0;
 }

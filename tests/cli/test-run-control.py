@@ -43,6 +43,12 @@ CHAIN = model('chain.onnxtxt', '''g (float[4] x) => (float[4] y, float[4] z) {
 }''')
 VALUES = ('--value', 'x=-1,-4,4,-9')  # of which the third has no root
 
+SIZES = model('sizes.onnxtxt', '''g (float[1] x) => (int64[1] y) <int64[1] n = {1280}> {
+ s = Mul (n, n)
+ r = Mul (x, x)
+ y = Add (s, n)
+}''')
+
 LOOP = model('loop.onnxtxt', '''g (float[2] x) => (float[2] y) {
  n = Constant <value_int = 4> ()
  c = Constant <value = bool {1}> ()
@@ -181,6 +187,12 @@ def _():
     by_stats = answer(CHAIN, *VALUES, '--watch', 'nan', '--capture', 'stats', status=1)['watch']
     assert {'b', 'y'} == {w['value'] for w in by_stats}, by_stats
     assert answer(CHAIN, *VALUES, '--watch', 'inf')['watch'] == []
+    for watch, words, status in (('max>8.5', '1 value was found that is', 1), ('nan', '2 values were found that are', 1),
+                                 ('inf', '0 values were found that are', 0)):
+        text = run(CHAIN, *VALUES, '--watch', watch, status=status).stdout
+        assert f'\n{words} watched for\n' in text, text
+    found = answer(SIZES, '--value', 'x=300', '--watch', 'abs>100', status=1)['watch']
+    assert {w['value']: 'advice' in w for w in found} == {'x': True, 's': False, 'r': True, 'y': False}, found
 
 
 @test('in a session of commands what was kept so far is watched, too')

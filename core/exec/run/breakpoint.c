@@ -747,7 +747,9 @@ ir_run_break_holds (const IrRunBreak *self,
         return FALSE;
       g_autofree char *told = tell (term->test, measured, stats->n);
       g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", told);
-      if (finding->advice == NULL)
+      /* Sizes and indices are large without anything being wrong. */
+      if (finding->advice == NULL &&
+          (tensor == NULL || !ir_dtype_is_integer (ir_tensor_dtype (tensor))))
         finding->advice = term->test->advice;
     }
   finding->text = g_string_free (g_steal_pointer (&text), FALSE);

@@ -166,8 +166,8 @@ print_step (const char *what, const IrModel *model, guint index)
   const IrStep *step = ir_history_step (model, index);
   g_autofree char *anchor = anchor_name (model, step);
 
-  cli_print ("%s %u: %s, %s at %s\n", what, index, ir_history_pass_of (model, index), step->rule,
-             anchor);
+  cli_print ("%s %u: %s, %s%s%s\n", what, index, ir_history_pass_of (model, index), step->rule,
+             anchor[0] != '\0' ? " at " : "", anchor);
 }
 
 static void

@@ -4,7 +4,7 @@
 #include "views/colours.h"
 
 #include "core/render/palette.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/frame.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"

@@ -3,7 +3,7 @@
 #include "app/gui/transport.h"
 
 #include "app/gui/step-ticks.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/name.h"
 #include "views/session/debug.h"
 #include "views/session/frame.h"

@@ -2,7 +2,7 @@
 
 #include "app/gui/unchecked-bar.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/timeline.h"
 
 /* A line above the steps: how many there are of a kind, and what to do about them. */

@@ -15,7 +15,7 @@
 #include "app/gui/welcome.h"
 #include "app/gui/window-private.h"
 #include "core/exec/gpu/runtime.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/label.h"
 #include "views/name.h"
 #include "views/session/execution.h"

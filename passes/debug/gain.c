@@ -2,6 +2,7 @@
 
 #include "passes/debug/gain.h"
 
+#include "core/ir/count.h"
 #include "core/op/infer.h"
 
 #include <math.h>
@@ -78,9 +79,11 @@ ir_gain_text (const IrGain *gain, const char *pipeline)
       g_string_append_printf (text, "%s finds nothing to rewrite", pipeline);
       return g_string_free (text, FALSE);
     }
-  g_string_append_printf (text, "%s would make %u nodes %u in %u step%s", pipeline,
-                          gain->before.n_nodes, gain->after.n_nodes, gain->n_steps,
-                          gain->n_steps == 1 ? "" : "s");
+  g_autofree char *before = ir_count_text (gain->before.n_nodes);
+  g_autofree char *after = ir_count_text (gain->after.n_nodes);
+  g_autofree char *steps = ir_count_text (gain->n_steps);
+  g_string_append_printf (text, "%s would make %s nodes %s in %s step%s", pipeline, before, after,
+                          steps, gain->n_steps == 1 ? "" : "s");
   add_change (text, "FLOPs", (double) gain->before.flops, (double) gain->after.flops);
   add_change (text, "bytes moved", (double) gain->before.bytes, (double) gain->after.bytes);
   add_change (text, "predicted time", gain->before_ms, gain->after_ms);

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "tests/gui/opened.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/label.h"
 #include "views/graph/tip.h"
 #include "views/session/debug.h"

@@ -12,6 +12,7 @@
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/training.h"
+#include "views/session/undo.h"
 #include "views/spin.h"
 #include "views/training/form.h"
 
@@ -146,13 +147,17 @@ test_stale (void)
   g_assert_null (ir_session_stale_text (self.session));
   ir_session_run_pipeline (self.session, NULL);
   wait_for ("the steps", is_open_and_idle, self.session);
+  wait_for_text (&self, "Steps were made or taken back since the last run: ");
+  ir_session_run_graph (self.session);
+  wait_for ("the third run", is_open_and_idle, self.session);
+  g_assert_null (ir_session_stale_text (self.session));
   ir_session_goto (self.session, 3);
   wait_for ("the third step", is_open_and_idle, self.session);
-  if (ir_session_get_run (self.session, IR_SIDE_AFTER) != NULL)
-    {
-      g_autofree char *step = ir_session_stale_text (self.session);
-      g_assert_nonnull (strstr (step, "the graph is at 3"));
-    }
+  g_autofree char *step = ir_session_stale_text (self.session);
+  g_assert_nonnull (strstr (step, "the graph is at 3"));
+  ir_session_undo (self.session);
+  wait_for ("the undo", is_open_and_idle, self.session);
+  wait_for_text (&self, "Steps were made or taken back since the last run: ");
   close_window (&self);
 }
 

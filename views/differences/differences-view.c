@@ -3,7 +3,7 @@
  * two graphs compute is compared on request, beside it (values.c). */
 #include "config.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/differences/values.h"
 #include "views/jobs.h"
 #include "views/session/file.h"

@@ -2,7 +2,7 @@
 
 #include "views/differences/values.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/selection.h"

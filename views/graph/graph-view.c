@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "core/render/palette.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/graph/building.h"
 #include "views/graph/canvas.h"
 #include "views/graph/caption.h"

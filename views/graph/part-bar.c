@@ -2,7 +2,7 @@
 
 #include "views/graph/part-bar.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/frame.h"
 
 struct _IrPartBar

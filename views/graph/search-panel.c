@@ -2,7 +2,7 @@
 
 #include "views/graph/search-panel.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/graph/search.h"
 #include "views/label.h"
 #include "views/name.h"

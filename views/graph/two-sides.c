@@ -2,7 +2,7 @@
 
 #include "views/graph/two-sides.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/timeline.h"
 
 #define SETTLE_MS 80

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "views/chart-area.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/label.h"
 #include "views/memory/plans.h"
 #include "views/name.h"

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "core/query/query.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/label.h"
 #include "views/name.h"
 #include "views/nodes/node-list.h"

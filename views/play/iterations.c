@@ -4,7 +4,7 @@
 #include "views/play/iterations.h"
 
 #include "core/exec/run/loop-table.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/name.h"
 #include "views/sparkline.h"
 

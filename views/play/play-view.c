@@ -7,7 +7,7 @@
 
 #include "core/layout/charts.h"
 #include "views/chart-area.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/play.h"

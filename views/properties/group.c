@@ -4,7 +4,7 @@
 #include "views/properties/sections.h"
 
 #include "core/op/infer.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/frame.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "views/properties/sections.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/kernel-chooser.h"
 #include "views/label.h"
 #include "views/session/execution.h"

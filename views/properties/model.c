@@ -5,7 +5,7 @@
 
 #include "core/op/infer.h"
 #include "core/op/trips.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/label.h"
 #include "views/properties/editing.h"
 #include "views/session/file.h"

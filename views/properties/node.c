@@ -7,7 +7,7 @@
 #include "core/ir/inline.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/entry-row.h"
 #include "views/label.h"
 #include "views/properties/editing.h"

@@ -3,7 +3,7 @@
 
 #include "views/properties/page.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/label.h"
 #include "views/session/frame.h"
 #include "views/session/selection.h"

@@ -3,7 +3,7 @@
  * which catches clicks near it. The scores are made in a job when the view is first looked at. */
 #include "config.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/debug.h"
 #include "views/session/frame.h"
 #include "views/session/timeline.h"

@@ -4,7 +4,7 @@
 
 #include "core/op/infer.h"
 #include "passes/pipeline/pipeline.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/debug-private.h"
 #include "views/session/problems-private.h"
 #include "views/session/prove-private.h"

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "passes/pipeline/pipeline.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/prove-private.h"
 #include "views/session/request.h"
 

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "core/exec/run/capture.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/frame.h"
 #include "views/session/runs-private.h"
 #include "views/session/timeline.h"
@@ -213,6 +213,8 @@ ir_session_stale_text (IrSession *self)
   const IrFrame *frame = ir_session_get_frame (self);
   const guint step = ir_session_get_run_step (self);
 
+  if (ir_session_was_run_forgotten (self))
+    return g_strdup ("Steps were made or taken back since the last run: run again to have values.");
   if (ir_session_get_run (self, IR_SIDE_AFTER) == NULL || frame == NULL)
     return NULL;
   if (step != frame->to)
@@ -260,7 +262,9 @@ ir_session_run_text (IrSession *self)
 
   if (run != NULL && g_error_matches (run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
     return g_strdup (run->error->message);
-  if (run == NULL || ir_session_get_record (self) == NULL)
+  if (run == NULL)
+    return ir_session_stale_text (self);
+  if (ir_session_get_record (self) == NULL)
     return NULL;
   options = ir_run_options (run);
   times = ir_times_text (&taken);

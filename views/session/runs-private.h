@@ -19,20 +19,22 @@ typedef struct
   guint step;
   guint n_changes;   /* of its inputs: IrFeed */
   GHashTable *sizes; /* (nullable) likewise */
-  gboolean one_run; /* the run says what the original graph's values were */
+  gboolean one_run;  /* the run says what the original graph's values were */
 } IrLastRun;
 
 void ir_last_run_clear (IrLastRun *run);
 /* Moves the contents of @run in the place of the last one; (nullable): there is none any more. */
 void ir_session_take_last_run (IrSession *self, IrLastRun *run, GPtrArray *stops);
-void ir_session_run_changed (IrSession *self, IrSessionChanges also); /* an overlay is painted anew */
+void ir_session_run_changed (IrSession *self,
+                             IrSessionChanges also); /* an overlay is painted anew */
 /* (transfer full) (nullable): whose values the next run, at @step, need not compute again */
 IrRun *ir_session_dup_earlier_run (IrSession *self, IrSide side, guint step);
-void ir_session_forget_run_after (IrSession *self);       /* the graph on screen is a new one */
+void ir_session_forget_run_after (IrSession *self); /* the graph on screen is a new one */
+gboolean ir_session_was_run_forgotten (IrSession *self);
 GHashTable *ir_session_get_used_inputs (IrSession *self); /* (nullable) of the last run */
 gboolean ir_session_was_one_run (IrSession *self);
 gboolean ir_session_run_has_other_inputs (IrSession *self); /* than the next one would have */
-const char *ir_session_get_unknown (IrSession *self); /* (nullable) */
+const char *ir_session_get_unknown (IrSession *self);       /* (nullable) */
 /* What somebody made of the run on screen, which goes with it. Takes @data. */
 void ir_session_attach_to_run (IrSession *self, gpointer data, GDestroyNotify free_func);
 gpointer ir_session_get_attached (IrSession *self);        /* (nullable) */

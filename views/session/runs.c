@@ -188,6 +188,13 @@ ir_session_forget_run_after (IrSession *self)
   ir_session_set_faults (self, IR_FAULTS_OF_RUN, 0, NULL);
 }
 
+/* Whether there was a run, whose values are of steps that are gone. */
+gboolean
+ir_session_was_run_forgotten (IrSession *self)
+{
+  return own (self)->spare != NULL;
+}
+
 GHashTable *
 ir_session_get_used_inputs (IrSession *self)
 {

@@ -2,7 +2,7 @@
 
 #include "views/steps/branch-bar.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/undo.h"
 
 #define MAX_HEIGHT 320

@@ -7,7 +7,7 @@
 
 #include "passes/pipeline/pipeline.h"
 #include "passes/rule/rule.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/label.h"
 #include "views/name.h"
 #include "views/session/records.h"

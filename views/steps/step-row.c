@@ -4,7 +4,7 @@
 
 #include "core/act/act.h"
 #include "passes/pipeline/pipeline.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/label.h"
 #include "views/name.h"
 #include "views/session/records.h"

@@ -2,7 +2,7 @@
  * did and why. The chosen row is the session's cursor. */
 #include "config.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/debug.h"
 #include "views/session/frame.h"
 #include "views/session/selection.h"

@@ -2,7 +2,7 @@
 
 #include "views/tensor/tensor-facts.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/session/runs.h"
 #include "views/tensor/element-list.h"
 

@@ -7,7 +7,7 @@
 #include "core/io/io.h"
 #include "core/ir/tensor-text.h"
 #include "views/colours.h"
-#include "views/count.h"
+#include "core/ir/count.h"
 #include "views/jobs.h"
 #include "views/name.h"
 #include "views/session/frame.h"

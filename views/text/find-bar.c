@@ -2,7 +2,7 @@
 
 #include "views/text/find-bar.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 
 typedef struct
 {

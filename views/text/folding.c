@@ -2,7 +2,7 @@
 
 #include "views/text/folding.h"
 
-#include "views/count.h"
+#include "core/ir/count.h"
 
 #include <string.h>
 

@@ -187,6 +187,44 @@ ir_view_set_property (GObject *object, guint id, const GValue *value, GParamSpec
     }
 }
 
+/* -- its size -- */
+
+static GtkSizeRequestMode
+follow_width (GtkWidget *widget)
+{
+  return GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH;
+}
+
+/* A text that wraps takes as little height as there is, on one long line: asked for the width that goes with
+ * a height, it would make the window as wide as itself. So a view is never asked that. */
+static void
+measure_size (GtkWidget *widget,
+              GtkOrientation orientation,
+              int for_size,
+              int *minimum,
+              int *natural,
+              int *minimum_baseline,
+              int *natural_baseline)
+{
+  GtkWidget *child = adw_bin_get_child (ADW_BIN (widget));
+
+  *minimum = *natural = 0;
+  *minimum_baseline = *natural_baseline = -1;
+  if (child != NULL && gtk_widget_should_layout (child))
+    gtk_widget_measure (child, orientation,
+                        orientation == GTK_ORIENTATION_HORIZONTAL ? -1 : for_size, minimum, natural,
+                        minimum_baseline, natural_baseline);
+}
+
+static void
+allocate_size (GtkWidget *widget, int width, int height, int baseline)
+{
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (gtk_widget_should_layout (child))
+      gtk_widget_allocate (child, width, height, baseline, NULL);
+}
+
 static void
 ir_view_class_init (IrViewClass *klass)
 {
@@ -221,6 +259,8 @@ ir_view_init (IrView *self)
   priv->disabled = g_hash_table_new (g_str_hash, g_str_equal);
   gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
   gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_layout_manager (GTK_WIDGET (self),
+                                 gtk_custom_layout_new (follow_width, measure_size, allocate_size));
 }
 
 IrSession *

@@ -308,9 +308,11 @@ add_stage (IrExplain *s, const IrValue *value, const IrValue *gradient)
 
   if (!ir_explain_stats_of (s, gradient, &stats))
     return;
-  stage.norm = stats.l2;
-  stage.max_abs = stats.n_pos_inf + stats.n_neg_inf > 0 ? INFINITY
-                                                        : MAX (fabs (stats.min), fabs (stats.max));
+  stage.norm = stats.n_nan > 0 ? NAN : stats.l2;
+  stage.max_abs = stats.n_nan == stats.n ? NAN
+                  : stats.n_pos_inf + stats.n_neg_inf > 0
+                      ? INFINITY
+                      : MAX (fabs (stats.min), fabs (stats.max));
   stage.zeros = (double) stats.n_zero / stats.n;
   stage.n_nan = stats.n_nan;
   g_array_append_val (s->reason->stages, stage);

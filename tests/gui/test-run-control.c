@@ -15,6 +15,7 @@
 #include "views/session/undo.h"
 #include "views/spin.h"
 #include "views/training/form.h"
+#include "views/view.h"
 
 #include <string.h>
 
@@ -664,6 +665,14 @@ test_diverged (void)
   g_assert_cmpuint (course.bad_node, !=, 0);
   g_assert_cmpuint (ir_session_get_selected_node (self.session), ==, course.bad_node);
   wait_for_text (&self, "is the first node that gives numbers that are not finite");
+  /* a text that wraps does not make the window wider, however little height there is for it */
+  GtkWidget *said = find_label (GTK_WIDGET (self.window), course.text);
+  GtkWidget *view = gtk_widget_get_ancestor (said, IR_TYPE_VIEW);
+  int any, low;
+  gtk_widget_measure (view, GTK_ORIENTATION_HORIZONTAL, -1, &any, NULL, NULL, NULL);
+  gtk_widget_measure (view, GTK_ORIENTATION_HORIZONTAL, 200, &low, NULL, NULL, NULL);
+  g_assert_cmpint (low, ==, any);
+  g_assert_cmpint (gtk_widget_get_request_mode (view), ==, GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH);
   close_window (&self);
 }
 

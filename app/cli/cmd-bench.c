@@ -194,6 +194,7 @@ run_settings (const Options *options, GError **error)
     .backend = cli_backend (&options->model, error),
     .n_threads = (guint) MAX (options->model.threads, 0),
     .seed = (guint64) options->model.seed,
+    .untimed = TRUE,
   };
 
   if (settings.backend != NULL && ir_gpu_runtime_is_stand_in ())

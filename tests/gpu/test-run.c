@@ -30,7 +30,7 @@ static const GOptionEntry options[] = {
   { NULL },
 };
 
-static guint n_own, n_fallback, n_copies, n_run, n_beside;
+static guint n_own, n_fallback, n_copies, n_run, n_beside, n_timed, n_items;
 
 /* Whether the steps of a plan for @model are in several streams. */
 static gboolean
@@ -119,6 +119,26 @@ check_copies (const char *what, const IrRun *run)
     }
 }
 
+/* Steps on the device have the times of its events, which the stand-in lets take whole microseconds from the
+ * beginning. */
+static void
+check_times (const char *what, const IrRun *run)
+{
+  gint64 begin_ns = -1;
+
+  for (guint i = 0; i < run->trace->items->len; i++)
+    {
+      const IrTraceItem *item = &g_array_index (run->trace->items, IrTraceItem, i);
+      if (item->start_ns > item->end_ns)
+        g_error ("%s: step %u ends before it begins", what, i);
+      if (g_strcmp0 (item->device, "gpu") != 0 || item->start_ns == item->end_ns || here)
+        continue;
+      begin_ns = begin_ns < 0 ? item->start_ns % 1000 : begin_ns;
+      n_timed += item->start_ns % 1000 == begin_ns && item->end_ns % 1000 == begin_ns;
+      n_items++;
+    }
+}
+
 static IrRun *
 run_once (const char *what, IrExecutable *executable, GHashTable *inputs)
 {
@@ -128,6 +148,7 @@ run_once (const char *what, IrExecutable *executable, GHashTable *inputs)
   if (run == NULL)
     g_error ("%s: %s", what, error->message);
   check_copies (what, run);
+  check_times (what, run);
   return run;
 }
 
@@ -194,6 +215,8 @@ test_graphs (void)
       "%u graphs, %u in several streams: %u nodes on the device, %u elsewhere, %u copies", n_run,
       n_beside, n_own, n_fallback, n_copies);
   g_assert_cmpuint (n_beside, >=, n_run / 4);
+  g_test_message ("%u of %u steps have the times of the device", n_timed, n_items);
+  g_assert_cmpuint (4 * n_timed, >=, 3 * n_items);
 }
 
 static void

@@ -13,7 +13,8 @@
 #define STAGING_BYTES (4 << 20)
 #define ALIGN_BYTES   256
 #define STREAM_FLAGS  1 /* does not wait for the default stream */
-#define EVENT_FLAGS   2 /* without times */
+#define WITH_TIMES    0
+#define WITHOUT_TIMES 2
 
 static GMutex lock;            /* of all below */
 static __thread guint current; /* the stream that this thread asks */
@@ -419,7 +420,7 @@ is_event_there (const IrMemoryEvent *event)
 }
 
 static gboolean
-memory_record (IrMemoryEvent *event, GError **error)
+record (IrMemoryEvent *event, unsigned int flags, GError **error)
 {
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
   struct CUevent_st *made = NULL;
@@ -428,11 +429,36 @@ memory_record (IrMemoryEvent *event, GError **error)
     return FALSE;
   if (!is_event_there (event))
     {
-      if (!CALL (cuEventCreate, error, &made, EVENT_FLAGS))
+      if (!CALL (cuEventCreate, error, &made, flags))
         return FALSE;
       *event = (IrMemoryEvent){ made, runtime.generation };
     }
   return CALL (cuEventRecord, error, event->event, runtime.streams[current]);
+}
+
+static gboolean
+memory_record (IrMemoryEvent *event, GError **error)
+{
+  return record (event, WITHOUT_TIMES, error);
+}
+
+static gboolean
+memory_stamp (IrMemoryEvent *event, GError **error)
+{
+  return record (event, WITH_TIMES, error);
+}
+
+static gboolean
+memory_between (const IrMemoryEvent *from, const IrMemoryEvent *to, gint64 *ns, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+  float ms = 0;
+
+  if (!enter (error) || (is_event_there (from) && is_event_there (to) &&
+                         !CALL (cuEventElapsedTime, error, &ms, from->event, to->event)))
+    return FALSE;
+  *ns = (gint64) ((double) ms * 1e6 + 0.5);
+  return TRUE;
 }
 
 static gboolean
@@ -482,6 +508,8 @@ const IrMemory ir_gpu_memory = {
   .take_stream = memory_take_stream,
   .record = memory_record,
   .wait = memory_wait,
+  .stamp = memory_stamp,
+  .between = memory_between,
   .free_event = memory_free_event,
   .finish = memory_finish,
 };

@@ -38,6 +38,9 @@ typedef struct
   /* Behind what the stream of this thread was asked for, and that it goes on behind that. */
   gboolean (*record) (IrMemoryEvent *event, GError **error);
   gboolean (*wait) (const IrMemoryEvent *event, GError **error);
+  /* Like @record, of an event that knows when that was; and the time from one to another, behind @finish. */
+  gboolean (*stamp) (IrMemoryEvent *event, GError **error);
+  gboolean (*between) (const IrMemoryEvent *from, const IrMemoryEvent *to, gint64 *ns, GError **error);
   void (*free_event) (IrMemoryEvent *event);
   gboolean (*finish) (GError **error); /* waits for all streams */
 } IrMemory;

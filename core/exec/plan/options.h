@@ -116,6 +116,7 @@ typedef struct
                               IR_RUN_DEFAULT_TIME_MS, G_MAXUINT: none */
   gboolean partial;        /* nodes that cannot run, and what waits for them, are left out of the
                               run; otherwise the first of them is an error */
+  gboolean untimed;        /* a device is not asked how long its nodes take, which takes time itself */
   gboolean deterministic;  /* the same bits at any number of threads, for some speed */
   IrDecisions without;     /* that plans are not to take */
   const IrPlanExceptions *except; /* (nullable) and for which values; lives as long as the plans */

@@ -137,6 +137,7 @@ typedef struct
   IrPlaces *places;                     /* (nullable) NULL: all is in the host's memory */
   IrMemoryBlock there, constants_there; /* of values between the nodes, and of constants */
   IrMemoryEvent *events;                /* (nullable) of the streams of places */
+  IrMemoryEvent *stamps; /* (nullable) likewise: of the beginning, before and behind each step */
   guint64 kept_bytes;                   /* of values that are kept in memory by plan */
   GArray *slab_values;                  /* of IrValueId: bound to memory that is handed out */
   GArray *chunks;                       /* of IrOutputChunk */

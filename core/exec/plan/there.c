@@ -78,6 +78,12 @@ make_constants (IrPrepared *prepared, GError **error)
   return TRUE;
 }
 
+static guint
+n_stamps (const IrPrepared *prepared)
+{
+  return 1 + 2 * prepared->schedule->items->len;
+}
+
 /**
  * ir_there_make:
  * @prepared: a plan with its places
@@ -101,6 +107,7 @@ ir_there_make (IrPrepared *prepared, GError **error)
       !prepared->places->memory->alloc (plan->peak_bytes, &prepared->there, error))
     return FALSE;
   prepared->events = g_new0 (IrMemoryEvent, MAX (prepared->places->streams->n_events, 1));
+  prepared->stamps = g_new0 (IrMemoryEvent, n_stamps (prepared));
   for (guint i = 0; i < plan->items->len; i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
@@ -167,7 +174,10 @@ ir_there_clear (IrPrepared *prepared)
     g_clear_pointer (&prepared->values[id].there, ir_tensor_unref);
   for (guint i = 0; prepared->events != NULL && i < prepared->places->streams->n_events; i++)
     prepared->places->memory->free_event (&prepared->events[i]);
+  for (guint i = 0; prepared->stamps != NULL && i < n_stamps (prepared); i++)
+    prepared->places->memory->free_event (&prepared->stamps[i]);
   g_clear_pointer (&prepared->events, g_free);
+  g_clear_pointer (&prepared->stamps, g_free);
   prepared->places->memory->free (&prepared->there);
   prepared->places->memory->free (&prepared->constants_there);
   g_clear_pointer (&prepared->places, ir_places_free);

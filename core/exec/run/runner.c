@@ -374,7 +374,7 @@ ir_run_schedule (IrRunState *state, GError **error)
   gboolean spans = FALSE;
   IrObserver *observer = state->observer;
 
-  if (!ir_observer_begin (observer, state, error))
+  if (!ir_device_clock_begin (state, error) || !ir_observer_begin (observer, state, error))
     return FALSE;
   g_array_append_vals (trace, prepared->trace, n_steps);
   while (state->n_done < n_steps)
@@ -405,7 +405,8 @@ ir_run_schedule (IrRunState *state, GError **error)
       ir_run_tell (state, state->n_done, n_steps, step->node);
     }
   gboolean good = state->n_done == n_steps;
-  good = ir_streams_finish (state, good ? error : NULL) && good &&
+  good = ir_streams_finish (state, good ? error : NULL) && good;
+  good = ir_device_clock_read (state, trace, good ? error : NULL) && good &&
          ir_observer_end (observer, state, error);
   g_array_set_size (trace, state->n_done);
   ir_run_adopt (state, state->n_done);

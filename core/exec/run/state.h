@@ -80,6 +80,7 @@ struct _IrRunState
       allocated_bytes; /* of memory that nodes without a bound call were given beside the plan's */
   gsize memory_limit, output_limit, capture_budget;
   gint64 start_ns, shown_ns; /* the second: when it was last shown, from the start */
+  gint64 device_begin_ns; /* from the start of the run: where the clock of a device begins */
   guint64 n_iterations;       /* of all loops so far */
   guint depth;                /* of control flow */
   guint nesting;              /* of that, what lies on the stack of the program */
@@ -235,6 +236,12 @@ gboolean ir_copies_run (IrRunState *state, guint step, gboolean behind, GError *
 gboolean ir_copies_observe (IrRunState *state, const IrRunStep *step, GError **error);
 IrTensor *ir_copies_fetch (IrRunState *state, const IrValue *value, GError **error);
 gboolean ir_copies_give (IrRunState *state, const IrValue *value, const IrTensor *tensor, GError **error);
+
+/* -- device-clock.c -- */
+gboolean ir_device_clock_begin (IrRunState *state, GError **error);
+gboolean
+ir_device_clock_note (IrRunState *state, const IrRunStep *step, gboolean behind, GError **error);
+gboolean ir_device_clock_read (const IrRunState *state, GArray *items, GError **error);
 
 /* -- flow/subgraph.c, handed down when a plan is made -- */
 gboolean ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error);

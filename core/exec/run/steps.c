@@ -358,8 +358,10 @@ ir_step_finish (IrRunState *state, IrRunStep *step)
 gboolean
 ir_step_run (IrRunState *state, IrRunStep *step, guint index, GError **error)
 {
-  if (!step->no_op &&
-      !ir_step_compute (state, step, state->threads, &state->prepared->scratch, error))
+  if (!ir_device_clock_note (state, step, FALSE, error) ||
+      (!step->no_op &&
+       !ir_step_compute (state, step, state->threads, &state->prepared->scratch, error)) ||
+      !ir_device_clock_note (state, step, TRUE, error))
     return FALSE;
   if (step->there)
     {

@@ -50,12 +50,17 @@ struct CUevent_st
 {
   Clock clock;
   guint64 asked, done; /* records */
+  unsigned int flags;
+  guint64 at; /* of the last record that was done: pieces of work before it */
 };
+
+#define NO_TIMES 2 /* a flag of events */
 
 static GPtrArray *streams, *events;
 static Clock host;
 static GRand *order;
 static guint next_agent = 1;
+static guint64 n_done; /* pieces of work, each of which is said to take a microsecond */
 
 const Clock *
 host_clock (void)
@@ -116,6 +121,7 @@ do_op (struct CUstream_st *stream, Op *op)
       return result;
     case RECORD:
       op->event->done = op->recorded;
+      op->event->at = n_done;
       return OK;
     case WAIT:
       return OK;
@@ -152,6 +158,7 @@ step (unsigned int *result)
         continue;
       Op *op = g_queue_pop_head (&stream->ops);
       *result = do_op (stream, op);
+      n_done += op->kind != RECORD && op->kind != WAIT;
       op_free (op);
       return TRUE;
     }
@@ -291,6 +298,7 @@ cuEventCreate (struct CUevent_st **out, unsigned int flags)
   if (events == NULL)
     events = g_ptr_array_new_with_free_func (g_free);
   *out = g_new0 (struct CUevent_st, 1);
+  (*out)->flags = flags;
   g_ptr_array_add (events, *out);
   return leave (OK);
 }
@@ -316,6 +324,21 @@ cuEventRecord (struct CUevent_st *event, struct CUstream_st *stream)
   join (&stream->clock, &host);
   event->clock = stream->clock;
   return leave (ask (stream, &(Op){ .kind = RECORD, .event = event, .recorded = ++event->asked }));
+}
+
+unsigned int
+cuEventElapsedTime (float *ms, struct CUevent_st *from, struct CUevent_st *to)
+{
+  ENTER;
+  if (!is_event (from) || !is_event (to) || (from->flags & NO_TIMES) || (to->flags & NO_TIMES) ||
+      from->asked == 0 || to->asked == 0)
+    return leave (
+        problem (INVALID_HANDLE,
+                 "cuEventElapsedTime: no event, or one without times, or that was not recorded"));
+  if (from->done < from->asked || to->done < to->asked)
+    return leave (problem (NOT_READY, "cuEventElapsedTime of an event that has not happened"));
+  *ms = ((float) to->at - (float) from->at) / 1000;
+  return leave (OK);
 }
 
 unsigned int

@@ -27,9 +27,22 @@ typedef struct
   Cases cases;
 } All;
 
+/* Whether the text of the kernel that @entry begins with asks for a sum of a product in one rounding itself. */
+static gboolean
+asks_for_fma (const IrGpuProgram *program, const char *entry)
+{
+  for (guint i = 0; entry != NULL && i < program->launches->len; i++)
+    {
+      const IrGpuLaunch *launch = program->launches->pdata[i];
+      if (g_str_has_prefix (entry + strlen (".entry "), launch->name))
+        return strstr (launch->text, "fmaf (") != NULL;
+    }
+  return FALSE;
+}
+
 /* What strict arithmetic has not: contraction, approximation, flushing. */
 static void
-check_ptx (const char *ptx)
+check_ptx (const char *ptx, const IrGpuProgram *program)
 {
   static const char *const forbidden[] = { "fma.rn.f32", "div.approx", "sqrt.approx" };
 
@@ -38,7 +51,8 @@ check_ptx (const char *ptx)
          at = strstr (at + 1, forbidden[i]))
       {
         const char *entry = g_strrstr_len (ptx, at - ptx, ".entry ");
-        g_error ("%s in %.60s", forbidden[i], entry != NULL ? entry : "?");
+        if (i > 0 || !asks_for_fma (program, entry))
+          g_error ("%s in %.60s", forbidden[i], entry != NULL ? entry : "?");
       }
 }
 
@@ -143,7 +157,7 @@ test_strict (gconstpointer data)
   g_autofree char *text = ir_gpu_program_text (cases.program);
   g_autoptr (IrGpuCode) code = ir_gpu_compile (all->gpu, text, 80, &error);
   g_assert_no_error (error);
-  check_ptx (code->ptx);
+  check_ptx (code->ptx, cases.program);
   g_assert_nonnull (strstr (code->ptx, "ld.global.v4.f32"));
   g_assert_nonnull (strstr (code->ptx, "st.global.v4.f32"));
   cases_clear (&cases);

@@ -10,6 +10,9 @@
 
 #define I64     "%" G_GINT64_FORMAT
 #define THREADS 128
+/* Heads up to that size are computed by tiles; up to so many rows of queries, those of a tile are few. */
+#define TILE_SIZE 128
+#define FEW_ROWS  8192
 
 /* A tensor as [batch, heads, positions, size], whichever form it has. Strides in elements. */
 typedef struct
@@ -235,6 +238,31 @@ end_text (const GpuWriter *w, const Attention *a, gint64 keys)
   return a->ours ? "sums[e] / sum" : "sum == 0 ? sums[e] : sums[e] / sum";
 }
 
+/* Rows of queries together, 16 or 32; keys as many as shared memory has room for. */
+static const char *
+write_tiles (GpuWriter *w, const Attention *a)
+{
+  gint64 heads = a->q.batch * a->q.heads, rows = heads * a->q.length < FEW_ROWS ? 1 : 2,
+         keys = MAX (a->q.size, a->v.size) <= 64 ? 4 : 2, tiles, blocks;
+  gint64 width = (a->q.size + 3) / 4 * 4, columns = MAX ((a->v.size + 63) / 64, 1) * 4;
+
+  tiles = (a->q.length + rows * 16 - 1) / (rows * 16);
+  gpu_put (w, "rm", "%uu", (guint) rows);
+  gpu_put (w, "bq", "%uu", (guint) rows * 16);
+  gpu_put (w, "cn", "%uu", (guint) keys);
+  gpu_put (w, "bk", "%uu", (guint) keys * 16);
+  gpu_put (w, "width", "%uu", (guint) width);
+  gpu_put (w, "pitch", "%uu", (guint) width + 4);
+  gpu_put (w, "columns", "%uu", (guint) columns);
+  gpu_put (w, "value_width", "%uu", (guint) columns * 16);
+  gpu_put (w, "value_pitch", "%uu", (guint) columns * 16 + 4);
+  gpu_put (w, "tile_pitch", "%uu", (guint) MAX (width, columns * 16) + 4);
+  gpu_put_int (w, "row_tiles", MAX (tiles, 1));
+  if (__builtin_mul_overflow (heads, tiles, &blocks))
+    return gpu_refuse (w, "it has more rows than a launch has blocks");
+  return gpu_write (w, "attention-tile", (guint64) blocks, 256);
+}
+
 static const char *
 write_attention (GpuWriter *w, const Attention *a, const GpuElement *e)
 {
@@ -264,6 +292,8 @@ write_attention (GpuWriter *w, const Attention *a, const GpuElement *e)
   put_valid (w, a);
   gpu_put (w, "end", "%s", end_text (w, a, keys));
   gpu_put_output (w, "y", 0);
+  if (g_str_equal (e->compute, "float") && MAX (a->q.size, a->v.size) <= TILE_SIZE)
+    return write_tiles (w, a);
   return gpu_write (w, "attention", (guint64) (a->q.batch * a->q.heads * a->q.length), THREADS);
 }
 

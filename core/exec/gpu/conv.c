@@ -58,14 +58,21 @@ emit_real (IrCall *call, IrGpuProgram *program, gboolean transposed)
     return gpu_refuse (&w, "its inputs are of different types");
   if (!put_conv (&w, call, &window, transposed))
     return w.why;
+  const gint64 *kernel = ir_call_input_type (call, 1)->dims;
+  gint64 groups = ir_call_int (call, "group", 1);
   gpu_put (&w, "sum", "%s", e->compute);
   gpu_put (&w, "minus_x", "%s", "");
   gpu_put (&w, "minus_w", "%s", "");
   gpu_put_epilogue (&w, &out, e);
   gpu_put_output (&w, "y", 0);
-  gpu_put (&w, "finish", "  K_STORE (y, i, %s (e_$name (s%s%s%s, i$arguments)));\n", e->store,
-           ir_call_has_input (call, 2) ? " + " : "", ir_call_has_input (call, 2) ? e->load : "",
-           ir_call_has_input (call, 2) ? " (K_LOAD (bias, c))" : "");
+  gboolean biased = ir_call_has_input (call, 2);
+  gpu_put (&w, "bias", "%s", biased ? "$load_bias (K_LOAD (bias, c))" : "0");
+  gpu_put (&w, "plus", "%s", biased ? " + plus" : "");
+  if (!transposed && gpu_conv_tiles_fit (e, &window, kernel[1], kernel[0] / groups))
+    return gpu_conv_tiles_write (&w, &window, (gint64) out.dims[0], groups, kernel[1],
+                                 kernel[0] / groups);
+  gpu_put (&w, "finish", "  K_STORE (y, i, %s (e_$name (s%s, i$arguments)));\n", e->store,
+           biased ? " + $bias" : "");
   return gpu_write_each (&w, "conv", out.n);
 }
 

@@ -11,15 +11,17 @@ typedef struct __align__ (16) { float x, y, z, w; } k_float4;
 #define K_THREAD threadIdx.x
 #define K_BARRIER() __syncthreads ()
 #define K_WARP_SYNC() __syncwarp ()
-#define K_SHARED(type, name, n) __shared__ type name[n]
+#define K_SHARED(type, name, n) __shared__ __align__ (16) type name[n]
 #define K_GET(name, i) name[i]
 #define K_SET(name, i, value) name[i] = (value)
+#define K_GET4(name, i) (*(const k_float4 *) (name + (i)))
 #define K_LOAD(p, i) p[i]
 #define K_STORE(p, i, value) p[i] = (value)
 #define K_LOAD4(p, i) (*(const k_float4 *) (p + (i)))
 #define K_STORE4(p, i, value) *(k_float4 *) (p + (i)) = (value)
 #define K_SHUFFLE_XOR(x, mask) __shfl_xor_sync (0xffffffffu, x, mask)
 #define K_FAULT(p, fault) atomicMax (p, fault)
+#define K_UNROLL _Pragma ("unroll")
 
 #define K_INFINITY __int_as_float (0x7f800000)
 #define K_NAN __int_as_float (0x7fffffff)

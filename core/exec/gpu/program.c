@@ -126,7 +126,9 @@ print_common (GString *text)
 {
   static const char *const types[][2] = { { "float", "f" }, { "double", "" } };
   static const char *const together[] = { "max", "min", "add" };
+  g_autofree char *four = gpu_fill ("four", NULL);
 
+  g_string_append (text, four);
   for (guint i = 0; i < G_N_ELEMENTS (types); i++)
     {
       g_autofree char *common = gpu_fill ("common", "compute", types[i][0], "f", types[i][1], NULL);

@@ -44,6 +44,7 @@ __attribute__ ((visibility ("default"))) EmuThread *emu;
   while (0)
 #define K_GET(name, i)        EMU_AT (name, i, 1, 0)
 #define K_SET(name, i, value) EMU_PUT (name, i, value, 1)
+#define K_GET4(name, i) (*(const k_float4 *) emu->access (&(name)[i], 16, 1, 0, __LINE__))
 #define K_LOAD(p, i)          EMU_AT (p, i, 0, 0)
 #define K_STORE(p, i, value)  EMU_PUT (p, i, value, 0)
 #define K_LOAD4(p, i)         (*(const k_float4 *) emu->access ((void *) &(p)[i], 16, 0, 0, __LINE__))
@@ -54,6 +55,7 @@ __attribute__ ((visibility ("default"))) EmuThread *emu;
       *(k_float4 *) emu->access (&(p)[i], 16, 0, 1, __LINE__) = emu_value;                         \
     }                                                                                              \
   while (0)
+#define K_UNROLL
 #define K_FAULT(p, fault) emu->atomic_max (p, fault, __LINE__)
 
 #define k_mma_half(c, a, b)   emu->mma (c, a, b, 0, __LINE__)

@@ -65,6 +65,15 @@ typedef struct
   gboolean is_diff;
 } SceneDraft;
 
+#define SCENE_STACK 5.0 /* px, the sheets below a closed box */
+
+static inline gboolean
+scene_is_pill (const SceneItem *item)
+{
+  return item->kind == IR_SCENE_INPUT || item->kind == IR_SCENE_OUTPUT ||
+         item->kind == IR_SCENE_CONSTANT;
+}
+
 SceneDraft *scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *options);
 SceneDraft *scene_draft_new_empty (void);
 void scene_draft_free (SceneDraft *draft);
@@ -75,6 +84,7 @@ IrScene *scene_from_draft (const SceneDraft *draft,
                            const IrSceneOptions *options,
                            GCancellable *cancellable,
                            GError **error);
+void scene_add_labels (IrScene *scene, const SceneDraft *draft, const IrSceneOptions *options);
 guint scene_draft_port (const GArray *ports, guint64 port);
 char *scene_attrs_text (const IrNode *node);        /* figures.c: (nullable) */
 char *scene_type_text (const IrValue *value);       /* figures.c */

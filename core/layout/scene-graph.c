@@ -28,9 +28,6 @@
 #define BADGE         20.0  /* px kept free in the header for each badge */
 #define CHEVRON       14.0  /* px, the mark of what can be opened, before a title */
 #define PORT_GAP      24.0  /* px */
-#define MAX_DROP      64.0  /* px that a label may be away from its box */
-#define LABEL_WIDTH   144   /* px, at most, of the type at a line */
-#define STACK         5.0   /* px, the sheets below a closed box */
 #define THUMB_HEIGHT  40.0  /* px, of what its value holds */
 #define MAX_ROWS      6
 #define MAX_TIP_LINES 12
@@ -284,17 +281,10 @@ write_pill (Look *look, const SceneItem *item)
     add_body (look, IR_SCENE_TEXT_LABEL, type, NULL);
 }
 
-static gboolean
-is_pill (const SceneItem *item)
-{
-  return item->kind == IR_SCENE_INPUT || item->kind == IR_SCENE_OUTPUT ||
-         item->kind == IR_SCENE_CONSTANT;
-}
-
 static guint
 n_badges (const Look *look, const SceneItem *item)
 {
-  return (item->state != IR_SCENE_SAME && !is_pill (item)) + (look->problem > 0);
+  return (item->state != IR_SCENE_SAME && !scene_is_pill (item)) + (look->problem > 0);
 }
 
 /* px that the badge of the state takes from the lines of a pill, which are in its middle */
@@ -315,7 +305,7 @@ static void
 measure_item (const Build *build, Look *look, const SceneItem *item)
 {
   const IrScene *scene = build->scene;
-  gboolean round = is_pill (item);
+  gboolean round = scene_is_pill (item);
   double width = ir_scene_measure (scene, item->title,
                                    round ? IR_SCENE_TEXT_PILL : IR_SCENE_TEXT_TITLE) +
                  (item->fold != NULL ? CHEVRON : 0) + BADGE * n_badges (look, item);
@@ -371,7 +361,7 @@ write_items (Build *build)
       build->most_flops = MAX (build->most_flops, item->flops);
       look->body = g_array_new (FALSE, FALSE, sizeof (Body));
       g_array_set_clear_func (look->body, clear_body);
-      if (is_pill (item))
+      if (scene_is_pill (item))
         write_pill (look, item);
       else if (item->kind == IR_SCENE_FOLD)
         write_fold (look, item);
@@ -728,7 +718,7 @@ add_items (Build *build)
       count_nodes (build->scene, item);
       place_thumb (&box, look);
       build->box_of[i] = ir_scene_add_box (build->scene, &box);
-      if (is_pill (item))
+      if (scene_is_pill (item))
         add_pill_texts (build, build->box_of[i], &box, item, look);
       else
         add_node_texts (build, build->box_of[i], &box, item, look);
@@ -782,116 +772,6 @@ add_lines (Build *build)
       }
 }
 
-/* g_int64_hash() looks at the low half only. */
-static guint64
-net_of (const SceneLink *link)
-{
-  return (guint32) link->from | ((link->from_port * 0x9e3779b97f4a7c15u) & ~(guint64) G_MAXUINT32);
-}
-
-/* Net -> state of its lines + 1; the same where they differ, since both sides have one then. */
-static GHashTable *
-states_of_nets (const Build *build)
-{
-  GHashTable *states = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-
-  for (guint i = 0; i < build->draft->links->len; i++)
-    {
-      const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
-      const guint64 net = net_of (link);
-      const gint known = GPOINTER_TO_INT (g_hash_table_lookup (states, &net)) - 1;
-      const gint state = known < 0 || known == (gint) link->state ? (gint) link->state
-                                                                  : IR_SCENE_SAME;
-
-      g_hash_table_insert (states, g_memdup2 (&net, sizeof net), GINT_TO_POINTER (state + 1));
-    }
-  return states;
-}
-
-/* Of items with several outputs: item -> GArray of double, where its lines begin, in px. */
-static GHashTable *
-starts_of_lines (const Build *build)
-{
-  GHashTable *starts = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
-
-  for (guint i = 0; i < build->draft->links->len; i++)
-    {
-      const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
-      const SceneItem *from = link->from >= 0 ? item_at (build, (guint) link->from) : NULL;
-      GArray *known;
-      guint n;
-
-      if (from == NULL || from->out == NULL || from->out->len < 2)
-        continue;
-      known = g_hash_table_lookup (starts, GINT_TO_POINTER (link->from));
-      if (known == NULL)
-        {
-          known = g_array_new (FALSE, FALSE, sizeof (double));
-          g_hash_table_insert (starts, GINT_TO_POINTER (link->from), known);
-        }
-      g_array_append_val (known, ir_layout_edge (build->scene->layout, i, &n)[0].x);
-    }
-  return starts;
-}
-
-/* Whether the next output's line begins where the label of the one at @x stands: that one's label is read
- * for both, as outputs beside each other are mostly alike. */
-static gboolean
-is_crowded (const Build *build, GHashTable *starts, gint32 from, double x, const char *label)
-{
-  const GArray *known = g_hash_table_lookup (starts, GINT_TO_POINTER (from));
-  const double width = ir_scene_measure (build->scene, label, IR_SCENE_TEXT_LABEL);
-
-  for (guint i = 0; known != NULL && i < known->len; i++)
-    {
-      const double other = g_array_index (known, double, i);
-
-      if (other > x + 1 && other < x + MIN (width, LABEL_WIDTH) + 6)
-        return TRUE;
-    }
-  return FALSE;
-}
-
-/* The type of each net once, right of its line and below its layer, where no
- * box is. Inputs carry theirs inside. */
-static void
-add_labels (Build *build)
-{
-  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  g_autoptr (GHashTable) states = states_of_nets (build), starts = starts_of_lines (build);
-
-  for (guint i = 0; i < build->draft->links->len; i++)
-    {
-      const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
-      const SceneItem *from = link->from >= 0 ? item_at (build, (guint) link->from) : NULL;
-      const IrValue *value = link->vb ? link->vb : link->va;
-      const guint64 net = net_of (link);
-      guint n;
-      const IrLayoutPoint *p = ir_layout_edge (build->scene->layout, i, &n);
-      if (value == NULL || (from != NULL && is_pill (from)) ||
-          !g_hash_table_add (seen, g_memdup2 (&net, sizeof net)))
-        continue;
-      g_autofree char *type = scene_type_text (value);
-      if (type == NULL || type[0] == '\0')
-        continue;
-      gboolean down = p[1].y > p[0].y;
-      if (down && is_crowded (build, starts, link->from, p[0].x, type))
-        continue;
-      double drop = from != NULL ? ir_layout_box_drop (build->scene->layout, (guint) link->from)
-                                 : 0;
-      double below = drop <= MAX_DROP ? drop : 0;
-      if (from != NULL && from->kind == IR_SCENE_FOLD)
-        below = MAX (below, STACK);
-      IrSceneText text = { .style = IR_SCENE_TEXT_LABEL,
-                           .state = GPOINTER_TO_INT (g_hash_table_lookup (states, &net)) - 1,
-                           .box = -1,
-                           .x = p[0].x + (down ? 6 : 4),
-                           .y = p[0].y + (down ? 13 + below : -4),
-                           .text = type };
-      ir_scene_add_text (build->scene, &text, LABEL_WIDTH);
-    }
-}
-
 static GHashTable *
 index_problems (const GPtrArray *problems)
 {
@@ -927,8 +807,8 @@ scene_from_draft (const SceneDraft *draft,
   add_frames (&build);
   add_items (&build);
   add_lines (&build);
-  if (!o->hide_shapes)
-    add_labels (&build);
+  if (!o->hide_shapes || o->note != NULL)
+    scene_add_labels (build.scene, draft, o);
   if (o->wrapped && o->direction == IR_LAYOUT_TOP_TO_BOTTOM)
     ir_scene_wrap (build.scene, o->keep == IR_LAYOUT_KEEP_PLACES ? o->previous : NULL);
   if (diff != NULL && diff->descents != NULL)

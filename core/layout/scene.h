@@ -198,6 +198,8 @@ typedef void (*IrSceneStyleFunc) (const IrNode *const *nodes,
                                   IrSceneStyle *style,
                                   gpointer data);
 typedef gboolean (*IrSceneNodeFunc) (const IrNode *node, gpointer data);
+/* (transfer full) (nullable) What is said beside the lines of a value, behind its type. */
+typedef char *(*IrSceneNoteFunc) (const IrValue *value, gpointer data);
 
 /* A node or value that is not there but would have to be. */
 typedef struct
@@ -240,7 +242,8 @@ typedef struct
   const char *root;   /* (nullable): the graph that is drawn, as ir_scene_graph_root() calls it */
   IrSceneNodeFunc is_drawn; /* (nullable): other nodes are left out */
   IrSceneStyleFunc style;   /* (nullable) */
-  gpointer style_data;      /* of both */
+  IrSceneNoteFunc note;     /* (nullable) */
+  gpointer style_data;      /* of all three */
   GPtrArray *problems;      /* (nullable): of IrProblem, of the later model */
   IrSceneMarks *marks;      /* (nullable): of the later model */
   const IrScene *previous;  /* (nullable): whose places are kept as @keep says */

@@ -46,6 +46,7 @@ ir_overlay_facts_unref (IrOverlayFacts *facts)
     return;
   g_clear_pointer (&facts->time_ns, g_hash_table_unref);
   g_clear_pointer (&facts->devices, g_hash_table_unref);
+  g_clear_pointer (&facts->copies, g_hash_table_unref);
   g_clear_pointer (&facts->thumbs, g_hash_table_unref);
   g_clear_pointer (&facts->zeros, g_hash_table_unref);
   g_clear_pointer (&facts->errors, g_hash_table_unref);
@@ -89,6 +90,22 @@ add_trace (IrOverlayFacts *facts, const IrTrace *trace)
     }
 }
 
+static void
+add_copies (IrOverlayFacts *facts, const IrTrace *trace)
+{
+  for (guint i = 0; trace->copies != NULL && i < trace->copies->len; i++)
+    {
+      const IrTraceCopy *copy = &g_array_index (trace->copies, IrTraceCopy, i);
+      const char *known = g_hash_table_lookup (facts->copies, GUINT_TO_POINTER (copy->value));
+      const char *text = copy->to_host ? "CopyToHost" : "CopyToDevice";
+
+      if (known != NULL && !g_str_equal (known, text))
+        text = "CopyToDevice, CopyToHost";
+      g_hash_table_replace (facts->copies, GUINT_TO_POINTER (copy->value),
+                            (gpointer) g_intern_string (text));
+    }
+}
+
 /* Zeros among all elements of what the node made and the run kept; FALSE: nothing of it. */
 static gboolean
 part_of_zeros (const IrRun *run, const IrNode *node, double *part)
@@ -121,7 +138,7 @@ part_of_zeros (const IrRun *run, const IrNode *node, double *part)
  * @facts: facts that nobody else reads yet
  * @run: (nullable): a run
  *
- * Times, all executions of a node together, and where nodes ran; of values that the run kept, the
+ * Times, all executions of a node together, where nodes ran, and what was copied; of values that the run kept, the
  * part of their elements that is zero.
  */
 void
@@ -131,7 +148,9 @@ ir_overlay_facts_add_run (IrOverlayFacts *facts, const IrRun *run)
     return;
   facts->time_ns = new_table ();
   facts->devices = g_hash_table_new (NULL, NULL);
+  facts->copies = g_hash_table_new (NULL, NULL);
   add_trace (facts, run->trace);
+  add_copies (facts, run->trace);
 }
 
 /**

@@ -411,6 +411,14 @@ style_nodes (const IrNode *const *nodes, guint n, IrSceneStyle *style, gpointer 
     style->label = g_strdup (style->class_name);
 }
 
+static char *
+note_value (const IrValue *value, gpointer data)
+{
+  const Styler *styler = data;
+
+  return g_strdup (styler->overlay->line (styler->facts, value));
+}
+
 /* -- drawing -- */
 
 static void
@@ -505,6 +513,7 @@ ir_look_draw (const IrLook *look,
     .root = look->root,
     .is_drawn = has_filter (look) ? is_drawn : NULL,
     .style = styler.overlay != NULL || look->rules->len > 0 ? style_nodes : NULL,
+    .note = styler.overlay != NULL && styler.overlay->line != NULL ? note_value : NULL,
     .style_data = &styler,
     .problems = subject->problems,
     .marks = subject->marks,

@@ -146,6 +146,13 @@ name_device (const IrOverlayFacts *facts, const IrNode *node)
 }
 
 static const char *
+line_copy (const IrOverlayFacts *facts, const IrValue *value)
+{
+  return facts->copies != NULL ? g_hash_table_lookup (facts->copies, GUINT_TO_POINTER (value->id))
+                               : NULL;
+}
+
+static const char *
 name_verdict (const IrOverlayFacts *facts, const IrNode *node)
 {
   const guint last = last_step (facts, node);
@@ -179,8 +186,8 @@ static const IrOverlay overlays[] = {
     "Check the execution first", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_CHECK, value_error, NULL },
   { "dtype", "Element Type", "", "Type of the elements that each node makes.",
     "No types are known", IR_OVERLAY_CLASS, 0, NULL, name_dtype },
-  { "device", "Device", "", "Where each node ran, or is to run.",
-    "Run the graph first", IR_OVERLAY_CLASS, IR_OVERLAY_NEEDS_RUN, NULL, name_device },
+  { "device", "Device", "", "Where each node ran, or is to run, and which values were copied from one memory to another.",
+    "Run the graph first", IR_OVERLAY_CLASS, IR_OVERLAY_NEEDS_RUN, NULL, name_device, .line = line_copy },
   { "sparsity", "Sparsity", "%", "Part of the elements that each node made in the last run that are zero.",
     "Run the graph, keeping its values", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_RUN | IR_OVERLAY_NEEDS_VALUES, value_zeros, NULL },
   { "gradient", "Gradient Norm", "", "Norm of what came back to each node when an output was derived.",

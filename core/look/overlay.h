@@ -22,16 +22,17 @@ typedef struct
 typedef struct
 {
   gatomicrefcount refs;
-  GHashTable *time_ns; /* (nullable) node id -> gint64 *, of a run */
-  GHashTable *devices; /* (nullable) node id -> interned name, where a run put it */
-  GHashTable *thumbs;  /* (nullable) node id -> IrSceneThumb *: what it made, of a run */
-  GHashTable *zeros;   /* (nullable) node id -> double *: part of its elements, of a run */
-  GHashTable *errors;  /* (nullable) node id -> double *: part of what is allowed, of a check */
+  GHashTable *time_ns;   /* (nullable) node id -> gint64 *, of a run */
+  GHashTable *devices;   /* (nullable) node id -> interned name, where a run put it */
+  GHashTable *copies;    /* (nullable) value id -> interned text: to which memory a run copied it */
+  GHashTable *thumbs;    /* (nullable) node id -> IrSceneThumb *: what it made, of a run */
+  GHashTable *zeros;     /* (nullable) node id -> double *: part of its elements, of a run */
+  GHashTable *errors;    /* (nullable) node id -> double *: part of what is allowed, of a check */
   GHashTable *gradients; /* (nullable) node id -> IrNodeGradient *, of a derivation */
   guint step;            /* at which the graph is drawn */
-  GArray *touched;     /* (nullable) of guint, by node id: the step that touched it last, 0 none */
-  GArray *verdicts;    /* (nullable) of IrVerdict, by step - 1 */
-  IrNumbers *numbers;  /* (nullable) of a file */
+  GArray *touched;    /* (nullable) of guint, by node id: the step that touched it last, 0 none */
+  GArray *verdicts;   /* (nullable) of IrVerdict, by step - 1 */
+  IrNumbers *numbers; /* (nullable) of a file */
 } IrOverlayFacts;
 
 typedef enum
@@ -49,8 +50,8 @@ typedef enum
   IR_OVERLAY_NEEDS_CHECK = 1 << 2,  /* an execution check */
   IR_OVERLAY_NEEDS_FILE = 1 << 3,
   IR_OVERLAY_NEEDS_GRADIENTS = 1 << 4, /* a derivation */
-  IR_OVERLAY_NEEDS_CONTENTS = 1 << 5, /* a run that keeps them all, not their statistics */
-  IR_OVERLAY_NEEDS_VERDICTS = 1 << 6, /* proofs of the steps */
+  IR_OVERLAY_NEEDS_CONTENTS = 1 << 5,  /* a run that keeps them all, not their statistics */
+  IR_OVERLAY_NEEDS_VERDICTS = 1 << 6,  /* proofs of the steps */
 } IrOverlayNeeds;
 
 typedef struct
@@ -64,7 +65,8 @@ typedef struct
   double (*value) (const IrOverlayFacts *facts, const IrNode *node);     /* NAN: nothing to say */
   const char *(*name) (const IrOverlayFacts *facts, const IrNode *node); /* of a class */
   IrSceneThumb *(*thumb) (const IrOverlayFacts *facts,
-                          const IrNode *node); /* (nullable) it gives */
+                          const IrNode *node);                             /* (nullable) it gives */
+  const char *(*line) (const IrOverlayFacts *facts, const IrValue *value); /* (nullable) of lines */
 } IrOverlay;
 
 const IrOverlay *ir_overlays (guint *n);

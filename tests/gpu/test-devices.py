@@ -8,6 +8,7 @@ With --all, the conformance cases instead, where they are installed."""
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -88,6 +89,16 @@ def _():
 def _():
     code, out, err = info('-', os.path.join(ROOT, 'data/examples/digits.onnx'))
     assert code == 2 and out == '' and 'FILE' in err, (code, out, err)
+
+
+def npy(path, dtype, rows):
+    """Writes numbers, or lists of as many numbers each."""
+    numbers = [number for row in rows for number in (row if isinstance(row, list) else [row])]
+    shape = (len(rows), len(rows[0])) if isinstance(rows[0], list) else (len(rows),)
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + '\n'
+    with open(path, 'wb') as file:
+        file.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode())
+        file.write(struct.pack('<%d%s' % (len(numbers), {'<f4': 'f', '<i8': 'q'}[dtype]), *numbers))
 
 
 PROGRAMS = tempfile.mkdtemp(prefix='irscope-gpu-')  # so that few of them are compiled twice
@@ -239,6 +250,34 @@ def _():
     for device in ('gpu:', 'gpu:x', 'gpu:-1', 'cpu:0', 'gpux'):
         code, out, err = run(FAKES, 'run', NET, '--device', device)
         assert code == 2 and 'gpu:N' in err, (device, code, err)
+
+
+@test('copies are drawn beside the lines of their values, where devices are shown')
+def _():
+    path = os.path.join(tempfile.mkdtemp(prefix='irscope-gpu-'), 'net.svg')
+    for overlay, wanted in (('device', {'CopyToDevice', 'CopyToHost'}), ('flops', set())):
+        code, out, err = run(FAKES, 'render', NET, '--overlay', overlay, '--device', 'gpu', '-o', path)
+        with open(path) as file:
+            text = file.read()
+        assert code == 0 and {word for word in ('CopyToDevice', 'CopyToHost') if word in text} == wanted, (overlay, code, err)
+
+
+@test('training on the device gives the losses of the CPU')
+def _():
+    folder = tempfile.mkdtemp(prefix='irscope-gpu-')
+    model, x, labels = (os.path.join(folder, name) for name in ('net.onnxtxt', 'x.npy', 'y.npy'))
+    with open(model, 'w') as file:
+        file.write('<ir_version: 8, opset_import: ["" : 17]>\ng (float[n,2] x) => (float[n,2] y) '
+                   '<float[2,2] w = {0.5, -0.25, 0.125, 0.75}, float[2] b = {0, 0.1}> { h = Gemm (x, w, b)  y = Relu (h) }\n')
+    npy(x, '<f4', [[i % 3, i % 5 - 2] for i in range(8)])
+    npy(labels, '<i8', [i % 2 for i in range(8)])
+    losses = {}
+    for device in ('gpu', 'cpu'):
+        code, out, err = run(FAKES, 'train', model, '--data', f'x={x}', '--target', labels, '--loss', 'cross-entropy', '--optimizer', 'adam', '--rate',
+                             '0.05', '--batch', '4', '--epochs', '3', '--json', '--device', device, '-o', os.path.join(folder, device + '.onnx'), stand_in='fast')
+        assert code == 0, (device, code, err)
+        losses[device] = json.loads(out)['loss']
+    assert 0 < losses['gpu'] < 0.8 and abs(losses['gpu'] - losses['cpu']) < 1e-5, losses
 
 
 @test('programs that were compiled are kept, and said to be')

@@ -38,17 +38,24 @@ is_within (const IrGraph *inner, const IrGraph *graph)
 static void
 cut (IrEdit *edit, const IrGraph *graph)
 {
-  const IrModel *model = ir_edit_model (edit);
+  IrModel *model = ir_edit_model (edit);
+  const IrGraphSpans *spans = ir_model_spans (model);
   g_autofree guint8 *within = g_new0 (guint8, model->graphs->len);
+  guint low = model->nodes->len, high = 0;
 
   for (guint i = 1; i < model->graphs->len; i++)
     {
       IrGraph *inner = model->graphs->pdata[i];
+      const IrIdSpan *span = &g_array_index (spans->nodes, IrIdSpan, i);
       within[i] = is_within (inner, graph);
-      if (inner->state == IR_STATE_LIVE && within[i])
+      if (!within[i])
+        continue;
+      low = span->low > 0 ? MIN (low, span->low) : low;
+      high = MAX (high, span->high);
+      if (inner->state == IR_STATE_LIVE)
         ir_edit_set_graph_outputs (edit, inner, NULL, 0);
     }
-  for (guint i = model->nodes->len; i-- > 1;)
+  for (guint i = high; i >= low && i > 0; i--)
     {
       IrNode *node = model->nodes->pdata[i];
       if (node->state != IR_STATE_LIVE || node->graph == NULL || !within[node->graph->id])
@@ -63,8 +70,10 @@ static void
 remove_nodes (IrEdit *edit, const IrGraph *graph)
 {
   const GPtrArray *nodes = ir_edit_model (edit)->nodes;
+  const IrIdSpan span = g_array_index (ir_model_spans (ir_edit_model (edit))->nodes, IrIdSpan,
+                                       graph->id);
 
-  for (guint i = nodes->len; i-- > 1;)
+  for (guint i = span.high; i >= span.low && i > 0; i--)
     {
       IrNode *node = nodes->pdata[i];
       if (node->graph == graph && node->state == IR_STATE_LIVE)
@@ -76,8 +85,10 @@ static void
 remove_values (IrEdit *edit, const IrGraph *graph)
 {
   const GPtrArray *all = ir_edit_model (edit)->values;
+  const IrIdSpan span = g_array_index (ir_model_spans (ir_edit_model (edit))->values, IrIdSpan,
+                                       graph->id);
 
-  for (guint i = 1; i < all->len; i++)
+  for (guint i = MAX (span.low, 1); i <= span.high; i++)
     {
       IrValue *value = all->pdata[i];
       if (value->graph == graph && value->state == IR_STATE_LIVE && value->n_uses == 0)

@@ -15,14 +15,27 @@ typedef struct
   gboolean tokens; /* some node is no strict one: Switch, Merge, Enter ... */
 } IrGraphFacts;
 
+/* Ids of all nodes or values that were ever in a graph lie between these. Who removes a body looks at no others. */
+typedef struct
+{
+  guint low, high; /* 0, 0: there are none */
+} IrIdSpan;
+
+typedef struct
+{
+  GArray *nodes, *values;  /* of IrIdSpan, by graph id */
+  guint n_nodes, n_values; /* that were looked at so far */
+} IrGraphSpans;
+
 typedef struct _IrModelCache IrModelCache;
 struct _IrModelCache
 {
   GRecMutex lock; /* frozen models are read from several threads */
   IrArena *arena; /* of structs and arrays of this model */
   guint64 facts_stamp;
-  guint64 n_retyped; /* edits since then that the facts do not depend on */
-  GPtrArray *facts;  /* of IrGraphFacts, index = graph id, entries nullable */
+  guint64 n_retyped;   /* edits since then that the facts do not depend on */
+  GPtrArray *facts;    /* of IrGraphFacts, index = graph id, entries nullable */
+  IrGraphSpans spans;  /* entries from its first use on */
   guint n_searched;    /* nodes that were asked whether they handle tokens */
   gboolean had_tokens; /* one of them does, or did */
   guint64 controls_stamp;
@@ -30,6 +43,10 @@ struct _IrModelCache
   GHashTable *constants;       /* IrAttr or sparse IrTensor -> dense IrTensor */
   gboolean uses_suspended;     /* records leave uses alone; ir_model_rebuild_uses() follows */
 };
+
+/* (transfer none): until something is added */
+const IrGraphSpans *ir_model_spans (IrModel *model);
+void ir_id_span_add (IrModel *model, GArray *spans, IrGraphId graph, guint id);
 
 IrNode *ir_model_new_node (IrModel *model);   /* unborn, with the next id */
 IrValue *ir_model_new_value (IrModel *model); /* unborn, with the next id */

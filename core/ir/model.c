@@ -42,6 +42,8 @@ static void
 cache_free (IrModelCache *cache)
 {
   g_ptr_array_unref (cache->facts);
+  g_clear_pointer (&cache->spans.nodes, g_array_unref);
+  g_clear_pointer (&cache->spans.values, g_array_unref);
   g_hash_table_unref (cache->control_sources);
   g_hash_table_unref (cache->constants);
   ir_arena_free (cache->arena);

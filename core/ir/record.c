@@ -175,6 +175,7 @@ static void
 set_node_graph (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
 {
   node_at (model, subject)->graph = graph_at (model, value.number);
+  ir_id_span_add (model, model->cache->spans.nodes, value.number, subject);
   node_at (model, subject)->checked = 0;
 }
 
@@ -188,6 +189,7 @@ static void
 set_value_graph (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
 {
   value_at (model, subject)->graph = graph_at (model, value.number);
+  ir_id_span_add (model, model->cache->spans.values, value.number, subject);
 }
 
 static IrSlotValue

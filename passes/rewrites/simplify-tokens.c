@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include "core/op/op.h"
+#include "passes/rewrites/raise-private.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
@@ -165,6 +166,15 @@ can_stand_for (const IrValue *old, const IrValue *with)
          (with->producer != NULL && with->graph == old->graph && !ir_value_is_graph_output (with));
 }
 
+/* Behind the last of them the model need not import them any more. */
+static void
+end_step (IrPassContext *context)
+{
+  if (ir_raise_count_primitives (context->model) == 0)
+    ir_edit_set_opset (context->edit, "irscope.flow", 0);
+  ir_pass_end (context);
+}
+
 static void
 replace (Course *course, IrNode *node, IrValue *old, IrValue *with)
 {
@@ -174,7 +184,7 @@ replace (Course *course, IrNode *node, IrValue *old, IrValue *with)
   ir_edit_step_map_node (context->edit, node->id, with->producer != NULL ? with->producer->id : 0);
   ir_pass_remove_node (context, node);
   ir_pass_take_name (context, old, with);
-  ir_pass_end (context);
+  end_step (context);
 }
 
 static gboolean

@@ -336,11 +336,34 @@ output_of (const IrRaiseLoop *l, const IrRaiseVariable *variable)
   return l->node->outputs[place];
 }
 
+/* Where inference cannot say what is stacked, the Stack may: a loop of no iterations has these sizes. */
+static void
+declare_row (const IrRaiseLoop *l, const IrNode *stack, IrValue *row)
+{
+  const IrType *stacked = stack != NULL ? ir_value_shown_type (stack->outputs[0]) : NULL,
+               *known = ir_value_shown_type (row);
+  const gint64 given = stack != NULL ? ir_node_attr_int (stack, "axis", 0) : 0;
+  IrDim dims[IR_MAX_RANK];
+
+  if (stacked == NULL || !ir_type_has_rank (stacked) || stacked->rank == 0 ||
+      row->graph != l->body || (known != NULL && ir_type_has_rank (known)))
+    return;
+  const gint64 axis = given < 0 ? given + stacked->rank : given;
+  for (int i = 0, k = 0; i < stacked->rank; i++)
+    if (i != axis)
+      dims[k++] = stacked->dims[i];
+  ir_edit_set_claim (
+      l->raise->edit, row,
+      ir_type_tensor (l->raise->context->model->context, stacked->dtype, stacked->rank - 1, dims));
+}
+
 static void
 set_stacked_type (const IrRaiseLoop *l, const IrRaiseVariable *variable, IrValue *output)
 {
   const guint place = output->output_slot + (l->form == IR_RAISE_TO_LOOP ? 1 : 0);
   const IrType *row = ir_graph_output (l->body, place)->type;
+
+  declare_row (l, variable->stack, ir_graph_output (l->body, place));
   const IrType *type = variable->stack != NULL
                            ? ir_pass_stacked_type (l->raise->context->model->context, row,
                                                    ir_node_attr_int (variable->stack, "axis", 0))

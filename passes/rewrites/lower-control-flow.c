@@ -602,8 +602,53 @@ lower (IrLowering *l, IrNode *node)
     look_inside (l, node);
   else if (ir_pass_is_control_source (l->context, node))
     ir_lower_refuse (l, way->rule, node, "another node waits for it");
+  else if (g_hash_table_contains (l->apart, node))
+    ir_lower_refuse (
+        l, way->rule, node,
+        "what it reads is of several frames or conditions: where one is dead, some of it would live");
   else
     way->lower (l, node, way->rule);
+}
+
+/* A construct is dead where anything that it reads is; a part of it may read only some. So all has to live and
+ * die together. */
+static gboolean
+is_of_one_place (const IrLowering *l, const IrFrames *frames, const IrNode *node)
+{
+  g_autoptr (GPtrArray) values = g_ptr_array_new (), graphs = ir_node_subgraphs (node);
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL)
+      g_ptr_array_add (values, node->inputs[i]);
+  for (guint i = 0; i < graphs->len; i++)
+    ir_lower_find_captures (l, graphs->pdata[i], node->graph, values, seen);
+  for (guint i = 0; i < values->len; i++)
+    if (ir_value_is_token (values->pdata[i], node->graph) &&
+        (ir_frames_value_frame (frames, values->pdata[i]) != frames->frame_of[node->id] ||
+         ir_frames_value_condition (frames, values->pdata[i]) != frames->conditions[node->id]))
+      return FALSE;
+  return TRUE;
+}
+
+/* Of a graph that tokens move through already */
+static void
+note_places (IrLowering *l, const IrGraph *graph)
+{
+  const IrFrames *frames = ir_pass_frames (l->context, graph);
+  guint n;
+  IrValue *const *values = ir_graph_values (graph, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrCondition *condition = ir_frames_value_condition (frames, values[i]);
+      if (ir_value_is_token (values[i], graph) && (ir_frames_value_frame (frames, values[i]) > 0 ||
+                                                   (condition != NULL && condition->n > 0)))
+        g_hash_table_add (l->conditional, values[i]);
+    }
+  for (GList *link = l->waiting.head; link != NULL; link = link->next)
+    if (((IrNode *) link->data)->graph == graph && !is_of_one_place (l, frames, link->data))
+      g_hash_table_add (l->apart, link->data);
 }
 
 /* What is around a graph that is left alone, as tokens move through it */
@@ -637,6 +682,8 @@ find_constructs (IrLowering *l, const GPtrArray *graphs)
       const IrGraph *graph = graphs->pdata[i];
       if (graph->kind == IR_GRAPH_MAIN || (graph->kind == IR_GRAPH_FUNCTION && l->everywhere))
         wait_for_constructs (l, graph);
+      if (graph->kind == IR_GRAPH_MAIN && ir_graph_has_tokens (graph))
+        note_places (l, graph);
     }
 }
 
@@ -655,6 +702,7 @@ ir_lowering_init (IrLowering *l,
                      .waiting = G_QUEUE_INIT };
   l->members = g_hash_table_new_full (NULL, NULL, NULL, members_free);
   l->conditional = g_hash_table_new (NULL, NULL);
+  l->apart = g_hash_table_new (NULL, NULL);
   l->waited_for = g_hash_table_new (NULL, NULL);
 }
 
@@ -664,6 +712,7 @@ ir_lowering_clear (IrLowering *l)
   g_queue_clear (&l->waiting);
   g_hash_table_unref (l->members);
   g_hash_table_unref (l->conditional);
+  g_hash_table_unref (l->apart);
   g_hash_table_unref (l->waited_for);
   g_clear_pointer (&l->names, ir_pass_names_free);
 }
@@ -731,4 +780,5 @@ const IrPass ir_pass_lower_control_flow = {
   .run = run,
   .documented_rules = rules,
   .once = TRUE,
+  .tokens = TRUE,
 };

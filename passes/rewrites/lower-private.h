@@ -40,6 +40,7 @@ struct _IrLowering
   IrPassNames *names;
   GHashTable *members;     /* IrGraph -> IrLowerMembers */
   GHashTable *conditional; /* set of IrValue: dead where their branch or body is not run */
+  GHashTable *apart;       /* set of IrNode: constructs that read what may be dead where they would not be */
   GHashTable *waited_for;  /* set of IrNode: others were made to wait for them here */
   GQueue waiting;          /* of IrNode: constructs to come */
 };

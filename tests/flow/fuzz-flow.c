@@ -329,6 +329,46 @@ read_again (IrModel *model)
   return again;
 }
 
+/* Half of the constructs, by their ids */
+static IrPolicyAnswer
+leave_half (const char *pass,
+            const char *rule,
+            const IrNode *anchor,
+            guint ordinal,
+            const char *stable_key,
+            gpointer seed)
+{
+  return anchor != NULL &&
+                 g_direct_hash (GUINT_TO_POINTER (anchor->id ^ GPOINTER_TO_UINT (seed))) % 2
+             ? IR_POLICY_SKIP
+             : IR_POLICY_APPLY;
+}
+
+/* Some constructs are lowered, and those that are left, among the tokens, after them. */
+static char *
+try_in_parts (IrModel *model, IrRun *run, GHashTable *inputs, guint64 seed)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find ("lower-control-flow"));
+  const IrPolicy policy = { leave_half, GUINT_TO_POINTER ((guint) seed) };
+  const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT,
+                                      .policy = &policy,
+                                      .verify = TRUE };
+  g_autoptr (IrModel) part = ir_model_clone (model);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  char *found;
+
+  ir_pipeline_run (part, pipeline, &options, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrModel) lowered = rewritten (part, "lower-control-flow");
+  ir_graph_report_frames (lowered->main, problems);
+  if (problems->len > 0)
+    return g_strdup_printf ("lowered in two parts: %s",
+                            ((IrProblem *) problems->pdata[0])->message);
+  found = try_way (part, model, run, inputs, "half of it lowered");
+  return found != NULL ? found : try_way (lowered, model, run, inputs, "lowered in two parts");
+}
+
 static guint
 count_functions (const IrModel *model)
 {
@@ -452,6 +492,8 @@ try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint
     found = try_raised (read, model, run, read_inputs);
   if (found == NULL)
     found = try_rewritten (read, model, run, read_inputs, rand);
+  if (found == NULL)
+    found = try_in_parts (model, run, inputs, seed);
   if (found == NULL)
     found = try_closures (closures, model, run, inputs);
   set_parallel (read, 1);

@@ -72,6 +72,11 @@ static const struct
   { "Conv", "f2x70x5x5 f9x70x1x1 f9", "" },
   { "Conv", "f2x9x7x6 f70x9x3x3 f70", "pads=1,1,1,1" },
   { "Conv", "h2x40x9x9 h36x20x3x3", "group=2 pads=2,2,2,2 dilations=2,2" },
+  /* Large enough for the larger tiles. */
+  { "Conv", "f1x8x16640 f120x8x1 f120", "" },
+  { "Conv", "f1x8x16640 f60x8x1 f60", "" },
+  { "Conv", "f1x3x16640 f30x3x3", "" },
+  { "Conv", "f1x3x16640 f14x3x3", "" },
   { "Conv", "g1x5x40 g8x5x4 g8", "strides=3 auto_pad=SAME_UPPER" },
   { "Conv", "f3x8x3x4x5 f9x8x2x2x2", "strides=1,2,1 pads=1,0,0,0,1,1" },
   { "AveragePool", "f2x3x9x9",
@@ -195,7 +200,7 @@ run_reference (Case *c)
     inputs[i] = c->trial.tensors[i];
   if (c->trial.node->n_outputs > MAX_OUTPUTS)
     return FALSE;
-  if (ir_eval_node (c->trial.node, inputs, c->wanted, ir_backend_find ("ref"), 1 << 20, &error))
+  if (ir_eval_node (c->trial.node, inputs, c->wanted, ir_backend_find ("ref"), 1 << 24, &error))
     return TRUE;
   c->refused = strstr (error->message, "by zero") != NULL ||
                strstr (error->message, "is outside an axis") != NULL;

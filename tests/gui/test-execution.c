@@ -229,6 +229,19 @@ test_proof (Fixture *fixture, gconstpointer text)
   g_assert_null (ir_session_get_execution (fixture->session));
 }
 
+/* The reason stands at its node, and no dialog is in the way. */
+static void
+test_stops (Fixture *fixture, gconstpointer text)
+{
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", is_open_and_idle, fixture->session);
+  g_assert_cmpstr (fixture->message, ==, "The run stopped at turn (Reshape)");
+  g_autofree char *status = ir_session_run_text (fixture->session);
+  g_assert_true (g_str_has_prefix (status, "The run stopped at turn (Reshape) · Ran in "));
+  g_assert_cmpuint (badge_of (fixture->session, "Reshape"), ==, 1 + IR_SEVERITY_ERROR);
+  g_assert_null (dialog_over (fixture->window));
+}
+
 /* Outputs that do not wait for the node that cannot run are there. */
 static void
 test_run_in_part (Fixture *fixture, gconstpointer text)
@@ -384,6 +397,10 @@ test_sizes (Fixture *fixture, gconstpointer data)
     }
 }
 
+#define STOPS                                                                                      \
+  "<ir_version: 8, opset_import: [\"\" : 17]>"                                                     \
+  "g (float[4,4] x) => (float[7] y) <int64[1] s = {7}> "                                           \
+  "{ a = Exp (x) [turn] b = Reshape (a, s) y = Relu (b) }"
 #define PART                                                                                       \
   "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"                                       \
   "part (float[2,4] x) => (float[2,4] good, float[2,4] bad, gem) { a = Exp (x) good = Relu (a) "   \
@@ -401,6 +418,7 @@ main (int argc, char **argv)
        HEAD "g (float[4,4] x) => (float[4,4] y) { i = Identity (x) a = Exp (i) b = MatMul (a, a) "
             "y = Neg (b) }\n",
        test_proof);
+  ADD ("says at which node it stopped", STOPS, test_stops);
   ADD ("does not stop outputs that can be had", PART, test_run_in_part);
   ADD ("goes on behind a kernel that fails",
        HEAD "g (float[4,4] x) => (float[4,4] good, bad) <int64[1] i = {9}> { a = Exp (x) "

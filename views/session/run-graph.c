@@ -593,6 +593,20 @@ say_missing (IrSession *self, const IrRun *run)
     ir_session_message (self, "%s", text);
 }
 
+/* Its node is selected, and has the reason as a problem: only what sizes may mend, or no node, is asked about. */
+static void
+say_stopped (IrSession *self, const IrRun *run)
+{
+  g_autoptr (GArray) dims = ir_session_free_dims (self);
+  g_autofree char *where = ir_session_stopped_text (self, run);
+
+  ir_session_select_node (self, run->failed_node);
+  if (where != NULL && dims->len == 0)
+    ir_session_message (self, "%s", where);
+  else
+    ir_session_run_failed (self, "The graph ran only in part", run->error);
+}
+
 /* What is to be said of the run, which is the session's now. */
 static void
 say_outcome (IrSession *self, const IrRun *run)
@@ -602,10 +616,7 @@ say_outcome (IrSession *self, const IrRun *run)
   g_autofree char *compared = ir_session_data_set_text (self, &differs);
 
   if (run->error != NULL)
-    {
-      ir_session_select_node (self, run->failed_node);
-      ir_session_run_failed (self, "The graph ran only in part", run->error);
-    }
+    say_stopped (self, run);
   else if (run->missing != NULL)
     say_missing (self, run);
   else if (run->claims != NULL)

@@ -201,6 +201,18 @@ ir_session_missing_text (IrSession *self, const IrRun *run)
   return g_string_free (text, FALSE);
 }
 
+/* (transfer full) (nullable): at which node a kernel failed; %NULL: none did */
+char *
+ir_session_stopped_text (IrSession *self, const IrRun *run)
+{
+  const IrNode *node = g_error_matches (run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL)
+                           ? ir_model_live_node (ir_session_get_history (self), run->failed_node)
+                           : NULL;
+  g_autofree char *label = node != NULL ? ir_node_label (node) : NULL;
+
+  return label != NULL ? g_strdup_printf ("The run stopped at %s", label) : NULL;
+}
+
 /**
  * ir_session_stale_text:
  *
@@ -257,7 +269,7 @@ ir_session_run_text (IrSession *self)
   const IrTimes taken = ir_session_get_run_times (self);
   const IrRunOptions *options;
   g_autoptr (GString) text = g_string_new (NULL);
-  g_autofree char *times = NULL, *missing = NULL, *stale = NULL;
+  g_autofree char *times = NULL, *missing = NULL, *stale = NULL, *stopped = NULL;
   guint n_threads;
 
   if (run != NULL && g_error_matches (run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
@@ -278,6 +290,12 @@ ir_session_run_text (IrSession *self)
   if (options->deterministic)
     g_string_append (text, " · deterministic");
   append_kept (text, self, run);
+  stopped = ir_session_stopped_text (self, run);
+  if (stopped != NULL)
+    {
+      g_string_prepend (text, " · ");
+      g_string_prepend (text, stopped);
+    }
   if (run->missing != NULL)
     {
       missing = ir_session_missing_text (self, run);

@@ -88,6 +88,7 @@ void ir_session_take_record (IrSession *self,
 void ir_session_forget_records (IrSession *self); /* ids mean something else from now on */
 
 char *ir_session_missing_text (IrSession *self, const IrRun *run); /* (transfer full) */
+char *ir_session_stopped_text (IrSession *self, const IrRun *run);
 void ir_session_forget_kernel_times (IrSession *self);
 
 /* -- the values of both sides on screen (values.c) -- */

@@ -402,9 +402,11 @@ ir_gradient_rank (const IrGraph *graph)
  * @suffix: "grad" or "tangent"
  * @first_node: nodes before were there before anything was derived
  * @rank: place of a new node in the order
+ * @outputs: (element-type IrValue): those that the graph is to have, which grow all at once: its list is
+ *   a record each time
  *
- * Appends @gradient to the outputs of the graph, called NAME.suffix, with a number where that name
- * exists; by an Identity where it is something else already.
+ * Appends @gradient to @outputs, called NAME.suffix, with a number where that name exists; by an
+ * Identity where it is something else already.
  */
 void
 ir_gradient_connect (IrPassContext *context,
@@ -412,16 +414,16 @@ ir_gradient_connect (IrPassContext *context,
                      IrValue *gradient,
                      const char *suffix,
                      guint first_node,
-                     guint64 rank)
+                     guint64 rank,
+                     GPtrArray *outputs)
 {
-  IrGraph *graph = context->model->main;
   g_autofree char *base = g_strdup_printf ("%s.%s", value->name, suffix);
-  g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
 
   if (gradient->producer == NULL || gradient->producer->id < first_node ||
-      ir_value_is_graph_output (gradient))
+      gradient->flags & IR_VALUE_NAMED_BY_USER || ir_value_is_graph_output (gradient))
     {
-      IrNode *node = ir_edit_add_node (context->edit, graph, "Identity", "", NULL, 1, &gradient, 1);
+      IrNode *node = ir_edit_add_node (context->edit, context->model->main, "Identity", "", NULL, 1,
+                                       &gradient, 1);
       ir_edit_set_rank (context->edit, node, rank);
       ir_infer_node (context->edit, node, NULL);
       gradient = node->outputs[0];
@@ -431,10 +433,40 @@ ir_gradient_connect (IrPassContext *context,
                             ? base
                             : ir_edit_unique_name (context->edit, base));
   ir_edit_set_flags (context->edit, gradient, gradient->flags | IR_VALUE_NAMED_BY_USER);
+  g_ptr_array_add (outputs, gradient);
+}
+
+/**
+ * ir_gradient_outputs:
+ * @graph: a graph
+ *
+ * Returns: (transfer container) (element-type IrValue): its outputs, to which others are added
+ */
+GPtrArray *
+ir_gradient_outputs (const IrGraph *graph)
+{
+  GPtrArray *outputs = g_ptr_array_new ();
+
   for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
     g_ptr_array_add (outputs, ir_graph_output (graph, i));
-  g_ptr_array_add (outputs, gradient);
-  ir_edit_set_graph_outputs (context->edit, graph, (IrValue *const *) outputs->pdata, outputs->len);
+  return outputs;
+}
+
+/**
+ * ir_gradient_hand_out:
+ * @context: a pass with an open step
+ * @outputs: (element-type IrValue): what ir_gradient_outputs() gave, and perhaps others
+ *
+ * Makes them the outputs of the graph.
+ */
+void
+ir_gradient_hand_out (IrPassContext *context, const GPtrArray *outputs)
+{
+  IrGraph *graph = context->model->main;
+
+  if (outputs->len > ir_graph_n_outputs (graph))
+    ir_edit_set_graph_outputs (context->edit, graph, (IrValue *const *) outputs->pdata,
+                               outputs->len);
 }
 
 /**
@@ -482,6 +514,7 @@ connect_all (Derivation *d, IrReverse *reverse, guint64 rank)
   IrPassContext *context = d->context;
   g_autoptr (GPtrArray) gradients = gradients_of (d, reverse);
   const char *suffix = is_second (d) ? "grad.grad" : "grad";
+  g_autoptr (GPtrArray) outputs = ir_gradient_outputs (context->model->main);
   guint n_given = 0;
 
   if (context->stopped || !ir_pass_begin (context, RULE_CONNECT, IR_CLASS_EXACT, d->of->producer))
@@ -493,8 +526,10 @@ connect_all (Derivation *d, IrReverse *reverse, guint64 rank)
       if (gradient == NULL && d->named)
         gradient = ir_gradient_filled (context, d->by->pdata[i], 0, rank);
       if (gradient != NULL)
-        ir_gradient_connect (context, d->by->pdata[i], gradient, suffix, d->first_node, rank);
+        ir_gradient_connect (context, d->by->pdata[i], gradient, suffix, d->first_node, rank,
+                             outputs);
     }
+  ir_gradient_hand_out (context, outputs);
   ir_edit_step_reason (context->edit, "%u of %u derivatives of %s are outputs, as NAME.%s", n_given,
                        d->by->len, d->of->name, suffix);
   ir_pass_end (context);

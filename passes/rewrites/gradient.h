@@ -22,4 +22,7 @@ void ir_gradient_connect (IrPassContext *context,
                           IrValue *gradient,
                           const char *suffix,
                           guint first_node,
-                          guint64 rank);
+                          guint64 rank,
+                          GPtrArray *outputs);
+GPtrArray *ir_gradient_outputs (const IrGraph *graph);
+void ir_gradient_hand_out (IrPassContext *context, const GPtrArray *outputs);

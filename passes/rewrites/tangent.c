@@ -127,6 +127,7 @@ static void
 connect_all (const Derivation *d, const IrForward *forward, guint64 rank)
 {
   IrPassContext *context = d->context;
+  g_autoptr (GPtrArray) outputs = ir_gradient_outputs (context->model->main);
   guint n_given = 0;
 
   if (context->stopped || !ir_pass_begin (context, RULE_CONNECT, IR_CLASS_EXACT, NULL))
@@ -138,8 +139,9 @@ connect_all (const Derivation *d, const IrForward *forward, guint64 rank)
       if (tangent == NULL && d->named)
         tangent = ir_gradient_filled (context, of, 0, rank);
       if (tangent != NULL)
-        ir_gradient_connect (context, of, tangent, "tangent", d->first_node, rank);
+        ir_gradient_connect (context, of, tangent, "tangent", d->first_node, rank, outputs);
     }
+  ir_gradient_hand_out (context, outputs);
   ir_edit_step_reason (context->edit, "%u of %u derivatives are outputs, as NAME.tangent", n_given,
                        d->of->len);
   ir_pass_end (context);

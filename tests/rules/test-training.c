@@ -224,12 +224,11 @@ test_round_trip (void)
 
 /* As torch.onnx writes it: statistics that nobody hears, and nodes that tell Dropout. */
 #define EXPORTED                                                                                   \
-  HEAD                                                                                             \
-      "(float[4,2,3] x) => (float[4,2,3] y) <float[2] s = {1, 2}, float[2] b = {0, 1}, "           \
-      "float[2] mean = {0, 0}, float[2] variance = {1, 1}> { "                                     \
-      "n, n1, n2 = BatchNormalization <training_mode: int = 1> (x, s, b, mean, variance) "         \
-      "ratio = Constant <value = float {0.5}> () yes = Constant <value = bool {1}> () "            \
-      "d = Dropout (n, ratio, yes) y = Dropout (d, ratio, yes) }"
+  HEAD "(float[4,2,3] x) => (float[4,2,3] y) <float[2] s = {1, 2}, float[2] b = {0, 1}, "          \
+       "float[2] mean = {0, 0}, float[2] variance = {1, 1}> { "                                    \
+       "n, n1, n2 = BatchNormalization <training_mode: int = 1> (x, s, b, mean, variance) "        \
+       "ratio = Constant <value = float {0.5}> () yes = Constant <value = bool {1}> () "           \
+       "d = Dropout (n, ratio, yes) y = Dropout (d, ratio, yes) }"
 
 static void
 test_exported (void)
@@ -248,6 +247,22 @@ test_exported (void)
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (after->main);
   g_assert_cmpuint (nodes->len, ==, 4); /* the constant that told both is gone */
   g_assert_cmpuint (ir_graph_n_outputs (after->main), ==, 1);
+}
+
+/* However many derivatives become outputs, the list of these is written once: it is linear so. */
+static void
+test_outputs_at_once (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = run_passes (NORM, "gradient", NULL, &error);
+  guint n_lists = 0;
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_graph_n_outputs (model->main), >, 2);
+  const IrStep *last = ir_history_step (model, ir_history_n_steps (model));
+  for (gsize i = 0; i < last->n_records; i++)
+    n_lists += ir_history_record (model, last->first_record + i)->kind == IR_RECORD_GRAPH_OUTPUTS;
+  g_assert_cmpuint (n_lists, ==, 1);
 }
 
 /* -- losses -- */
@@ -519,6 +534,7 @@ main (int argc, char **argv)
   g_test_add_func ("/training/to-training", test_to_training);
   g_test_add_func ("/training/round-trip", test_round_trip);
   g_test_add_func ("/training/exported", test_exported);
+  g_test_add_func ("/training/outputs-at-once", test_outputs_at_once);
   g_test_add_func ("/training/losses", test_losses);
   g_test_add_func ("/training/optimizers", test_optimizers);
   g_test_add_func ("/training/preview-operators", test_preview);

@@ -839,7 +839,40 @@ exclude (const IrFrames *frames, const IrValue *a, const IrValue *b)
          asks_in_vain (model, of_b);
 }
 
-/* Inputs of a Merge that nothing keeps from being live in one iteration. */
+static gboolean
+depends_on (const IrCondition *condition, IrValueId predicate)
+{
+  for (guint i = 0; i < condition->n; i++)
+    if (condition->outcomes[i].predicate == predicate)
+      return TRUE;
+  return FALSE;
+}
+
+/* Whether @a asks for no more than @b; @given: but for what is given from outside */
+static gboolean
+asks_no_more (const IrModel *model, const IrCondition *a, const IrCondition *b, gboolean given)
+{
+  for (guint i = 0; i < a->n; i++)
+    {
+      const IrValue *predicate = ir_model_value (model, a->outcomes[i].predicate);
+      if (!depends_on (b, predicate->id) && !(given && ir_value_is_graph_input (predicate)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Two conditions that do not exclude each other by themselves may do so by how their predicates are computed. They do
+ * not where one asks for no more than the other, or where all that they ask for is given from outside.
+ * (nullable): never */
+static gboolean
+hold_together (const IrModel *model, const IrCondition *a, const IrCondition *b)
+{
+  return a != NULL && b != NULL &&
+         (asks_no_more (model, a, b, FALSE) || asks_no_more (model, b, a, FALSE) ||
+          (asks_no_more (model, a, b, TRUE) && asks_no_more (model, b, a, TRUE)));
+}
+
+/* Inputs of a Merge that are live in one iteration, for some inputs of the graph. */
 static void
 report_merge (Walk *walk, const IrNode *node)
 {
@@ -853,7 +886,9 @@ report_merge (Walk *walk, const IrNode *node)
           continue;
         gboolean back = a->producer != NULL && ir_edge_is_back (a->producer, node);
         if (back != (b->producer != NULL && ir_edge_is_back (b->producer, node)) ||
-            exclude (frames, a, b))
+            exclude (frames, a, b) ||
+            !hold_together (walk->graph->model, ir_frames_value_condition (frames, a),
+                            ir_frames_value_condition (frames, b)))
           continue;
         g_autofree char *label = ir_node_label (node);
         g_autofree char *when_a = ir_condition_text (walk->graph->model,

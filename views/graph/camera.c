@@ -615,7 +615,10 @@ ir_canvas_show_changes (IrCanvas *self)
       return;
     }
   if (canvas_rect_in_sight (self, &rect, 60))
-    return;
+    {
+      self->moved = TRUE; /* it stays so, also where a place at the beginning would show less */
+      return;
+    }
   zoom = MIN (now.zoom, MIN (0.8 * free_width (self) / MAX (rect.width, 1),
                              clear_height (self) / MAX (rect.height, 1)));
   if (self->frame->marks != NULL)
@@ -804,7 +807,9 @@ canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
       change_graph (self, old->root, frame->root);
       return;
     }
-  if (go_back (self, old, frame))
+  if (old->from != frame->from || old->to != frame->to)
+    g_array_set_size (self->left, 0); /* other pictures than those that were left */
+  else if (go_back (self, old, frame))
     return;
   if (self->moved || toggled != NULL)
     keep_toggled_place (self, old, frame, toggled);

@@ -229,6 +229,8 @@ make_row (IrWhyView *self, const IrWhy *why, guint index)
   subtitle = make_label (text, "step-place", 0);
   gtk_label_set_ellipsize (GTK_LABEL (title), PANGO_ELLIPSIZE_END);
   gtk_label_set_ellipsize (GTK_LABEL (subtitle), PANGO_ELLIPSIZE_END);
+  ir_label_wrap_names (GTK_LABEL (subtitle));
+  gtk_label_set_lines (GTK_LABEL (subtitle), 2);
   gtk_box_append (GTK_BOX (texts), title);
   gtk_box_append (GTK_BOX (texts), subtitle);
   gtk_widget_set_hexpand (texts, TRUE);
@@ -295,8 +297,8 @@ show_heading (IrWhyView *self, const IrNode *node)
                             node->op_type);
   else
     text = g_strdup_printf (
-        "%u %s at %s, the nearest to a match first%s", whys->len,
-        whys->len == 1 ? "rule starts" : "rules start", node->op_type,
+        "%u %s at %s%s%s", whys->len, whys->len == 1 ? "rule starts" : "rules start", node->op_type,
+        whys->len > 1 ? ", the nearest to a match first" : "",
         no_pipeline_ran (self) ? ". No pipeline has run yet: this is what would happen" : "");
   gtk_label_set_text (GTK_LABEL (self->title), label);
   gtk_label_set_text (GTK_LABEL (self->subtitle), text);

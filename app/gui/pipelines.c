@@ -5,7 +5,8 @@
 #include "passes/pipeline/pipeline.h"
 #include "views/name.h"
 
-#define DOC_CHARS 52
+#define DOC_CHARS    52
+#define BUTTON_CHARS 7 /* at least: a narrow header has no room for long titles */
 
 /* -- rows of the list -- */
 
@@ -57,6 +58,26 @@ bind_row (GtkSignalListItemFactory *factory, GtkListItem *item, GtkDropDown *wid
   ir_name_row (gtk_list_item_get_child (item));
 }
 
+/* -- the one that is chosen, on the button -- */
+
+static void
+setup_chosen (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_label_set_width_chars (GTK_LABEL (label), BUTTON_CHARS);
+  gtk_list_item_set_child (item, label);
+}
+
+static void
+bind_chosen (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)),
+                      gtk_string_object_get_string (gtk_list_item_get_item (item)));
+}
+
 /* -- the widget -- */
 
 static gboolean
@@ -84,7 +105,8 @@ ir_pipelines_tip (GtkDropDown *widget)
 GStrv
 ir_pipelines_fill (GtkDropDown *widget)
 {
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+  GtkListItemFactory *factory = gtk_signal_list_item_factory_new (),
+                     *chosen = gtk_signal_list_item_factory_new ();
   g_autoptr (GtkStringList) titles = gtk_string_list_new (NULL);
   g_autoptr (GStrvBuilder) docs = g_strv_builder_new ();
   GStrv names = ir_pipeline_names ();
@@ -104,7 +126,11 @@ ir_pipelines_fill (GtkDropDown *widget)
                           (GDestroyNotify) g_strfreev);
   g_signal_connect (factory, "setup", G_CALLBACK (setup_row), widget);
   g_signal_connect (factory, "bind", G_CALLBACK (bind_row), widget);
+  g_signal_connect (chosen, "setup", G_CALLBACK (setup_chosen), NULL);
+  g_signal_connect (chosen, "bind", G_CALLBACK (bind_chosen), NULL);
+  gtk_drop_down_set_factory (widget, chosen);
   gtk_drop_down_set_list_factory (widget, factory);
+  g_object_unref (chosen);
   g_object_unref (factory);
   gtk_drop_down_set_model (widget, G_LIST_MODEL (titles));
   g_signal_connect (widget, "query-tooltip", G_CALLBACK (on_query), NULL);

@@ -321,6 +321,21 @@ ir_view_set_cover (IrView *view, int left, int right)
 }
 
 /**
+ * ir_view_get_note:
+ * @width: (out): px of what @view shows over its lower left corner, with its margins; 0: nothing
+ * @height: (out): the same
+ *
+ * Says where nothing else should lie.
+ */
+void
+ir_view_get_note (IrView *view, int *width, int *height)
+{
+  *width = *height = 0;
+  if (IR_VIEW_GET_CLASS (view)->note != NULL)
+    IR_VIEW_GET_CLASS (view)->note (view, width, height);
+}
+
+/**
  * ir_view_enable_action:
  * @name: (transfer none): of an action of the widget's class, "view.rename"; a literal
  *

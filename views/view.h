@@ -25,6 +25,7 @@ struct _IrViewClass
   /* (nullable) Something floats over the lowest @px of the view. */
   void (*inset) (IrView *view, int px);
   void (*cover) (IrView *view, int left, int right);
+  void (*note) (IrView *view, int *width, int *height);
 };
 
 typedef enum
@@ -57,6 +58,7 @@ const IrViewInfo *ir_view_get_info (IrView *view); /* (nullable) */
 void ir_view_focus_content (IrView *view);
 void ir_view_set_inset (IrView *view, int px);              /* what floats over its lowest part */
 void ir_view_set_cover (IrView *view, int left, int right); /* px that panes lie on at its sides */
+void ir_view_get_note (IrView *view, int *width, int *height); /* px that it has in a lower corner */
 void ir_view_enable_action (IrView *view, const char *name, gboolean enabled);
 gboolean ir_view_can (IrView *view, const char *name);
 /* A short text beside the title, such as a count; NULL removes it. */

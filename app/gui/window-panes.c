@@ -367,20 +367,39 @@ leave_sides (IrWindow *self)
                        MAX (ir_sides_get_cover (self->sides, IR_SIDES_END) - text, 0));
 }
 
+/* How far up a toast @width px wide goes, in @room px, so that the legend can be read. */
+static int
+above_note (IrWindow *self, int width, int room)
+{
+  IrView *centre = ir_window_visible_view (self, IR_VIEW_CENTRE);
+  int note_width = 0, note_height = 0;
+
+  if (centre != NULL)
+    ir_view_get_note (centre, &note_width, &note_height);
+  return (room - width) / 2 < note_width ? note_height : 0;
+}
+
 /* Above what floats over the graph, and beside the bar of the zoom where both would not find room. */
 static void
 place_toasts (IrWindow *self)
 {
   GtkWidget *overlay = GTK_WIDGET (self->graph_toasts),
             *graph = adw_toast_overlay_get_child (self->graph_toasts);
-  const gboolean narrow = gtk_widget_get_width (overlay) < TOAST_AND_ZOOM;
+  const int all = gtk_widget_get_width (overlay);
+  const gboolean narrow = all < TOAST_AND_ZOOM;
 
   for (GtkWidget *child = gtk_widget_get_first_child (overlay); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     if (child != graph)
       {
-        gtk_widget_set_margin_bottom (child, self->room_below);
-        gtk_widget_set_margin_end (child, narrow ? ZOOM_BAR : 0);
+        const int end = narrow ? ZOOM_BAR : 0;
+        int width;
+
+        gtk_widget_measure (child, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL, NULL);
+        width -= gtk_widget_get_margin_end (child);
+        gtk_widget_set_margin_bottom (child,
+                                      self->room_below + above_note (self, width, all - end));
+        gtk_widget_set_margin_end (child, end);
       }
 }
 
@@ -420,8 +439,8 @@ leave_room (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-static void
-queue_room (IrWindow *self)
+void
+ir_window_queue_room (IrWindow *self)
 {
   if (self->room_source == 0)
     self->room_source = g_idle_add_full (GDK_PRIORITY_REDRAW - 10, leave_room, self, NULL);
@@ -460,10 +479,10 @@ place_float (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer d
   if (over_text != self->float_over_text)
     {
       self->float_over_text = over_text;
-      queue_room (self);
+      ir_window_queue_room (self);
     }
   if (wants_low (self) != self->low)
-    queue_room (self);
+    ir_window_queue_room (self);
   return TRUE;
 }
 
@@ -481,7 +500,7 @@ ir_window_update_float (IrWindow *self)
                               !(steps && self->low));
   gtk_widget_set_visible (GTK_WIDGET (self->float_box),
                           steps || gtk_widget_get_visible (GTK_WIDGET (self->run_status)));
-  queue_room (self);
+  ir_window_queue_room (self);
 }
 
 /* -- which panes are shown -- */
@@ -596,7 +615,7 @@ on_shown (IrWindow *self)
 {
   set_state (self, "show-start", ir_sides_get_shown (self->sides, IR_SIDES_START));
   set_state (self, "show-end", ir_sides_get_shown (self->sides, IR_SIDES_END));
-  queue_room (self);
+  ir_window_queue_room (self);
 }
 
 static void

@@ -111,6 +111,7 @@ void ir_window_place_panes (IrWindow *self);
 void ir_window_remember_panes (IrWindow *self);
 void ir_window_raise_panes (IrWindow *self);
 void ir_window_update_float (IrWindow *self);
+void ir_window_queue_room (IrWindow *self); /* what floats, or what lies beside it, has another size */
 void ir_window_add_toast (IrWindow *self, AdwToast *toast); /* (transfer full) */
 void ir_window_show_pane (IrWindow *self, IrViewPlace place, gboolean shown);
 void ir_window_show_alone (IrWindow *self, gboolean alone);

@@ -284,6 +284,8 @@ on_session_changed (IrWindow *self, guint changes, IrSession *session)
     update_undo (self);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_INPUTS))
     update_run_status (self);
+  if (changes & IR_CHANGED_FRAME)
+    ir_window_queue_room (self); /* the legend is there now, or gone */
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_HISTORY))
     {
       ir_window_update_float (self);

@@ -4,6 +4,7 @@
 
 #include "app/gui/state.h"
 #include "app/gui/window.h"
+#include "passes/pipeline/pipeline.h"
 #include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/graph/canvas.h"
@@ -680,6 +681,61 @@ test_beside (void)
     }
 }
 
+/* Whatever pipeline is chosen, the window gets no wider by it. */
+static void
+test_long_names (void)
+{
+  IrWindow *window = open_window (800, 600);
+  IrSession *session = ir_window_get_session (window);
+  g_auto (GStrv) names = ir_pipeline_names ();
+  int least;
+
+  g_assert_true (
+      ir_session_set_passes (session, (const char *const[]){ "fold-constants", NULL }, NULL, NULL));
+  for (guint i = 0; i <= g_strv_length (names); i++)
+    {
+      ir_session_set_pipeline (session, names[i] != NULL ? names[i] : IR_SESSION_PASSES);
+      settle (20);
+      gtk_widget_measure (GTK_WIDGET (window), GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL, NULL,
+                          NULL);
+      g_assert_cmpint (least, <=, 800);
+    }
+  close_window (window);
+}
+
+/* What @widget is in, of a name or class in style sheets. */
+static GtkWidget *
+around (GtkWidget *widget, const char *name, const char *css)
+{
+  while (widget != NULL && (name != NULL ? strcmp (gtk_widget_get_css_name (widget), name) != 0
+                                         : !gtk_widget_has_css_class (widget, css)))
+    widget = gtk_widget_get_parent (widget);
+  g_assert_nonnull (widget);
+  return widget;
+}
+
+/* A message leaves the legend to be read that comes when it is there. */
+static void
+test_message (void)
+{
+  IrWindow *window = open_window (800, 600);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *toast, *legend;
+  graphene_rect_t a, b;
+
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  ir_session_set_compare (session, IR_COMPARE_ORIGINAL);
+  wait_for ("the difference", is_open_and_idle, session);
+  settle (600);
+  toast = around (find_label (GTK_WIDGET (window), "nodes became"), "toast", NULL);
+  legend = around (find_label (GTK_WIDGET (window), " removed"), NULL, "canvas-note");
+  g_assert_true (gtk_widget_compute_bounds (toast, GTK_WIDGET (window), &a));
+  g_assert_true (gtk_widget_compute_bounds (legend, GTK_WIDGET (window), &b));
+  g_assert_false (graphene_rect_intersection (&a, &b, NULL));
+  close_window (window);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -696,6 +752,8 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/a node stays where it is asked about", test_asked);
   g_test_add_func ("/layout/what is found in a closed group is seen", test_found);
   g_test_add_func ("/layout/a pipeline leads to what it changed", test_led);
+  g_test_add_func ("/layout/names of pipelines make no window wider", test_long_names);
+  g_test_add_func ("/layout/a message leaves the legend", test_message);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
   g_test_add_func ("/layout/each icon says what it does, and no view needs much room", test_names);
   return run_window_tests ();

@@ -603,6 +603,19 @@ ir_graph_view_focus_content (IrView *view)
     gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
 }
 
+static void
+ir_graph_view_note (IrView *view, int *width, int *height)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (view);
+  GtkRequisition size;
+
+  if (!gtk_widget_get_visible (self->legend) && !gtk_widget_get_visible (GTK_WIDGET (self->tints)))
+    return;
+  gtk_widget_get_preferred_size (self->notes, NULL, &size);
+  *width = size.width;
+  *height = size.height - gtk_widget_get_margin_bottom (self->notes);
+}
+
 /* The notes stand above what floats there, and a fit is above it. */
 static void
 ir_graph_view_inset (IrView *view, int px)
@@ -892,6 +905,7 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
   IR_VIEW_CLASS (klass)->session_changed = ir_graph_view_session_changed;
   IR_VIEW_CLASS (klass)->focus_content = ir_graph_view_focus_content;
   IR_VIEW_CLASS (klass)->inset = ir_graph_view_inset;
+  IR_VIEW_CLASS (klass)->note = ir_graph_view_note;
   IR_VIEW_CLASS (klass)->cover = ir_graph_view_cover;
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), actions[i].name, NULL,

@@ -206,6 +206,17 @@ is_where_data_are (IrPassContext *context, const IrNode *node)
          ir_frames_value_condition (frames, data) == frames->conditions[node->id];
 }
 
+/* A constant entered into a frame is there in every iteration; control edges say in which the node is. */
+static gboolean
+is_held (const Course *course, const IrNode *node, const char *rule)
+{
+  if (!ir_pass_has_control (course->context, node))
+    return FALSE;
+  ir_edit_refuse (course->context->edit, rule, node->id,
+                  "control edges say where it runs, and its data do not");
+  return TRUE;
+}
+
 static void
 simplify_switch (Course *course, IrNode *node)
 {
@@ -213,7 +224,7 @@ simplify_switch (Course *course, IrNode *node)
 
   if (!known_side (node, &side) || !is_unused (ir_node_output (node, 1 - side)) ||
       is_unused (ir_node_output (node, side)) || ir_node_input (node, 0) == NULL ||
-      !can_stand_for (node->outputs[side], node->inputs[0]))
+      !can_stand_for (node->outputs[side], node->inputs[0]) || is_held (course, node, RULE_SWITCH))
     return;
   if (!is_where_data_are (course->context, node))
     {
@@ -247,7 +258,7 @@ simplify_merge (Course *course, IrNode *node)
   guint last;
 
   if (begins_loop (node) || count_live (course, node, &last) != 1 ||
-      is_unused (ir_node_output (node, 0)))
+      is_unused (ir_node_output (node, 0)) || is_held (course, node, RULE_MERGE))
     return;
   if (!is_unused (ir_node_output (node, 1)) ||
       !ir_value_is_token (node->inputs[last], node->graph) ||
@@ -279,7 +290,7 @@ simplify_graph (IrPassContext *context, IrGraph *graph)
     {
       /* What never runs stays as it is: without its Switches nothing would say that it is dead. */
       if (nodes[i]->state != IR_STATE_LIVE || g_hash_table_contains (dead, nodes[i]) ||
-          ir_pass_has_control (context, nodes[i]) || ir_pass_is_open (nodes[i]))
+          ir_pass_is_open (nodes[i]))
         continue;
       if (ir_node_tokens (nodes[i]) == IR_TOKENS_SWITCH)
         simplify_switch (&course, nodes[i]);

@@ -388,7 +388,8 @@ static gboolean
 may_refuse (const Case *c, const IrModel *model)
 {
   static const char *const reasons[] = { " runs in ", " is not there where, and only where, ",
-                                         "a constant would live where this is dead" };
+                                         "a constant would live where this is dead",
+                                         "control edges say where it runs" };
 
   if (c->place < PLACE_SIDE)
     return FALSE;

@@ -336,12 +336,13 @@ output_of (const IrRaiseLoop *l, const IrRaiseVariable *variable)
   return l->node->outputs[place];
 }
 
-/* Where inference cannot say what is stacked, the Stack may: a loop of no iterations has these sizes. */
+/* Where inference cannot say what is stacked, the Stack may: a loop of no iterations has these sizes. Only what is
+ * declared stays claimed. */
 static void
 declare_row (const IrRaiseLoop *l, const IrNode *stack, IrValue *row)
 {
   const IrType *stacked = stack != NULL ? ir_value_shown_type (stack->outputs[0]) : NULL,
-               *known = ir_value_shown_type (row);
+               *known = row->type;
   const gint64 given = stack != NULL ? ir_node_attr_int (stack, "axis", 0) : 0;
   IrDim dims[IR_MAX_RANK];
 
@@ -355,6 +356,7 @@ declare_row (const IrRaiseLoop *l, const IrNode *stack, IrValue *row)
   ir_edit_set_claim (
       l->raise->edit, row,
       ir_type_tensor (l->raise->context->model->context, stacked->dtype, stacked->rank - 1, dims));
+  ir_edit_set_flags (l->raise->edit, row, row->flags | IR_VALUE_DECLARED);
 }
 
 static void

@@ -176,17 +176,28 @@ add_inputs (const IrModel *model, GPtrArray *by)
  * @model: a model
  * @text: names with commas between
  *
- * A name may have commas: the whole text is tried first.
+ * A name may have commas: of pieces that together are the name of a value, the most are taken.
  *
  * Returns: (transfer full): the names
  */
 GStrv
 ir_gradient_names (const IrModel *model, const char *text)
 {
-  if (ir_graph_find_value (model->main, text) == NULL)
-    return g_strsplit (text, ",", -1);
-  char *const whole[] = { (char *) text, NULL };
-  return g_strdupv ((char **) whole);
+  g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
+  const char *rest = text;
+
+  while (rest != NULL)
+    {
+      g_autofree char *name = g_strdup (rest);
+      char *comma;
+      while ((comma = strrchr (name, ',')) != NULL &&
+             ir_graph_find_value (model->main, name) == NULL)
+        *comma = '\0';
+      g_strv_builder_add (names, name);
+      rest += strlen (name);
+      rest = *rest == ',' ? rest + 1 : NULL;
+    }
+  return g_strv_builder_end (names);
 }
 
 static gboolean

@@ -133,14 +133,16 @@ error_text (const IrProof *proof)
                           proof->max_rel, proof->max_ulp);
 }
 
+/* What is at no node says what it is about instead. */
 static void
 print_step (const IrModel *model, const IrStep *step)
 {
   g_autofree char *anchor = anchor_name (model, step), *error = error_text (&step->proof);
+  const char *place = step->anchor != 0 || step->reason == NULL ? anchor : step->reason;
 
   cli_print ("%5u  %-26s %-28s %-9s %5u nodes  %s%s\n", step->index,
              ir_history_pass_of (model, step->index), step->rule,
-             ir_verdict_name (step->proof.verdict), step->cost_after.n_nodes, anchor, error);
+             ir_verdict_name (step->proof.verdict), step->cost_after.n_nodes, place, error);
 }
 
 /* The nodes that went, and those that came, in ONNX text. */

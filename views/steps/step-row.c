@@ -284,17 +284,17 @@ bind_group (Parts *parts, const IrStepGroup *group)
   gtk_widget_set_tooltip_text (parts->delta, "Steps with this rule at this operator");
 }
 
-/* What an act was asked for, behind its name; "" for other steps. (transfer full) */
+/* What a step at no node is about: of an act what it was asked for, behind its name. (transfer full) */
 static char *
-words_of_act (const IrStep *step)
+reason_of (const IrStep *step)
 {
   const gsize length = strlen (step->rule);
+  const char *reason = step->reason != NULL ? step->reason : "";
 
   return g_strdup (step->step_class == IR_CLASS_EDIT && ir_act_find (step->rule) != NULL &&
-                           step->reason != NULL && g_str_has_prefix (step->reason, step->rule) &&
-                           step->reason[length] == ' '
-                       ? step->reason + length + 1
-                       : "");
+                           g_str_has_prefix (reason, step->rule) && reason[length] == ' '
+                       ? reason + length + 1
+                       : reason);
 }
 
 static void
@@ -303,7 +303,7 @@ bind_step (Parts *parts, IrModel *history, guint index)
   const IrStep *step = ir_history_step (history, index);
   const IrNode *anchor = step->anchor != 0 ? ir_model_node (history, step->anchor) : NULL;
   const gint64 delta = (gint64) step->cost_after.n_nodes - step->cost_before.n_nodes;
-  g_autofree char *place = anchor != NULL ? ir_node_label (anchor) : words_of_act (step);
+  g_autofree char *place = anchor != NULL ? ir_node_label (anchor) : reason_of (step);
   const IrAct *act = step->step_class == IR_CLASS_EDIT ? ir_act_find (step->rule) : NULL;
   g_autofree char *number = ir_count_text (index),
                   *change = delta != 0 ? ir_signed_text (delta, ir_count_text) : g_strdup ("");

@@ -15,7 +15,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *of, *wrt, *node, *op;
+  char *of, *wrt, *node, *op, *element;
   gint64 order;
   double eps, atol, rtol;
 } Options;
@@ -29,6 +29,8 @@ static const CliOption gradcheck_options[] = {
     "This node alone: its outputs by its inputs, as they are in a run", "N" },
   { "op", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, op),
     "Each node of the main graph with this operator, alone", "OP" },
+  { "element", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, element),
+    "This element alone of the one value that --wrt names: 0,3 or its number in memory", "I" },
   { "order", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (Options, order),
     "2: the derivatives of the derivatives (default 1)", "N" },
   { "eps", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, eps),
@@ -69,8 +71,6 @@ worst_of (const GArray *items)
   return worst;
 }
 
-static const char *const verdicts[] = { "passed", "FAILED", "kink" };
-
 static cJSON *
 item_json (const IrModel *model, const IrGradcheckItem *item)
 {
@@ -79,8 +79,7 @@ item_json (const IrModel *model, const IrGradcheckItem *item)
   if (item == NULL)
     return cJSON_CreateNull ();
   object = cJSON_CreateObject ();
-  g_autofree char *verdict = g_ascii_strdown (verdicts[item->verdict], -1);
-  cJSON_AddStringToObject (object, "verdict", verdict);
+  cJSON_AddStringToObject (object, "verdict", ir_gradcheck_verdict_name (item->verdict));
   cli_grad_add_node (ir_model_node (model, item->node), object);
   cJSON_AddStringToObject (object, "input", item->input);
   cli_json_add_int (object, "index", item->index);
@@ -122,8 +121,9 @@ print_item (const IrModel *model, const IrGradcheckItem *item)
     cli_print ("%s: ", label);
 
   cli_print ("%-7s %-44s %.9g, by differences %.9g (left %.6g, right %.6g)\n",
-             verdicts[item->verdict], place, item->analytic, item->numeric, item->left,
-             item->right);
+             item->verdict == IR_GRADCHECK_FAILED ? "FAILED"
+                                                  : ir_gradcheck_verdict_name (item->verdict),
+             place, item->analytic, item->numeric, item->left, item->right);
 }
 
 static void
@@ -206,6 +206,10 @@ fits (const Options *options, GError **error)
     g_set_error (error, CLI_ERROR, 0,
                  "--node and --op derive outputs of nodes by their inputs: leave --of, --wrt and "
                  "--order out");
+  else if (options->element != NULL && (alone || options->order == 2))
+    g_set_error (
+        error, CLI_ERROR, 0,
+        "--element is one of a value of the whole graph: leave --node, --op and --order out");
   else
     return TRUE;
   return FALSE;
@@ -257,9 +261,10 @@ run (Cli *cli)
     .of = options->of != NULL ? options->of : "",
     .wrt = "all",
     .order = (guint) options->order,
-    .eps = options->eps > 0 ? options->eps : 1e-6,
-    .atol = options->atol > 0 ? options->atol : 1e-5,
-    .rtol = options->rtol > 0 ? options->rtol : 1e-3,
+    .element = options->element,
+    .eps = options->eps > 0 ? options->eps : IR_GRADCHECK_EPS,
+    .atol = options->atol > 0 ? options->atol : IR_GRADCHECK_ATOL,
+    .rtol = options->rtol > 0 ? options->rtol : IR_GRADCHECK_RTOL,
     .seed = (guint64) options->model.seed,
     .n_directions = N_DIRECTIONS,
     .cancellable = cli->cancellable,

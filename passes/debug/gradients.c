@@ -2,6 +2,7 @@
 
 #include "passes/debug/gradients.h"
 
+#include "core/exec/run/capture.h"
 #include "core/grad/grad.h"
 #include "passes/debug/explain-private.h"
 #include "passes/pipeline/derive.h"
@@ -226,12 +227,20 @@ count_kept (const IrGradients *self)
   return sum;
 }
 
-static const IrTensor *
-tensor_of (const IrGradients *self, IrValueId id)
+/**
+ * ir_gradients_tensor:
+ * @gradients: derivatives, with a run
+ * @value: of its model; 0: none
+ *
+ * Returns: (transfer none) (nullable): what the run gave, or an initializer
+ */
+IrTensor *
+ir_gradients_tensor (const IrGradients *gradients, IrValueId value)
 {
-  const IrTensor *tensor = id != 0 ? ir_run_value (self->run, id) : NULL;
+  IrTensor *tensor = value != 0 ? ir_run_value (gradients->run, value) : NULL;
 
-  return tensor != NULL || id == 0 ? tensor : ir_model_value (self->model, id)->initializer;
+  return tensor != NULL || value == 0 ? tensor
+                                      : ir_model_value (gradients->model, value)->initializer;
 }
 
 static void
@@ -240,7 +249,8 @@ take_stats (IrGradients *self)
   for (guint i = 0; i < self->rows->len; i++)
     {
       IrGradientRow *row = &g_array_index (self->rows, IrGradientRow, i);
-      const IrTensor *gradient = tensor_of (self, row->gradient), *held = tensor_of (self, row->by);
+      const IrTensor *gradient = ir_gradients_tensor (self, row->gradient),
+                     *held = ir_gradients_tensor (self, row->by);
       IrTensorStats stats = { 0 };
 
       if (gradient != NULL)
@@ -351,4 +361,42 @@ ir_gradients_explain (const IrGradients *gradients, guint row)
   g_free (reason->text);
   reason->text = g_strdup (one->why);
   return reason;
+}
+
+/**
+ * ir_gradients_check:
+ * @gradients: derivatives, with a run
+ * @row: which of them
+ * @index: an element of what it is derived by, in the order of memory
+ * @cancellable: (nullable): stops it
+ * @error: return location for an error
+ *
+ * Compares the derivative by one element with differences, on the inputs of the run: ir_gradcheck() on
+ * the graph without its backward part.
+ *
+ * Returns: (transfer full) (nullable) (element-type IrGradcheckItem): one item
+ */
+GArray *
+ir_gradients_check (const IrGradients *gradients,
+                    guint row,
+                    guint64 index,
+                    GCancellable *cancellable,
+                    GError **error)
+{
+  g_autoptr (IrModel) forward = ir_model_clone (gradients->model);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (forward);
+  g_autofree char *element = g_strdup_printf ("%" G_GUINT64_FORMAT, index);
+  IrValue *of = ir_model_value (forward, gradients->of);
+  const IrGradcheckOptions how = {
+    .of = of->name,
+    .wrt = ir_model_value (forward, g_array_index (gradients->rows, IrGradientRow, row).by)->name,
+    .element = element,
+    .eps = IR_GRADCHECK_EPS,
+    .atol = IR_GRADCHECK_ATOL,
+    .rtol = IR_GRADCHECK_RTOL,
+    .cancellable = cancellable,
+  };
+
+  ir_edit_set_graph_outputs (edit, forward->main, &of, 1);
+  return ir_gradcheck (forward, ir_run_inputs (gradients->run), &how, error);
 }

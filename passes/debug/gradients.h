@@ -7,6 +7,7 @@
 #include "core/look/overlay.h"
 #include "core/op/infer.h"
 #include "passes/debug/explain-gradient.h"
+#include "passes/proof/gradcheck.h"
 
 typedef struct
 {
@@ -67,9 +68,16 @@ gboolean ir_gradients_run (IrGradients *gradients,
                            const IrRunOptions *options,
                            GCancellable *cancellable,
                            GError **error);
+/* (transfer none) (nullable): of the run, or an initializer */
+IrTensor *ir_gradients_tensor (const IrGradients *gradients, IrValueId value);
 gboolean ir_gradient_is_remarkable (const IrGradientRow *row);
 double ir_gradient_max_abs (const IrTensorStats *stats);
 IrGradientReason *ir_gradients_explain (const IrGradients *gradients, guint row);
+GArray *ir_gradients_check (const IrGradients *gradients,
+                            guint row,
+                            guint64 index,
+                            GCancellable *cancellable,
+                            GError **error);
 GArray *ir_gradient_nodes_of (const IrModel *model, IrNodeId node);
 /* -- shown (gradients-shown.c) -- */
 GHashTable *ir_gradients_by_node (const IrGradients *gradients);

@@ -10,6 +10,7 @@
 #include "passes/proof/gradcheck.h"
 
 #include "core/grad/vjp.h"
+#include "core/ir/tensor-text.h"
 #include "core/op/infer.h"
 #include "passes/pipeline/pipeline.h"
 #include "passes/proof/differences.h"
@@ -44,6 +45,20 @@ check_clear (Check *check)
   g_clear_pointer (&check->items, g_array_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Check, check_clear)
+
+/**
+ * ir_gradcheck_verdict_name:
+ * @verdict: of a comparison
+ *
+ * Returns: "passed", "failed" or "kink"
+ */
+const char *
+ir_gradcheck_verdict_name (IrGradcheckVerdict verdict)
+{
+  static const char *const names[] = { "passed", "failed", "kink" };
+
+  return names[verdict];
+}
 
 /* -- one direction -- */
 
@@ -141,12 +156,38 @@ largest_of (const IrTensor *gradient)
   return best;
 }
 
+/* That which was asked for */
+static gboolean
+try_one (
+    Check *check, const IrValue *value, const IrTensor *gradient, double *direction, GError **error)
+{
+  const char *text = check->options->element;
+  const guint64 n = ir_tensor_n_elements (gradient);
+  guint64 index;
+
+  if (check->function.by->len > 1)
+    return ir_pass_refuse (error, "gradcheck",
+                           "element %s: it is one of a value, and here are %u values to derive by, "
+                           "of which name one",
+                           text, check->function.by->len);
+  if (strspn (text, "0123456789, []") == strlen (text) &&
+      ir_tensor_index_parse (gradient, text, &index))
+    return try_element (check, value, gradient, index, direction, error);
+  g_autofree char *last = n > 0 ? ir_tensor_index_text (gradient, n - 1) : g_strdup ("none");
+  return ir_pass_refuse (error, "gradcheck",
+                         "%s has no element %s: its last is %s; needs an index for each axis with "
+                         "commas between, or one number in the order of memory",
+                         value->name, text, last);
+}
+
 static gboolean
 try_value (Check *check, const IrValue *value, const IrTensor *gradient, GError **error)
 {
   guint64 n = ir_tensor_n_elements (gradient);
   g_autofree double *direction = g_new0 (double, MAX (n, 1));
 
+  if (check->options->element != NULL)
+    return try_one (check, value, gradient, direction, error);
   if (n == 0)
     return TRUE;
   for (guint64 i = 0; n <= FEW && i < n; i++)

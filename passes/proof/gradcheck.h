@@ -3,11 +3,18 @@
 
 #include "core/exec/exec.h"
 
+/* As torch.autograd.gradcheck has them */
+#define IR_GRADCHECK_EPS  1e-6
+#define IR_GRADCHECK_ATOL 1e-5
+#define IR_GRADCHECK_RTOL 1e-3
+
 typedef struct
 {
   const char *of, *wrt; /* as the options of the pass gradient */
   const IrNode *node;   /* (nullable) this node alone: its outputs by its inputs, where they are */
-  guint order;          /* 2: the derivatives of the first derivatives; else 1 */
+  const char
+      *element; /* (nullable) this element of the only value of @wrt: ir_tensor_index_parse() */
+  guint order;  /* 2: the derivatives of the first derivatives; else 1 */
   double eps, atol, rtol;
   guint64 seed;
   guint n_directions; /* random ones, for what has many elements */
@@ -36,4 +43,5 @@ GArray *ir_gradcheck (IrModel *model,
                       GHashTable *inputs,
                       const IrGradcheckOptions *options,
                       GError **error);
+const char *ir_gradcheck_verdict_name (IrGradcheckVerdict verdict);
 IrModel *ir_model_widen (IrModel *model);

@@ -440,6 +440,33 @@ def _():
         assert code == 2 and said in err, (options, code, err)
 
 
+@test('gradcheck: one element of one value')
+def _():
+    net = model('element', 'g (float[2,3] x, float s) => (float y) <float[3,4] "w,0" = {1, -2, 3, 4, 5, 6, -7, 8, 9, 1, 2, 3}> '
+                           '{ t = MatMul (x, "w,0")  u = Tanh (t)  v = Mul (u, s)  y = ReduceSum <keepdims = 0> (v) }')
+    at = net, '--random', '3'
+    got = json_of('gradcheck', *at, '--wrt', 'w,0', '--element', '2, 1')
+    assert got['checked'] == got['passed'] == 1 and got['worst']['input'] == 'w,0' and got['worst']['index'] == 9, got
+    assert got['worst'] == json_of('gradcheck', *at, '--wrt', 'w,0', '--element', '9')['worst'], got
+    assert abs(got['worst']['numeric'] - got['worst']['left']) < 1e-4 and got['worst']['analytic'] != 0, got
+    assert json_of('gradcheck', *at, '--wrt', 's', '--element', '0')['worst']['index'] == 0
+    for options, said in ((('--wrt', 'w,0', '--element', '2,4'), 'w,0 has no element 2,4: its last is [2, 3]'),
+                          (('--wrt', 'w,0', '--element=-1'), 'has no element -1'), (('--wrt', 's', '--element', ''), 'has no element'),
+                          (('--element', '0'), 'here are 3 values to derive by'),
+                          (('--element', '0', '--order', '2'), 'leave --node, --op and --order out')):
+        code, _, err = irscope('gradcheck', *at, *options)
+        assert code == 2 and said in err, (options, code, err)
+
+
+@test('names with commas stand in lists of names')
+def _():
+    net = model('commas', 'g (float[2] "a,b", float[2] a, float[2] "a,b,c") => (float[2] y) '
+                          '{ t = Mul ("a,b", a)  y = Mul (t, "a,b,c") }')
+    got = json_of('grad', net, '--wrt', 'a,b,a,a,b,c')
+    assert [g['name'] for g in got['gradients']] == ['a,b', 'a', 'a,b,c'], got
+    assert json_of('gradcheck', net)['passed'] == 6  # of all three, whose names are put together
+
+
 @test('gradcheck: one node, all of an operator, second derivatives')
 def _():
     net = model('alone', 'g (float[2,3] x) => (float[2,3] y) <float[3,3] w = {1, -2, 3, 4, 5, 6, -7, 8, 9}> '

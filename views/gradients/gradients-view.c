@@ -4,8 +4,10 @@
 #include "config.h"
 
 #include "core/ir/grad-mark.h"
+#include "core/ir/tensor-text.h"
 #include "views/chart-area.h"
 #include "views/derive-lists.h"
+#include "views/gradients/gradient-elements.h"
 #include "views/gradients/gradient-table.h"
 #include "views/name.h"
 #include "views/session/act.h"
@@ -22,12 +24,13 @@
 struct _IrGradientsView
 {
   IrView parent;
-  GtkWidget *stack, *states, *again, *switcher, *pages, *note, *failure, *values, *nodes, *said,
-      *menu, *derived;
-  GtkWidget *by_value, *by_node, *by_chart;
+  GtkWidget *stack, *states, *again, *switcher, *pages, *note, *failure, *values, *nodes, *elements,
+      *said, *menu, *derived;
+  GtkWidget *by_value, *by_element, *by_node, *by_chart;
   IrDeriveLists lists;
   IrChartArea *chart;
-  IrJob *job;       /* (nullable) that explains */
+  IrJob *job;       /* (nullable) that explains, or checks an element */
+  int row;          /* whose elements are listed; -1: of none */
   IrNodeId subject; /* what the menu acts on; 0: nothing */
   gboolean chose;   /* what it is derived by was set for this graph */
 };
@@ -150,6 +153,96 @@ begin_to_explain (IrGradientsView *self, int index)
                                           .done = on_explained });
 }
 
+/* -- one element by differences -- */
+
+typedef struct
+{
+  IrGradients *gradients;
+  guint row;
+  guint64 index;
+} CheckRequest;
+
+static void
+check_request_free (gpointer data)
+{
+  CheckRequest *request = data;
+
+  ir_gradients_unref (request->gradients);
+  g_free (request);
+}
+
+static gpointer
+check (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  const CheckRequest *request = data;
+
+  return ir_gradients_check (request->gradients, request->row, request->index, cancellable, error);
+}
+
+static char *
+checked_text (const CheckRequest *request, const IrGradcheckItem *item)
+{
+  const IrTensor *gradient = ir_gradients_tensor (
+      request->gradients,
+      g_array_index (request->gradients->rows, IrGradientRow, request->row).gradient);
+  g_autofree char *at = ir_tensor_index_text (gradient, request->index);
+  g_autofree char *sides = item->verdict != IR_GRADCHECK_PASSED
+                               ? g_strdup_printf (", from the left %.6g, from the right %.6g",
+                                                  item->left, item->right)
+                               : g_strdup ("");
+
+  return g_strdup_printf (
+      "%s%s %s: %.9g by the backward part, %.9g by differences%s. Both in double; "
+      "the run gave %.9g.",
+      item->input, ir_tensor_rank (gradient) > 0 ? at : "", ir_gradcheck_verdict_name (item->verdict), item->analytic, item->numeric,
+      sides, ir_tensor_get_double (gradient, request->index));
+}
+
+static void
+on_checked (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrGradientsView *self = owner;
+  const CheckRequest *request = data;
+  g_autoptr (GArray) items = result;
+
+  g_clear_pointer (&self->job, ir_job_unref);
+  if (gradients_of (self) != request->gradients)
+    return;
+  if (items == NULL)
+    {
+      say (self, error->message, 0);
+      return;
+    }
+  const IrGradcheckItem *item = &g_array_index (items, IrGradcheckItem, 0);
+  g_autofree char *text = checked_text (request, item);
+  ir_gradient_elements_take (IR_GRADIENT_ELEMENTS (self->elements), item);
+  say (self, text, 0);
+}
+
+static void
+on_element (IrGradientsView *self, guint64 index)
+{
+  CheckRequest *request = g_new0 (CheckRequest, 1);
+
+  request->gradients = ir_gradients_ref (gradients_of (self));
+  request->row = (guint) self->row;
+  request->index = index;
+  drop_job (self);
+  say (self, "Moving the element…", 0);
+  self->job = ir_job_start (self, &(IrJobSpec){ .run = check,
+                                                .data = request,
+                                                .data_free = check_request_free,
+                                                .result_free = (GDestroyNotify) g_array_unref,
+                                                .done = on_checked });
+}
+
+static void
+list_elements (IrGradientsView *self, int row)
+{
+  self->row = row;
+  ir_gradient_elements_set (IR_GRADIENT_ELEMENTS (self->elements), gradients_of (self), row);
+}
+
 static char *
 layer_text (const IrGradients *gradients, const IrGradientLayer *layer)
 {
@@ -190,6 +283,7 @@ on_value (IrGradientsView *self, int index)
       ir_session_select_node (session_of (self), 0);
       ir_session_select_value (session_of (self), by);
     }
+  list_elements (self, index);
   begin_to_explain (self, index);
 }
 
@@ -238,7 +332,10 @@ sync_selection (IrGradientsView *self)
     if (g_array_index (gradients->layers, IrGradientLayer, i).node == node)
       layer = (int) i;
   if (row >= 0 && row != ir_gradient_table_get_chosen (IR_GRADIENT_TABLE (self->values)))
-    begin_to_explain (self, row);
+    {
+      list_elements (self, row);
+      begin_to_explain (self, row);
+    }
   else if (layer >= 0 && layer != ir_gradient_table_get_chosen (IR_GRADIENT_TABLE (self->nodes)))
     say_layer (self, layer);
   if (row >= 0)
@@ -331,9 +428,10 @@ show_page (IrGradientsView *self)
 {
   gtk_stack_set_visible_child_name (
       GTK_STACK (self->pages),
-      gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_value))  ? "values"
-      : gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_node)) ? "nodes"
-                                                                         : "chart");
+      gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_value))     ? "values"
+      : gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_element)) ? "elements"
+      : gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_node))    ? "nodes"
+                                                                            : "chart");
 }
 
 static char *
@@ -367,6 +465,7 @@ load (IrGradientsView *self)
   drop_job (self);
   ir_gradient_table_set (IR_GRADIENT_TABLE (self->values), gradients);
   ir_gradient_table_set (IR_GRADIENT_TABLE (self->nodes), gradients);
+  list_elements (self, -1);
   load_chart (self);
   say (self, text != NULL ? text : "", 0);
   if (error != NULL)
@@ -469,6 +568,9 @@ make_switcher (IrGradientsView *self)
 
   gtk_widget_add_css_class (box, "linked");
   self->by_value = add_toggle (self, box, NULL, "Values", "The derivative by each value");
+  self->by_element = add_toggle (
+      self, box, self->by_value, "Elements",
+      "Elements of the chosen derivative, each checked by differences on a click");
   self->by_node = add_toggle (self, box, self->by_value, "Nodes", "What came back to each node");
   self->by_chart = add_toggle (self, box, self->by_value, "Chart",
                                "Norms of both as bars, on one axis");
@@ -550,10 +652,14 @@ make_pages (IrGradientsView *self)
   self->nodes = ir_gradient_table_new (TRUE, "What came back to nodes");
   g_signal_connect_object (self->values, "chosen", G_CALLBACK (on_value), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->nodes, "chosen", G_CALLBACK (on_node), self, G_CONNECT_SWAPPED);
+  self->elements = ir_gradient_elements_new ();
+  g_signal_connect_object (self->elements, "chosen", G_CALLBACK (on_element), self,
+                           G_CONNECT_SWAPPED);
   self->chart = IR_CHART_AREA (ir_chart_area_new ("Gradients", FALSE));
   g_signal_connect_object (self->chart, "resized", G_CALLBACK (load_chart), self,
                            G_CONNECT_SWAPPED);
   gtk_stack_add_named (GTK_STACK (self->pages), self->values, "values");
+  gtk_stack_add_named (GTK_STACK (self->pages), self->elements, "elements");
   gtk_stack_add_named (GTK_STACK (self->pages), self->nodes, "nodes");
   gtk_stack_add_named (GTK_STACK (self->pages), GTK_WIDGET (self->chart), "chart");
   return self->pages;
@@ -657,7 +763,8 @@ const IrViewInfo ir_view_gradients = {
       "Gradients of an output, what came back to each node, and why one is 0, tiny or not a number.",
   .help =
       "A row of Values is a derivative: its norm, that by the norm of the value itself, its zeros. Choosing one "
-      "follows it back and says the reason, with the node. Nodes has what came back to each node, backwards: growth is "
+      "follows it back and says the reason, with the node. Elements are those of the chosen one: choosing one moves it "
+      "and compares the derivative with differences, in double, as irscope gradcheck does. Nodes has what came back to each node, backwards: growth is "
       "how much larger it was on the way on, dead units are channels of an activation that let nothing pass. The button "
       "Node marks it stop or straight-through, which is a step. The overlays Gradient Norm, Gradient Zeros and Dead Units "
       "colour the graph by the same numbers.",

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/gui/window.h"
+#include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -161,6 +162,80 @@ test_saved (Fixture *fixture, gconstpointer data)
   g_rmdir (dir);
 }
 
+/* -- ways to lose what was typed -- */
+
+static GtkWidget *
+graph_view (Fixture *fixture)
+{
+  return find_widget (GTK_WIDGET (fixture->window), g_type_from_name ("IrGraphView"));
+}
+
+/* That of the palette of operators, which is the only popover of the view itself with one. */
+static GtkWidget *
+palette_entry (Fixture *fixture)
+{
+  GtkWidget *entry = NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (graph_view (fixture));
+       entry == NULL && child != NULL; child = gtk_widget_get_next_sibling (child))
+    if (GTK_IS_POPOVER (child))
+      entry = find_widget (child, GTK_TYPE_SEARCH_ENTRY);
+  return entry;
+}
+
+static void
+type_and_enter (GtkWidget *entry, const char *text)
+{
+  gtk_editable_set_text (GTK_EDITABLE (entry), text);
+  g_signal_emit_by_name (entry, "activate");
+}
+
+static void
+test_refused_node (Fixture *fixture, gconstpointer data)
+{
+  const char *line = "Conv nothing_of_that_name group=1";
+  GtkWidget *entry;
+
+  gtk_widget_activate_action (graph_view (fixture), "view.add-node", NULL);
+  entry = palette_entry (fixture);
+  g_assert_true (gtk_widget_get_mapped (entry));
+  type_and_enter (entry, line);
+  g_assert_false (gtk_widget_get_mapped (entry));
+  wait_for ("the answer", is_open_and_idle, fixture->session);
+  g_assert_true (gtk_widget_get_mapped (entry));
+  g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==, line);
+  g_assert_true (is_shown (graph_view (fixture), "nothing_of_that_name"));
+  g_assert_null (question ());
+  /* until it is typed otherwise; then it is done */
+  type_and_enter (entry, "Conv image data=nowhere");
+  wait_for ("the answer", is_open_and_idle, fixture->session);
+  g_assert_false (is_shown (graph_view (fixture), "nothing_of_that_name"));
+  type_and_enter (entry, "Relu image");
+  wait_for ("the node", is_open_and_idle, fixture->session);
+  g_assert_false (gtk_widget_get_mapped (entry));
+}
+
+static void
+test_refused_answer (Fixture *fixture, gconstpointer data)
+{
+  GtkWidget *entry;
+
+  for (guint trial = 0; trial < 2; trial++)
+    {
+      if (trial == 0)
+        gtk_widget_activate_action (graph_view (fixture), "view.add-input", NULL);
+      g_assert_nonnull (question ());
+      entry = find_widget (GTK_WIDGET (question ()), GTK_TYPE_ENTRY);
+      g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==,
+                       trial == 0 ? "x" : "image");
+      type_and_enter (entry, trial == 0 ? "image" : "another"); /* the model has that one */
+      wait_for ("the answer", is_open_and_idle, fixture->session);
+    }
+  g_assert_null (question ());
+  g_assert_nonnull (
+      ir_graph_find_value (ir_session_get_frame (fixture->session)->model->main, "another"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -170,5 +245,7 @@ main (int argc, char **argv)
   ADD ("asks before another file", test_open);
   ADD ("asks before the window closes", test_close);
   ADD ("does not ask about what was saved", test_saved);
+  ADD ("keeps a node that was refused in the palette", test_refused_node);
+  ADD ("asks again for what was refused", test_refused_answer);
   return run_window_tests ();
 }

@@ -12,29 +12,65 @@
 
 typedef struct
 {
+  char *label, *text;
+  gboolean is_file;
+} Field;
+
+/* Kept by its dialog, and by the act until that is done: what is refused is asked for again. */
+typedef struct
+{
   IrSession *session; /* referenced */
   GtkWidget *about;   /* gets the focus back; weak */
   GStrv words;
   guint at;
-  GPtrArray *entries; /* of GtkEditable, (transfer none) */
+  GArray *fields;     /* of Field */
+  GPtrArray *entries; /* of GtkEditable, (transfer none), of the dialog that is shown */
 } Question;
 
 static void
-question_free (gpointer data)
+field_clear (gpointer data)
+{
+  Field *field = data;
+
+  g_free (field->label);
+  g_free (field->text);
+}
+
+static void
+question_clear (gpointer data)
 {
   Question *self = data;
 
   g_clear_weak_pointer (&self->about);
   g_object_unref (self->session);
   g_strfreev (self->words);
+  g_array_unref (self->fields);
   g_ptr_array_unref (self->entries);
-  g_free (self);
+}
+
+static void
+question_unref (gpointer data)
+{
+  g_rc_box_release_full (data, question_clear);
 }
 
 static void
 question_closure_free (gpointer data, GClosure *closure)
 {
-  question_free (data);
+  question_unref (data);
+}
+
+static void present (Question *self, const char *why);
+
+static gboolean
+on_refused (const char *why, gpointer data)
+{
+  Question *self = data;
+
+  if (self->about == NULL || !gtk_widget_get_mapped (self->about))
+    return FALSE;
+  present (self, why);
+  return TRUE;
 }
 
 static void
@@ -47,18 +83,26 @@ on_response (AdwMessageDialog *dialog, const char *response, Question *self)
     gtk_widget_grab_focus (self->about);
   if (strcmp (response, "do") != 0)
     return;
+  for (guint k = 0; k < self->fields->len; k++)
+    {
+      Field *field = &g_array_index (self->fields, Field, k);
+
+      g_free (field->text);
+      field->text = g_strdup (gtk_editable_get_text (self->entries->pdata[k]));
+    }
   for (guint i = 0; i <= n; i++)
     {
-      for (guint k = 0; i == self->at && k < self->entries->len; k++)
+      for (guint k = 0; i == self->at && k < self->fields->len; k++)
         {
-          const char *text = gtk_editable_get_text (self->entries->pdata[k]);
+          const char *text = g_array_index (self->fields, Field, k).text;
 
           if (text[0] != '\0' || k == 0)
             g_ptr_array_add (words, (gpointer) text);
         }
       g_ptr_array_add (words, i < n ? self->words[i] : NULL);
     }
-  ir_session_act (self->session, (const char *const *) words->pdata);
+  ir_session_act_or (self->session, (const char *const *) words->pdata, on_refused,
+                     g_rc_box_acquire (self), question_unref);
 }
 
 static void
@@ -99,9 +143,9 @@ on_apply (GtkWidget *dialog)
 }
 
 static GtkWidget *
-add_entry (GtkWidget *list, const IrAskField *field, GtkWidget *dialog)
+add_entry (GtkWidget *list, const Field *field, GtkWidget *dialog)
 {
-  GtkWidget *row = ir_entry_row_new (field->label, field->initial);
+  GtkWidget *row = ir_entry_row_new (field->label, field->text);
   GtkWidget *entry = GTK_WIDGET (ir_entry_row_entry (row));
 
   g_signal_connect_object (entry, "activate", G_CALLBACK (on_apply), dialog, G_CONNECT_SWAPPED);
@@ -120,6 +164,55 @@ add_entry (GtkWidget *list, const IrAskField *field, GtkWidget *dialog)
   return entry;
 }
 
+/* What an act takes, and, the second time, why it could not be done. (transfer floating) */
+static GtkWidget *
+make_fields (Question *self, const char *why, GtkWidget *dialog)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12), *list = gtk_list_box_new ();
+
+  if (why != NULL)
+    {
+      GtkWidget *label = gtk_label_new (why);
+
+      gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+      gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+      gtk_label_set_xalign (GTK_LABEL (label), 0);
+      gtk_label_set_selectable (GTK_LABEL (label), TRUE);
+      gtk_widget_set_can_focus (label, FALSE);
+      gtk_widget_add_css_class (label, "error");
+      gtk_box_append (GTK_BOX (box), label);
+    }
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
+  gtk_widget_add_css_class (list, "boxed-list");
+  g_ptr_array_set_size (self->entries, 0);
+  for (guint i = 0; i < self->fields->len; i++)
+    g_ptr_array_add (self->entries,
+                     add_entry (list, &g_array_index (self->fields, Field, i), dialog));
+  gtk_box_append (GTK_BOX (box), list);
+  return box;
+}
+
+/* @why: (nullable): it was refused */
+static void
+present (Question *self, const char *why)
+{
+  const IrAct *act = ir_act_find (self->words[0]);
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (gtk_widget_get_root (self->about)),
+                                              act->title, act->doc);
+
+  adw_message_dialog_set_extra_child (ADW_MESSAGE_DIALOG (dialog), make_fields (self, why, dialog));
+  adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "cancel", "_Cancel", "do",
+                                    "_Apply", NULL);
+  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "do",
+                                              ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "do");
+  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
+  g_signal_connect_data (dialog, "response", G_CALLBACK (on_response), g_rc_box_acquire (self),
+                         question_closure_free, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+  gtk_widget_grab_focus (self->entries->pdata[0]);
+}
+
 void
 ir_ask_act (GtkWidget *view,
             IrSession *session,
@@ -127,30 +220,21 @@ ir_ask_act (GtkWidget *view,
             guint at,
             const IrAskField *fields)
 {
-  const IrAct *act = ir_act_find (words[0]);
-  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (gtk_widget_get_root (view)), act->title,
-                                              act->doc);
-  GtkWidget *list = gtk_list_box_new ();
-  Question *self = g_new0 (Question, 1);
+  Question *self = g_rc_box_new0 (Question);
 
   self->session = g_object_ref (session);
   self->words = g_strdupv ((char **) words);
   self->at = at;
+  self->fields = g_array_new (FALSE, FALSE, sizeof (Field));
+  g_array_set_clear_func (self->fields, field_clear);
   self->entries = g_ptr_array_new ();
   g_set_weak_pointer (&self->about, view);
-  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
-  gtk_widget_add_css_class (list, "boxed-list");
   for (; fields->label != NULL; fields++)
-    g_ptr_array_add (self->entries, add_entry (list, fields, dialog));
-  adw_message_dialog_set_extra_child (ADW_MESSAGE_DIALOG (dialog), list);
-  adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "cancel", "_Cancel", "do",
-                                    "_Apply", NULL);
-  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "do",
-                                              ADW_RESPONSE_SUGGESTED);
-  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "do");
-  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
-  g_signal_connect_data (dialog, "response", G_CALLBACK (on_response), self, question_closure_free,
-                         0);
-  gtk_window_present (GTK_WINDOW (dialog));
-  gtk_widget_grab_focus (self->entries->pdata[0]);
+    {
+      const Field field = { g_strdup (fields->label), g_strdup (fields->initial), fields->is_file };
+
+      g_array_append_val (self->fields, field);
+    }
+  present (self, NULL);
+  question_unref (self);
 }

@@ -97,8 +97,18 @@ any_value (IrBuilding *self)
 
 /* -- doing -- */
 
+/* What was typed is still in the palette. */
+static gboolean
+on_refused (const char *why, gpointer view)
+{
+  IrBuilding *self = building (view);
+
+  return self != NULL && gtk_widget_get_mapped (view) && ir_op_palette_reopen (self->palette, why);
+}
+
+/* The act @name on @words; what is refused is said where it was chosen, in the palette or in a dialog. */
 static void
-act (IrBuilding *self, const char *name, GPtrArray *words)
+act (IrBuilding *self, const char *name, GPtrArray *words, gboolean in_palette)
 {
   g_autoptr (GPtrArray) all = g_ptr_array_new ();
 
@@ -106,7 +116,9 @@ act (IrBuilding *self, const char *name, GPtrArray *words)
   for (guint i = 0; i < words->len; i++)
     g_ptr_array_add (all, words->pdata[i]);
   g_ptr_array_add (all, NULL);
-  ir_session_act (session (self), (const char *const *) all->pdata);
+  ir_session_act_or (session (self), (const char *const *) all->pdata,
+                     in_palette ? on_refused : NULL, in_palette ? g_object_ref (self->view) : NULL,
+                     in_palette ? g_object_unref : NULL);
 }
 
 static void
@@ -115,7 +127,7 @@ act_on_nodes (GtkWidget *widget, const char *name)
   g_autoptr (GPtrArray) nodes = selected_nodes (building (widget));
 
   if (nodes->len > 0)
-    act (building (widget), name, nodes);
+    act (building (widget), name, nodes, FALSE);
 }
 
 /* An act on one value, as "#N". */
@@ -177,7 +189,7 @@ on_chosen (const char *const *typed, gpointer data)
   if (self->at != NULL)
     g_ptr_array_add (words, g_strdup (self->at));
   gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
-  act (self, self->act, words);
+  act (self, self->act, words, TRUE);
 }
 
 /* At the pointer where a menu was, else at what is selected, else in the middle. */
@@ -357,7 +369,7 @@ activate_delete (GtkWidget *widget, const char *name, GVariant *parameter)
   g_autoptr (GPtrArray) nodes = selected_nodes (self);
 
   if (nodes->len > 0)
-    act (self, "delete", nodes);
+    act (self, "delete", nodes, FALSE);
   else if (plain_value (self) != NULL)
     act_on_value (self, "remove", plain_value (self));
 }

@@ -141,6 +141,18 @@ first_shown (IrOpPalette *self)
   return NULL;
 }
 
+/* Two lines under the list; all of what is wrong. */
+static void
+set_hint (IrOpPalette *self, const char *text, gboolean is_wrong)
+{
+  gtk_widget_remove_css_class (self->hint, is_wrong ? "dim-label" : "error");
+  gtk_widget_add_css_class (self->hint, is_wrong ? "error" : "dim-label");
+  gtk_label_set_lines (GTK_LABEL (self->hint), is_wrong ? -1 : 2);
+  gtk_label_set_ellipsize (GTK_LABEL (self->hint),
+                           is_wrong ? PANGO_ELLIPSIZE_NONE : PANGO_ELLIPSIZE_END);
+  gtk_label_set_text (GTK_LABEL (self->hint), text);
+}
+
 /* Under the list: what the chosen one takes. */
 static void
 on_row_selected (IrOpPalette *self, GtkListBoxRow *row)
@@ -151,8 +163,7 @@ on_row_selected (IrOpPalette *self, GtkListBoxRow *row)
                                                  op->in_names != NULL ? op->in_names : "", op->doc)
                               : NULL;
 
-  gtk_label_set_text (GTK_LABEL (self->hint),
-                      text != NULL ? text : "No operator of that name takes the value");
+  set_hint (self, text != NULL ? text : "No operator of that name takes the value", FALSE);
 }
 
 static void
@@ -299,12 +310,9 @@ build (IrOpPalette *self)
   gtk_label_set_max_width_chars (GTK_LABEL (self->title), 40);
   gtk_widget_add_css_class (self->title, "heading");
   gtk_label_set_xalign (GTK_LABEL (self->hint), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (self->hint), PANGO_ELLIPSIZE_END);
   gtk_label_set_wrap (GTK_LABEL (self->hint), TRUE);
-  gtk_label_set_lines (GTK_LABEL (self->hint), 2);
   gtk_label_set_max_width_chars (GTK_LABEL (self->hint), 40);
   gtk_widget_add_css_class (self->hint, "caption");
-  gtk_widget_add_css_class (self->hint, "dim-label");
   g_object_set (self->entry, "placeholder-text", "Operator, or: Operator value.. attribute=text",
                 NULL);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL,
@@ -341,7 +349,11 @@ void
 ir_op_palette_free (IrOpPalette *self)
 {
   if (self->popover != NULL)
-    gtk_widget_unparent (self->popover);
+    {
+      /* rows that go ask for the header of the next one, when the entry has gone already */
+      gtk_list_box_set_header_func (GTK_LIST_BOX (self->list), NULL, NULL, NULL);
+      gtk_widget_unparent (self->popover);
+    }
   g_free (self->fits);
   g_free (self);
 }
@@ -377,4 +389,21 @@ ir_op_palette_open (IrOpPalette *self, double x, double y, const char *title, co
   gtk_popover_popup (GTK_POPOVER (self->popover));
   on_typed (self);
   gtk_widget_grab_focus (self->entry);
+}
+
+gboolean
+ir_op_palette_reopen (IrOpPalette *self, const char *why)
+{
+  GdkRectangle at;
+
+  if (gtk_widget_get_visible (self->popover))
+    return FALSE;
+  set_hint (self, why, TRUE); /* has its room before the list */
+  gtk_popover_get_pointing_to (GTK_POPOVER (self->popover), &at);
+  at.y = fit_height (self, at.y);
+  gtk_popover_set_pointing_to (GTK_POPOVER (self->popover), &at);
+  gtk_popover_popup (GTK_POPOVER (self->popover));
+  gtk_widget_grab_focus (self->entry);
+  gtk_editable_set_position (GTK_EDITABLE (self->entry), -1);
+  return TRUE;
 }

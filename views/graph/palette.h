@@ -16,3 +16,6 @@ void ir_op_palette_free (IrOpPalette *self);
 /* @value: (nullable): what the new node is to read, of the frame on screen; only looked at now */
 void ir_op_palette_open (
     IrOpPalette *self, double x, double y, const char *title, const IrValue *value);
+/* As it was when something was chosen, with what was typed and @why that was refused. FALSE: it is open
+ * for something else by now. */
+gboolean ir_op_palette_reopen (IrOpPalette *self, const char *why);

@@ -18,6 +18,9 @@ typedef struct
 {
   GStrv words;
   IrActDone done;
+  IrSessionRefused refused; /* (nullable) */
+  gpointer data;
+  GDestroyNotify data_free;
 } ActRequest;
 
 static void
@@ -27,6 +30,8 @@ act_free (gpointer data)
 
   g_strfreev (request->words);
   ir_act_done_clear (&request->done);
+  if (request->data_free != NULL)
+    request->data_free (request->data);
   g_free (request);
 }
 
@@ -65,6 +70,16 @@ on_acted (IrSession *self, gpointer data)
     }
 }
 
+static void
+on_refused (IrSession *self, const char *title, const GError *error, gpointer data)
+{
+  const ActRequest *request = data;
+
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED) ||
+      !request->refused (error->message, request->data))
+    ir_session_failed (self, title, error);
+}
+
 /* A newer version of ai.onnx may need other forms of nodes: passes write them, which acts do not know. */
 static gboolean
 upgrades (IrSession *self, const char *const *words)
@@ -100,13 +115,19 @@ quote_words (const char *const *words)
 }
 
 /**
- * ir_session_act:
+ * ir_session_act_or:
  * @words: (array zero-terminated=1): an act of core/act and its words; copied
+ * @refused: (nullable): hears why it cannot be done, in place of a dialog
+ * @data: (transfer full): of @refused, freed by @data_free (nullable)
  *
  * Does the act on the graph at the cursor, as one step. What it made or changed is selected.
  */
 void
-ir_session_act (IrSession *self, const char *const *words)
+ir_session_act_or (IrSession *self,
+                   const char *const *words,
+                   IrSessionRefused refused,
+                   gpointer data,
+                   GDestroyNotify data_free)
 {
   const IrAct *act = words[0] != NULL ? ir_act_find (words[0]) : NULL;
   g_autofree char *text = NULL;
@@ -114,12 +135,25 @@ ir_session_act (IrSession *self, const char *const *words)
 
   g_return_if_fail (act != NULL);
   if (upgrades (self, words))
-    return;
+    {
+      if (data_free != NULL)
+        data_free (data);
+      return;
+    }
   request = g_new0 (ActRequest, 1);
   request->words = g_strdupv ((char **) words);
+  request->refused = refused;
+  request->data = data;
+  request->data_free = data_free;
   text = quote_words (words);
   ir_session_edit_then (self, act->title, ir_done_new (IR_DONE_ACT, text, NULL, 0), do_act,
-                        on_acted, request, act_free);
+                        on_acted, refused != NULL ? on_refused : NULL, request, act_free);
+}
+
+void
+ir_session_act (IrSession *self, const char *const *words)
+{
+  ir_session_act_or (self, words, NULL, NULL, NULL);
 }
 
 /**

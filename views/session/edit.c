@@ -22,8 +22,9 @@ typedef struct
   char *title;
   IrDone *said; /* how it is done again */
   IrSessionEditFunc func;
-  IrPipeline *pipeline;   /* (nullable) makes the steps instead of @func */
-  IrSessionEdited edited; /* (nullable) */
+  IrPipeline *pipeline;          /* (nullable) makes the steps instead of @func */
+  IrSessionEdited edited;        /* (nullable) */
+  IrSessionNotEdited not_edited; /* (nullable) says it, instead of "failed" */
   gpointer data;
   GDestroyNotify data_free;
 } EditRequest;
@@ -132,7 +133,10 @@ on_not_edited (IrSession *self, const GError *error, gpointer data)
   const EditRequest *request = data;
   g_autofree char *title = g_strdup_printf ("Cannot %s", request->title);
 
-  ir_session_failed (self, title, error);
+  if (request->not_edited != NULL)
+    request->not_edited (self, title, error, request->data);
+  else
+    ir_session_failed (self, title, error);
 }
 
 static const IrWork edit_work = {
@@ -176,7 +180,7 @@ ir_session_edit (IrSession *self,
                  gpointer data,
                  GDestroyNotify data_free)
 {
-  ir_session_edit_then (self, title, said, func, NULL, data, data_free);
+  ir_session_edit_then (self, title, said, func, NULL, NULL, data, data_free);
 }
 
 /**
@@ -212,13 +216,14 @@ ir_session_upgrade_opset (IrSession *self, gint64 opset)
   ir_session_start (self, title, request);
 }
 
-/* The same; @edited (nullable) hears of it when the edit is on screen. */
+/* The same; @edited (nullable) hears of it when the edit is on screen, @not_edited (nullable) when it is refused. */
 void
 ir_session_edit_then (IrSession *self,
                       const char *title,
                       IrDone *said,
                       IrSessionEditFunc func,
                       IrSessionEdited edited,
+                      IrSessionNotEdited not_edited,
                       gpointer data,
                       GDestroyNotify data_free)
 {
@@ -234,6 +239,7 @@ ir_session_edit_then (IrSession *self,
   request = new_request (self, title, said);
   request->func = func;
   request->edited = edited;
+  request->not_edited = not_edited;
   request->data = data;
   request->data_free = data_free;
   ir_session_start (self, title, request);

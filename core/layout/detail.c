@@ -9,6 +9,9 @@
 #define NAME_SIZE  9.0  /* px on screen, of letters */
 #define NAME_LINE  11.0 /* px on screen */
 #define PADDING    1.0  /* px on screen, beside letters */
+#define RIM        3.5  /* the same just before all texts are shown, where one sees it */
+#define FEW_NAMES  0.2  /* zoom from which on there are names */
+#define ALL_TEXTS  0.58
 #define BESIDE     11.0 /* px of the gap between boxes that a name may take on either side */
 #define ABOVE      14.0 /* px of the gap between layers; of it 48 are */
 #define GROUP_SIZE 10.0 /* px on screen */
@@ -24,10 +27,10 @@
 IrSceneDetail
 ir_scene_detail (double zoom)
 {
-  return zoom >= 0.58  ? IR_SCENE_DETAIL_ALL
-         : zoom >= 0.2 ? IR_SCENE_DETAIL_NAMES
-         : zoom >= 0.1 ? IR_SCENE_DETAIL_GROUPS
-                       : IR_SCENE_DETAIL_HEAT;
+  return zoom >= ALL_TEXTS   ? IR_SCENE_DETAIL_ALL
+         : zoom >= FEW_NAMES ? IR_SCENE_DETAIL_NAMES
+         : zoom >= 0.1       ? IR_SCENE_DETAIL_GROUPS
+                             : IR_SCENE_DETAIL_HEAT;
 }
 
 static const IrSceneText *
@@ -44,24 +47,25 @@ put_name (IrSceneName *name, const char *text, double width, double size)
   name->size = size;
 }
 
-/* The full name, else the short one. */
+/* The full name, else the short one; letters @size px high in @room px. */
 static gboolean
-choose_name (const IrScene *scene, const IrSceneBox *box, double room, IrSceneName *name)
+choose_name (
+    const IrScene *scene, const IrSceneBox *box, double room, double size, IrSceneName *name)
 {
   const IrSceneText *title = title_of (scene, box);
   double width;
 
   if (title == NULL)
     return FALSE;
-  width = title->width * NAME_SIZE / ir_scene_text_look (title->style)->size;
+  width = title->width * size / ir_scene_text_look (title->style)->size;
   if (width <= room)
-    put_name (name, title->text, width, NAME_SIZE);
+    put_name (name, title->text, width, size);
   else
     {
-      width = box->brief_width * NAME_SIZE / ir_scene_text_look (IR_SCENE_TEXT_TITLE)->size;
+      width = box->brief_width * size / ir_scene_text_look (IR_SCENE_TEXT_TITLE)->size;
       if (box->brief == NULL || width > room)
         return FALSE;
-      put_name (name, box->brief, width, NAME_SIZE);
+      put_name (name, box->brief, width, size);
     }
   return TRUE;
 }
@@ -70,12 +74,15 @@ choose_name (const IrScene *scene, const IrSceneBox *box, double room, IrSceneNa
 static gboolean
 name_box (const IrScene *scene, const IrSceneBox *box, double zoom, IrSceneName *name)
 {
-  const double room = (box->width + 2 * BESIDE) * zoom - 2 * PADDING;
+  const double part = CLAMP ((zoom - FEW_NAMES) / (ALL_TEXTS - FEW_NAMES), 0, 1);
+  const double rim = PADDING + part * (RIM - PADDING);
+  const double room = (box->width + 2 * BESIDE) * zoom - 2 * rim;
   double width, height;
 
-  if ((box->height + 2 * ABOVE) * zoom < NAME_LINE || !choose_name (scene, box, room, name))
+  if ((box->height + 2 * ABOVE) * zoom < NAME_LINE ||
+      !choose_name (scene, box, room, NAME_SIZE, name))
     return FALSE;
-  width = MAX (box->width, (name->width + 2 * PADDING) / zoom);
+  width = MAX (box->width, (name->width + 2 * rim) / zoom);
   height = MAX (box->height, NAME_LINE / zoom);
   name->patch = (IrLayoutRect){ box->x + (box->width - width) / 2,
                                 box->y + (box->height - height) / 2, width, height };
@@ -88,24 +95,20 @@ name_box (const IrScene *scene, const IrSceneBox *box, double zoom, IrSceneName 
 static gboolean
 name_group (const IrScene *scene, const IrSceneBox *box, double zoom, IrSceneName *name)
 {
-  const IrSceneText *title = title_of (scene, box);
   const double size = MAX (GROUP_SIZE, ir_scene_text_look (IR_SCENE_TEXT_CLUSTER)->size * zoom);
   const double line = GROUP_LINE * size / GROUP_SIZE;
   IrSceneName around;
-  double width, top;
+  double top;
 
-  if (title == NULL)
-    return FALSE;
-  width = title->width * size / ir_scene_text_look (title->style)->size;
-  if (width + 4 * PADDING > box->width * zoom || box->height * zoom < line)
+  if (box->height * zoom < line ||
+      !choose_name (scene, box, box->width * zoom - 4 * PADDING, size, name))
     return FALSE;
   top = MIN (3 / zoom, FRAME_TOP - line / zoom);
   if (box->parent >= 0 && ir_scene_name (scene, box->parent, zoom, &around) &&
       box->y + top < around.patch.y + around.patch.height)
     return FALSE;
-  put_name (name, title->text, width, size);
   name->patch = (IrLayoutRect){ box->x + 2 * PADDING / zoom, box->y + top,
-                                (width + 2 * PADDING) / zoom, line / zoom };
+                                (name->width + 2 * PADDING) / zoom, line / zoom };
   name->x = name->patch.x + name->patch.width / 2;
   name->y = name->patch.y + line / zoom / 2 + 0.36 * size / zoom;
   return TRUE;

@@ -500,6 +500,27 @@ chevron (const char *title, gboolean open)
   return g_strdup_printf ("%s %s", open ? "\342\226\276" : "\342\226\270", title);
 }
 
+/* Where the part of a path begins that ends before @end */
+static const char *
+part_before (const char *path, const char *end)
+{
+  while (end > path && strchr ("./", end[-1]) == NULL)
+    end--;
+  return end;
+}
+
+/* Of a path of scopes, what says most: "0.a" of "tail.0.a", "layers.3" of "encoder.layers.3". (nullable) */
+static const char *
+last_part (const char *path)
+{
+  const char *last = part_before (path, path + strlen (path));
+  const char *before = last > path ? part_before (path, last - 1) : path;
+
+  if (g_ascii_isdigit (last[0]) || g_ascii_isdigit (before[0]))
+    last = before;
+  return last > path && last[0] != '\0' ? last : NULL;
+}
+
 static void
 add_frames (Build *build)
 {
@@ -529,6 +550,7 @@ add_frames (Build *build)
                          .amount = NAN,
                          .node = group->b ? group->b->id : 0,
                          .before = group->a ? group->a->id : 0,
+                         .brief = last_part (group->title),
                          .key = group->key,
                          .fold = group->fold,
                          .id = id,
@@ -542,6 +564,16 @@ add_frames (Build *build)
                             .text = shown };
       ir_scene_add_text (build->scene, &title, r.width - 2 * PAD - BADGE);
     }
+}
+
+static const char *
+brief_of (const SceneItem *item)
+{
+  const IrNode *node = item->b != NULL ? item->b : item->a;
+
+  if (node != NULL && node->op != NULL)
+    return node->op->brief;
+  return item->fold != NULL ? last_part (item->title) : NULL;
 }
 
 static void
@@ -683,7 +715,6 @@ add_items (Build *build)
     {
       const SceneItem *item = item_at (build, i);
       const Look *look = &build->looks[i];
-      const IrNode *node = item->b ? item->b : item->a;
       IrLayoutRect r = ir_layout_box (build->scene->layout, i);
       g_autofree char *id = item_id (item, i);
       g_autofree char *tip = item_tip (build, item);
@@ -707,7 +738,7 @@ add_items (Build *build)
                          .flops = item->flops,
                          .bytes = item->bytes,
                          .n_nodes = n_inside (item),
-                         .brief = node != NULL && node->op != NULL ? node->op->brief : NULL,
+                         .brief = brief_of (item),
                          .node = item->b ? item->b->id : 0,
                          .before = item->a ? item->a->id : 0,
                          .value = item->vb ? item->vb->id : 0,

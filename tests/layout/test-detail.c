@@ -158,6 +158,56 @@ test_short (void)
   g_assert_true (ir_scene_shows_heat (scene, 0.05));
 }
 
+/* A group has a short name, too: the end of its path. */
+static void
+test_short_groups (void)
+{
+  static const struct
+  {
+    const char *scope, *brief; /* of its last part, where that is a number with what is numbered */
+  } paths[] = { { "/tail.0.project", "0.project" },
+                { "/encoder.layers.3", "layers.3" },
+                { "/encoder.attention", "attention" },
+                { "/tail.0", NULL },
+                { "/measured", NULL } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+          "g (float[2] x) => (float[2] y) { v = Abs (x) [\"%s/a\"] h = Exp (v) [\"%s/b\"] w = Relu (h) y = Neg (w) }",
+          paths[i].scope, paths[i].scope);
+      g_autoptr (IrScene) scene = draw (text, NULL);
+      guint n, n_groups = 0;
+      const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+      for (guint k = 0; k < n; k++)
+        if (boxes[k].kind == IR_SCENE_CLUSTER && ++n_groups == 1)
+          g_assert_cmpstr (boxes[k].brief, ==, paths[i].brief);
+      g_assert_cmpuint (n_groups, >, 0);
+    }
+}
+
+/* Letters keep off the rims of what they stand in, the further the larger that is. */
+static void
+test_rims (void)
+{
+  g_autoptr (IrScene) scene = draw (wide, NULL);
+  guint n, n_named = 0;
+
+  ir_scene_boxes (scene, &n);
+  for (guint i = 0; i < n; i++)
+    {
+      IrSceneName name;
+
+      if (!ir_scene_name (scene, (gint32) i, 0.57, &name))
+        continue;
+      n_named++;
+      g_assert_cmpfloat (name.patch.width * 0.57 - name.width, >=, 6);
+    }
+  g_assert_cmpuint (n_named, ==, n);
+}
+
 static void
 test_zoomed_file (void)
 {
@@ -569,6 +619,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/detail/names can be read and touch nothing", test_names);
   g_test_add_func ("/detail/full, short, none", test_short);
+  g_test_add_func ("/detail/groups have short names", test_short_groups);
+  g_test_add_func ("/detail/names keep off rims", test_rims);
   g_test_add_func ("/detail/files are as seen at a zoom", test_zoomed_file);
   g_test_add_func ("/detail/what only constants lead to is written in its consumer",
                    test_constants);

@@ -5,6 +5,7 @@
 #include "app/gui/panes.h"
 #include "app/gui/sides.h"
 #include "app/gui/state.h"
+#include "app/gui/tab-row.h"
 #include "app/gui/unchecked-bar.h"
 #include "app/gui/window-private.h"
 #include "views/session/runs.h"
@@ -17,7 +18,7 @@
 
 /* Tabs; for a pane with one view its title and indicator. */
 static GtkWidget *
-pane_title (IrWindow *self, GtkStack *stack, guint n_views)
+pane_title (IrWindow *self, IrViewPlace place, GtkStack *stack, guint n_views)
 {
   GtkWidget *box, *label, *count;
   IrView *view;
@@ -28,7 +29,7 @@ pane_title (IrWindow *self, GtkStack *stack, guint n_views)
 
       gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (tabs), stack);
       gtk_widget_add_css_class (tabs, "pane-tabs");
-      return n_views > FEW_TABS ? ir_view_scrolled_row (tabs) : tabs;
+      return n_views > FEW_TABS ? ir_tab_row_new (tabs, place, stack) : tabs;
     }
   view = self->views->pdata[self->views->len - 1];
   box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
@@ -148,7 +149,7 @@ fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
   gtk_widget_add_css_class (bar, "pane-header");
   if (place == IR_VIEW_END)
     gtk_widget_add_css_class (bar, "side");
-  gtk_box_append (GTK_BOX (bar), pane_title (self, GTK_STACK (stack), n_here));
+  gtk_box_append (GTK_BOX (bar), pane_title (self, place, GTK_STACK (stack), n_here));
   if (n_here > 0)
     {
       GtkWidget *help = help_button (GTK_STACK (stack));
@@ -175,6 +176,7 @@ fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
 static void
 fill_bottom_tabs (IrWindow *self)
 {
+  GtkWidget *tabs = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
   guint n;
   const IrViewInfo *const *infos = ir_views (&n);
 
@@ -189,8 +191,9 @@ fill_bottom_tabs (IrWindow *self)
       gtk_widget_set_tooltip_text (button, infos[i]->doc);
       gtk_actionable_set_action_name (GTK_ACTIONABLE (button), "win.show");
       gtk_actionable_set_action_target (GTK_ACTIONABLE (button), "s", infos[i]->id);
-      gtk_box_append (self->bottom_tabs, button);
+      gtk_box_append (GTK_BOX (tabs), button);
     }
+  gtk_box_append (self->bottom_tabs, ir_tab_row_new (tabs, IR_VIEW_BOTTOM, NULL));
 }
 
 static void

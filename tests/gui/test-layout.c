@@ -502,6 +502,155 @@ test_led (void)
   close_window (window);
 }
 
+/* Boxes that are new or went lie whole where they can be seen: below nothing, and not below the map. */
+static void
+expect_change_in_sight (IrWindow *window, guint step)
+{
+  GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL),
+            *map = find (GTK_WIDGET (window), has_type, "IrMinimap");
+  const IrCamera now = ir_canvas_get_camera (IR_CANVAS (canvas));
+  const IrSceneBox *boxes;
+  graphene_rect_t over;
+  guint n;
+
+  boxes = ir_scene_boxes (ir_canvas_get_scene (IR_CANVAS (canvas)), &n);
+  for (guint i = 0; i < n; i++)
+    {
+      const graphene_rect_t at = ir_camera_rect (&now, &boxes[i]);
+
+      if (boxes[i].kind == IR_SCENE_CLUSTER ||
+          (boxes[i].state != IR_SCENE_NEW && boxes[i].state != IR_SCENE_REMOVED))
+        continue;
+      g_test_message ("step %u: %.0f, %.0f, %.0fx%.0f", step, at.origin.x, at.origin.y,
+                      at.size.width, at.size.height);
+      g_assert_cmpfloat (at.origin.x, >=, 0);
+      g_assert_cmpfloat (at.origin.y, >=, 0);
+      g_assert_cmpfloat (at.origin.x + at.size.width, <=, now.width);
+      g_assert_cmpfloat (at.origin.y + at.size.height, <=, free_height (window));
+      if (gtk_widget_get_mapped (map) && gtk_widget_compute_bounds (map, canvas, &over))
+        g_assert_false (graphene_rect_intersection (&at, &over, NULL));
+    }
+}
+
+/* Whatever panes come and however one jumps, what a step did is seen. */
+static void
+test_jumps (void)
+{
+  static const int sizes[][2] = { { 1280, 800 }, { 800, 600 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      IrWindow *window = open_window (sizes[i][0], sizes[i][1]);
+      IrSession *session = ir_window_get_session (window);
+      g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                      *path = g_build_filename (folder, "split.onnxtxt", NULL);
+      g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                               "net (float[4] v0) => (float[4] y) {\n");
+      guint n;
+
+      for (guint k = 0; k < 36; k++)
+        g_string_append_printf (text,
+                                k % 6 == 5   ? "  v%u = Add (v%u, v%u)\n"
+                                : k % 3 == 1 ? "  v%u = Identity (v%u)\n"
+                                             : "  v%u = Tanh (v%u)\n",
+                                k + 1, k, k - k % 6);
+      g_string_append (text, "  y = Exp (v36)\n}\n");
+      g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+      ir_session_open (session, path);
+      wait_for ("the model", is_open_and_idle, session);
+      settle (300);
+      g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+      wait_for ("the pipeline", is_open_and_idle, session);
+      n = ir_session_get_n_steps (session);
+      g_assert_cmpuint (n, >, 8);
+      for (guint k = 0; k < n + 6; k++) /* now a step on, now far away */
+        {
+          settle (k == 0 ? 800 : 60);
+          wait_for ("the step", is_open_and_idle, session);
+          expect_change_in_sight (window, ir_session_get_cursor (session));
+          ir_session_goto (session, 1 + (k % 2 == 0 ? k / 2 : k * 7) % n);
+        }
+      close_window (window);
+    }
+}
+
+/* What is in sight stays there when a pane comes, and does not come to lie below the map. */
+static void
+test_pane_comes (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "wide.onnxtxt", NULL);
+  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                           "net (float[4] x) => (float[4] y) {\n");
+
+  for (guint k = 0; k < 3; k++)
+    g_string_append_printf (text, "  a%u = Tanh (x) b%u = Identity (a%u) c%u = Sin (b%u)\n", k, k,
+                            k, k, k);
+  g_string_append (text, "  v0 = Sum (c0, c1, c2)\n");
+  for (guint k = 0; k < 60; k++)
+    g_string_append_printf (text, "  v%u = Tanh (v%u)\n", k + 1, k);
+  g_string_append (text, "  y = Exp (v60)\n}\n");
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  settle (800);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show-start", NULL); /* goes */
+  expect_seen (window, "IrStepsView", FALSE);
+  ir_canvas_zoom_to (IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL)), 1);
+  ir_session_set_compare (session, IR_COMPARE_ORIGINAL);
+  wait_for ("the difference", is_open_and_idle, session);
+  settle (300);
+  expect_change_in_sight (window, 0);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show-start", NULL);
+  expect_seen (window, "IrStepsView", TRUE);
+  settle (300);
+  expect_change_in_sight (window, 1);
+  close_window (window);
+}
+
+static gboolean
+lists_views (GtkWidget *widget, gpointer data)
+{
+  return GTK_IS_MENU_BUTTON (widget) && gtk_widget_get_mapped (widget) &&
+         g_strcmp0 (gtk_widget_get_tooltip_text (widget), "All views of this pane") == 0;
+}
+
+static gboolean
+is_tab_in_front (GtkWidget *widget, gpointer data)
+{
+  return GTK_IS_TOGGLE_BUTTON (widget) && gtk_widget_get_mapped (widget) &&
+         gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (widget)) && is_shown (widget, data);
+}
+
+/* Tabs that do not fit are in a menu, and the one in front is in sight. */
+static void
+test_tabs (void)
+{
+  IrWindow *window = open_window (800, 600);
+  GtkWidget *tab, *scroller;
+  graphene_rect_t at;
+
+  g_assert_nonnull (find (GTK_WIDGET (window), lists_views, NULL));
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show", g_variant_new_string ("nodes"));
+  settle (500);
+  g_assert_nonnull (find (GTK_WIDGET (window), lists_views, NULL));
+  tab = find (GTK_WIDGET (window), is_tab_in_front, "Nodes");
+  g_assert_nonnull (tab);
+  scroller = gtk_widget_get_ancestor (tab, GTK_TYPE_SCROLLED_WINDOW);
+  g_assert_true (gtk_widget_compute_bounds (tab, scroller, &at));
+  g_assert_cmpfloat (at.origin.x, >=, 0);
+  g_assert_cmpfloat (at.origin.x + at.size.width, <=, gtk_widget_get_width (scroller) + 0.5);
+  close_window (window);
+  window = open_window (1280, 800); /* all fit below the graph */
+  settle (300);
+  g_assert_null (find (GTK_WIDGET (window), lists_views, NULL));
+  close_window (window);
+}
+
 /* After a run there is still a graph to be seen, and its map lies on nothing else. */
 static void
 test_small_run (void)
@@ -752,6 +901,9 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/a node stays where it is asked about", test_asked);
   g_test_add_func ("/layout/what is found in a closed group is seen", test_found);
   g_test_add_func ("/layout/a pipeline leads to what it changed", test_led);
+  g_test_add_func ("/layout/a step is in sight wherever one jumps", test_jumps);
+  g_test_add_func ("/layout/a change stays in sight when a pane comes", test_pane_comes);
+  g_test_add_func ("/layout/tabs that do not fit are in a menu", test_tabs);
   g_test_add_func ("/layout/names of pipelines make no window wider", test_long_names);
   g_test_add_func ("/layout/a message leaves the legend", test_message);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);

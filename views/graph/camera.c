@@ -5,6 +5,7 @@
 #include "views/session/selection.h"
 
 #include <adwaita.h>
+#include <math.h>
 
 #define MIN_ZOOM      0.0001
 #define MAX_ZOOM      4.0
@@ -196,7 +197,7 @@ fit_height (IrCanvas *self, const IrLayoutRect *bounds, double zoom)
 /* In the middle of what nothing floats over; where the map would lie on it, beside that, and where there is no
  * room beside, as far below as there is. */
 static void
-fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
+place_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom, double *x, double *y)
 {
   const IrCamera now = ir_canvas_get_camera (self);
   const double end = now.width - MAX (self->map_width, self->cover_right);
@@ -214,7 +215,66 @@ fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
       else
         top = CLAMP (self->map_height, top, MAX (bare, top));
     }
-  fly_to (self, zoom, rect->x * zoom - left, rect->y * zoom - top);
+  *x = rect->x * zoom - left;
+  *y = rect->y * zoom - top;
+}
+
+/* @there: where the camera goes, or is already */
+static void
+take_aim (IrCanvas *self, const IrLayoutRect *rect, IrCamera there)
+{
+  self->aim = *rect;
+  self->aimed = there;
+}
+
+static void
+aim_at (IrCanvas *self, const IrLayoutRect *rect, IrCamera there)
+{
+  fly_to (self, there.zoom, there.x, there.y);
+  take_aim (self, rect, there);
+}
+
+static void
+fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
+{
+  IrCamera there = { .zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM) };
+
+  place_rect (self, rect, there.zoom, &there.x, &there.y);
+  aim_at (self, rect, there);
+}
+
+static IrCamera resting_camera (IrCanvas *self);
+
+gboolean
+canvas_is_aimed (IrCanvas *self)
+{
+  const IrCamera now = resting_camera (self);
+
+  return self->aimed.zoom > 0 && now.zoom == self->aimed.zoom && fabs (now.x - self->aimed.x) < 1 &&
+         fabs (now.y - self->aimed.y) < 1;
+}
+
+/* What was brought into sight stays there when panes come and the map grows, as long as one has not moved since. */
+void
+canvas_aim_again (IrCanvas *self)
+{
+  IrCamera now = resting_camera (self);
+
+  if (!canvas_rect_in_sight (self, &self->aim, 0))
+    {
+      place_rect (self, &self->aim, self->aimed.zoom, &now.x, &now.y);
+      if (self->animation != NULL &&
+          adw_animation_get_state (self->animation) == ADW_ANIMATION_PLAYING)
+        {
+          self->target.x = now.x;
+          self->target.y = now.y;
+          self->target.width = gtk_widget_get_width (GTK_WIDGET (self));
+          self->target.height = gtk_widget_get_height (GTK_WIDGET (self));
+        }
+      else
+        canvas_set_camera (self, now.zoom, now.x, now.y);
+    }
+  self->aimed = now;
 }
 
 const IrScene *
@@ -310,8 +370,12 @@ ir_canvas_fit (IrCanvas *self)
 void
 ir_canvas_set_map (IrCanvas *self, double width, double height)
 {
+  const gboolean aimed = canvas_is_aimed (self);
+
   self->map_width = width;
   self->map_height = height;
+  if (aimed && canvas_scene (self) != NULL)
+    canvas_aim_again (self);
 }
 
 void
@@ -397,10 +461,9 @@ resting_camera (IrCanvas *self)
   return ir_canvas_get_camera (self);
 }
 
-gboolean
-canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
+static gboolean
+sees (IrCanvas *self, IrCamera now, const IrLayoutRect *rect, double margin)
 {
-  const IrCamera now = resting_camera (self);
   const double x = rect->x * now.zoom - now.x, y = rect->y * now.zoom - now.y;
 
   if (x + rect->width * now.zoom > now.width - self->map_width && y < self->map_height)
@@ -408,6 +471,12 @@ canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
   return x >= self->cover_left + margin && y >= margin &&
          x + rect->width * now.zoom <= now.width - self->cover_right - margin &&
          y + rect->height * now.zoom <= free_height (self) - margin;
+}
+
+gboolean
+canvas_rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
+{
+  return sees (self, resting_camera (self), rect, margin);
 }
 
 void
@@ -599,11 +668,41 @@ canvas_hidden_below (IrCanvas *self, double old, double height)
   return CLAMP (bottom - (height - taken), 0, MAX (top - margin, 0));
 }
 
+/* px in which a change has room, above what floats and what lies in the lower corners */
+static double
+room_above (IrCanvas *self, const IrLayoutRect *rect)
+{
+  return clear_height (self) - corner_height (self, rect->width * resting_camera (self).zoom);
+}
+
+/* As fly_to_rect(), but on an axis on which all of the graph has room it stands in the middle, and nothing of it is
+ * cut off. */
+static void
+fly_to_change (IrCanvas *self, const IrLayoutRect *rect, double zoom)
+{
+  const IrLayoutRect bounds = ir_scene_bounds (canvas_scene (self));
+  const double width = bounds.width * zoom, height = bounds.height * zoom;
+  IrCamera there = resting_camera (self);
+
+  there.zoom = zoom;
+  place_rect (self, rect, zoom, &there.x, &there.y);
+  if (width <= free_width (self))
+    there.x = bounds.x * zoom - self->cover_left - (free_width (self) - width) / 2;
+  if (height <= clear_height (self))
+    there.y = bounds.y * zoom - (free_height (self) - height) / 2;
+  if (sees (self, there, rect, 0))
+    aim_at (self, rect, there);
+  else
+    fly_to_rect (self, rect, zoom);
+}
+
 /* Flies to what the frame's diff changed, unless that is in sight */
 void
 ir_canvas_show_changes (IrCanvas *self)
 {
   const IrCamera now = resting_camera (self);
+  const IrLayoutRect bounds = canvas_scene (self) != NULL ? ir_scene_bounds (canvas_scene (self))
+                                                          : (IrLayoutRect){ 0 };
   IrLayoutRect rect;
   double zoom, least = READABLE_ZOOM;
 
@@ -614,13 +713,14 @@ ir_canvas_show_changes (IrCanvas *self)
       follow_graph (self);
       return;
     }
-  if (canvas_rect_in_sight (self, &rect, 60))
+  if (canvas_rect_in_sight (self, &rect, canvas_rect_in_sight (self, &bounds, 0) ? 0 : 60))
     {
       self->moved = TRUE; /* it stays so, also where a place at the beginning would show less */
+      take_aim (self, &rect, now);
       return;
     }
   zoom = MIN (now.zoom, MIN (0.8 * free_width (self) / MAX (rect.width, 1),
-                             clear_height (self) / MAX (rect.height, 1)));
+                             room_above (self, &rect) / MAX (rect.height, 1)));
   if (self->frame->marks != NULL)
     least = WHOLE_ZOOM;
   if (zoom < least && zoom < now.zoom)
@@ -630,9 +730,12 @@ ir_canvas_show_changes (IrCanvas *self)
       rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
       zoom = CLAMP (now.zoom, READABLE_ZOOM, 1.0);
       if (canvas_rect_in_sight (self, &rect, 60))
-        return;
+        {
+          take_aim (self, &rect, now);
+          return;
+        }
     }
-  fly_to_rect (self, &rect, zoom);
+  fly_to_change (self, &rect, zoom);
 }
 
 /* Also where they are in sight: as large as they fit. */

@@ -49,6 +49,8 @@ struct _IrCanvas
   char *toggled;        /* (nullable) the group of which the next frame shows it */
   gboolean holds_place; /* of a group, although little may be left around it */
   IrCamera next;        /* where the next frame is looked at; zoom 0: as it comes */
+  IrLayoutRect aim;     /* what was flown to last */
+  IrCamera aimed;       /* where that led; no zoom: nothing was */
   gboolean next_due;    /* it is there already, and the widget has not got its size yet */
   gboolean moved;       /* by hand or by a flight; until then the first place follows the size */
 
@@ -125,6 +127,8 @@ void canvas_zoom_at (IrCanvas *self, double zoom, double x, double y);
 void canvas_place_first (IrCanvas *self);
 void canvas_keep_selected (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
 double canvas_hidden_below (IrCanvas *self, double old, double height);
+gboolean canvas_is_aimed (IrCanvas *self);
+void canvas_aim_again (IrCanvas *self);
 gboolean canvas_same_camera (const IrCamera *a, const IrCamera *b);
 void canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
 void canvas_go_to_next (IrCanvas *self);

@@ -90,9 +90,15 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
       (self->selected_box < 0 || self->allocated_width == 0))
     canvas_place_first (self);
   else /* what is in the middle stays there when panes come and go, and what is selected in sight */
-    canvas_configure (self,
-                      now.x + (self->allocated_width > 0 ? (self->allocated_width - width) / 2 : 0),
-                      now.y + canvas_hidden_below (self, self->allocated_height, height));
+    {
+      const gboolean aimed = canvas_is_aimed (self);
+
+      canvas_configure (
+          self, now.x + (self->allocated_width > 0 ? (self->allocated_width - width) / 2 : 0),
+          now.y + canvas_hidden_below (self, self->allocated_height, height));
+      if (aimed && canvas_scene (self) != NULL)
+        canvas_aim_again (self);
+    }
   self->allocated_width = width;
   self->allocated_height = height;
   canvas_allocate_proxies (self);

@@ -490,6 +490,25 @@ ir_edit_step_map_node (IrEdit *edit, IrNodeId old_node, IrNodeId new_node)
 }
 
 /**
+ * ir_edit_note_inlined:
+ * @edit: an edit; with a step open, lineage says it
+ * @call: a node
+ * @first: the id that the first of the nodes got that do its work now; all since then do
+ */
+void
+ir_edit_note_inlined (IrEdit *edit, const IrNode *call, IrNodeId first)
+{
+  IrModel *model = edit->model;
+  const IrInlined range = { first, model->nodes->len, call->id };
+
+  if (edit->step != NULL || range.end == first)
+    return;
+  if (model->cache->inlined == NULL)
+    model->cache->inlined = g_array_new (FALSE, FALSE, sizeof (IrInlined));
+  g_array_append_val (model->cache->inlined, range);
+}
+
+/**
  * ir_edit_step_map_value:
  * @edit: an edit with an open step
  * @old_value: a value that was there before

@@ -20,11 +20,11 @@ typedef enum
   IR_N_CLASSES
 } IrClass;
 
-IrEdit *ir_edit_new (IrModel *model);        /* recording; cuts off steps beyond the cursor */
-IrEdit *ir_edit_new_import (IrModel *model); /* for readers: nothing recorded */
+IrEdit *ir_edit_new (IrModel *model);         /* recording; cuts off steps beyond the cursor */
+IrEdit *ir_edit_new_import (IrModel *model);  /* for readers: nothing recorded */
 IrEdit *ir_edit_new_passing (IrModel *model); /* what it changes is taken back when it is freed */
-void ir_edit_take_interned (IrEdit *edit);   /* for readers: strings are the context's */
-void ir_edit_free (IrEdit *edit);            /* ends what is open */
+void ir_edit_take_interned (IrEdit *edit);    /* for readers: strings are the context's */
+void ir_edit_free (IrEdit *edit);             /* ends what is open */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrEdit, ir_edit_free)
 IrModel *ir_edit_model (IrEdit *edit);
 
@@ -41,8 +41,9 @@ void ir_edit_step_reason (IrEdit *edit, const char *format, ...) G_GNUC_PRINTF (
 void ir_edit_step_map_node (IrEdit *edit, IrNodeId old_node, IrNodeId new_node); /* lineage */
 void ir_edit_step_map_value (IrEdit *edit,
                              IrValueId old_value,
-                             IrValueId new_value); /* stands for */
-void ir_edit_step_note_part (IrEdit *edit, IrValueId value, IrValueId part); /* is derived by */
+                             IrValueId new_value);                            /* stands for */
+void ir_edit_step_note_part (IrEdit *edit, IrValueId value, IrValueId part);  /* is derived by */
+void ir_edit_note_inlined (IrEdit *edit, const IrNode *call, IrNodeId first); /* without a step */
 /* A rule that matched so far and then did not apply; kept only when refusals are asked for. */
 void ir_edit_refuse (IrEdit *edit, const char *rule, IrNodeId anchor, const char *reason);
 void ir_edit_record_refusals (IrEdit *edit, gboolean on);

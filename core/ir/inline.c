@@ -19,6 +19,7 @@
 
 #include "core/ir/inline.h"
 
+#include "core/ir/model-private.h"
 #include "core/ir/node-prop.h"
 
 #include "core/op/op.h"
@@ -121,7 +122,8 @@ ir_node_named_function (const IrNode *node)
       const IrNode *owner = graph->state == IR_STATE_LIVE && graph->owner != 0
                                 ? ir_model_live_node (model, graph->owner)
                                 : NULL;
-      if (owner != NULL && owner->op != NULL && owner->op->id == IR_OP_FUNCTIONS && strcmp (graph->name, key) == 0)
+      if (owner != NULL && owner->op != NULL && owner->op->id == IR_OP_FUNCTIONS &&
+          strcmp (graph->name, key) == 0)
         return graph;
     }
   return NULL;
@@ -550,12 +552,14 @@ inline_call (IrEdit *edit, IrNode *node, GHashTable *orders, GPtrArray *problems
 
   if (body == NULL || body->function == NULL || !import_domains (edit, node, body, problems))
     return FALSE;
+  const IrNodeId first = ir_edit_model (edit)->nodes->len;
   expansion.info = body->function;
   bind_inputs (&expansion, body);
   identities = detach_outputs (&expansion, body, node);
   copy_nodes (&expansion, body, node->graph);
   add_identities (&expansion, identities, node->graph);
   move_controls (&expansion, node);
+  ir_edit_note_inlined (edit, node, first);
   ir_edit_remove_node (edit, node);
   return TRUE;
 }
@@ -579,6 +583,93 @@ ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems)
   g_autoptr (GHashTable) orders = orders_new ();
 
   return inline_call (edit, node, orders, problems);
+}
+
+/* (nullable) The call in whose place the node is run */
+static const IrNode *
+call_of (const IrModel *model, IrNodeId id)
+{
+  const GArray *ranges = model->cache->inlined;
+  guint low = 0, high = ranges != NULL ? ranges->len : 0;
+
+  while (low < high)
+    {
+      guint middle = (low + high) / 2;
+      const IrInlined *range = &g_array_index (ranges, IrInlined, middle);
+      if (id >= range->first && id < range->end)
+        return ir_model_node (model, range->call);
+      if (id < range->first)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  return NULL;
+}
+
+/**
+ * ir_inline_written:
+ * @model: what is run of a model
+ * @id: a node of it
+ *
+ * Returns: the node of the model that it came of: a call, where it is of the body of a function; else @id
+ */
+IrNodeId
+ir_inline_written (const IrModel *model, IrNodeId id)
+{
+  for (const IrNode *call; (call = call_of (model, id)) != NULL;)
+    id = call->id;
+  return id;
+}
+
+static gboolean
+is_within (const IrModel *model, IrNodeId id, IrNodeId call)
+{
+  for (const IrNode *node; (node = call_of (model, id)) != NULL; id = node->id)
+    if (node->id == call)
+      return TRUE;
+  return FALSE;
+}
+
+/**
+ * ir_inline_last:
+ * @model: what is run of a model
+ * @id: a node of the model
+ *
+ * Returns: the node behind which @id has run: of a call, the last that was written in its function; else @id
+ */
+IrNodeId
+ir_inline_last (const IrModel *model, IrNodeId id)
+{
+  const IrNode *call = ir_model_node (model, id);
+  guint n;
+
+  if (call == NULL || call->state == IR_STATE_LIVE || model->cache->inlined == NULL)
+    return id;
+  IrNode *const *nodes = ir_graph_order (call->graph, &n);
+  while (n > 0 && !is_within (model, nodes[n - 1]->id, id))
+    n--;
+  return n > 0 ? nodes[n - 1]->id : id;
+}
+
+/**
+ * ir_inline_functions_around:
+ * @node: a node of what is run of a model
+ *
+ * Returns: (transfer full) (nullable): the functions in whose bodies it was written, from the inside out:
+ *   "local.norm of local.block"; %NULL: none
+ */
+char *
+ir_inline_functions_around (const IrNode *node)
+{
+  const IrModel *model = node->graph->model;
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (const IrNode *call = node; (call = call_of (model, call->id)) != NULL;)
+    {
+      g_autofree char *key = function_key (call->domain, call->op_type, call->overload);
+      g_string_append_printf (text, "%s%s", text->len > 0 ? " of " : "", key);
+    }
+  return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
 }
 
 /**

@@ -12,6 +12,10 @@ const IrGraph *ir_node_used_function (const IrNode *node); /* (nullable): called
 /* (transfer full): "local.f", of a node that names a function */
 char *ir_node_function_key (const IrNode *node);
 char *ir_function_key (const IrFunctionInfo *info); /* (transfer full): the same, of the function */
+/* Of what is run of a model: where its nodes were written. */
+IrNodeId ir_inline_written (const IrModel *model, IrNodeId id);
+IrNodeId ir_inline_last (const IrModel *model, IrNodeId id);
+char *ir_inline_functions_around (const IrNode *node); /* (transfer full) (nullable) */
 gboolean ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems);
 /* Copies a subgraph of a node to where the node is, or into a graph there: (transfer container) the
  * new nodes. */

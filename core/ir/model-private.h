@@ -28,6 +28,13 @@ typedef struct
 } IrGraphSpans;
 
 typedef struct _IrModelCache IrModelCache;
+/* Nodes of a private copy that are run in place of a call, or of a node that has a body: their ids. */
+typedef struct
+{
+  IrNodeId first, end; /* the last but one */
+  IrNodeId call;       /* removed; of another such range where bodies make calls */
+} IrInlined;
+
 struct _IrModelCache
 {
   GRecMutex lock; /* frozen models are read from several threads */
@@ -41,6 +48,7 @@ struct _IrModelCache
   guint64 controls_stamp;
   GHashTable *control_sources; /* node ids that some live node waits for */
   GHashTable *constants;       /* IrAttr or sparse IrTensor -> dense IrTensor */
+  GArray *inlined;             /* (nullable) of IrInlined, by id */
   gboolean uses_suspended;     /* records leave uses alone; ir_model_rebuild_uses() follows */
 };
 

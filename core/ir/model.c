@@ -46,6 +46,7 @@ cache_free (IrModelCache *cache)
   g_clear_pointer (&cache->spans.values, g_array_unref);
   g_hash_table_unref (cache->control_sources);
   g_hash_table_unref (cache->constants);
+  g_clear_pointer (&cache->inlined, g_array_unref);
   ir_arena_free (cache->arena);
   g_rec_mutex_clear (&cache->lock);
   g_free (cache);
@@ -280,6 +281,8 @@ model_copy (IrModel *from)
   to->stamp = from->stamp;
   to->checks = from->checks;
   to->keep_alive = g_ptr_array_ref (from->keep_alive);
+  if (from->cache->inlined != NULL)
+    to->cache->inlined = g_array_copy (from->cache->inlined);
   copy_structs (to, from);
   relink (to);
   to->main = to->graphs->pdata[from->main->id];

@@ -30,8 +30,9 @@ def answer(*args, status=0, stdin=None):
 
 def model(name, text, *imports):
     path = os.path.join(WORK, name)
+    imported = ', '.join(['"" : 17', *(f'"{domain}" : 1' for domain in imports)])
     with open(path, 'w', encoding='utf-8') as file:
-        file.write('<ir_version: 8, opset_import: ["" : 17]>\n' + text)
+        file.write(f'<ir_version: 8, opset_import: [{imported}]>\n' + text)
     return path
 
 
@@ -168,6 +169,42 @@ def _():
         gone |= {name for name in 'abcde'[:steps] if name not in shown}
         assert all(f'{name} holds nothing now' in done.stderr for name in 'abcde' if name not in shown), done.stderr
     assert gone == {'a', 'b', 'c', 'd'}, gone
+
+
+@test('what no node has given yet is not shown, an output of the graph as little as another value')
+def _():
+    text = run(CHAIN, *VALUES, '--debug', stdin='v y\nv z\nto beside\nv z\nq\n', status=2)
+    assert 'y holds nothing now' in text.stderr and 'z holds nothing now' in text.stderr, text
+    assert re.findall(r'^  value (\w+) ', text.stdout, re.M) == ['z'] and '[[0, 0' not in text.stdout, text.stdout
+
+
+CALLS = model('calls.onnxtxt', '\n'.join(('''g (float[2,3] x, int64[1] i, bool c) => (float[N,3] y, float[N,3] z)
+{
+ [outer] y = local.outer (x, i)
+ [choice] z = If (c) <then_branch = t () => (float[N,3] a) { [mine] a = local.pick (x, i) },
+                      else_branch = e () => (float[N,3] b) { [other] b = Gather <axis = 0> (x, i) }>
+}''', *(f'''<opset_import: ["" : 17, "local" : 1], domain: "local">
+{name} (a, k) => (b)
+{{
+ r = Relu (a)
+ [last] b = {op} (r, k)
+}}''' for name, op in (('outer', 'local.pick'), ('pick', 'Gather <axis = 0>'))))), 'local')
+
+
+@test('an error says the function and the branch in which its node was written, and a call has run when its last node has')
+def _():
+    place = 'index 5 at place 0 is outside an axis of 2'
+    for choice, outer, words in ((1, 5, 'outer/last/last (Gather) in local.pick of local.outer: ' + place),
+                                 (1, 1, None), (0, 1, None)):
+        done = subprocess.run([PROGRAM, 'run', CALLS, '--value', f'i={outer}', '--value', f'c={choice}'], capture_output=True, text=True)
+        assert words is None and done.returncode == 0 or words in done.stdout + done.stderr, (done, words)
+    only = model('branch.onnxtxt', open(CALLS).read().split('\n', 1)[1].replace(' [outer] y = local.outer (x, i)\n', '')
+                 .replace('float[N,3] y, ', ''), 'local')
+    for choice, words in ((1, 'choice/then_branch/mine/last (Gather) in local.pick: '), (0, 'choice/else_branch/other (Gather): ')):
+        done = subprocess.run([PROGRAM, 'run', only, '--value', 'i=5', '--value', f'c={choice}'], capture_output=True, text=True)
+        assert words + place in done.stderr, (done, words)
+    text = run(CALLS, '--value', 'i=1', '--value', 'c=1', '--until', 'outer').stdout
+    assert text.startswith('stopped after outer/last/last (Gather) in local.pick of local.outer, 3 of 4 nodes done'), text
 
 
 @test('step by node gives the bits of a run that is not parallel, and of one of several threads')

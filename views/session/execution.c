@@ -5,6 +5,7 @@
 #include "views/session/execution.h"
 
 #include "core/exec/check/check.h"
+#include "core/ir/inline.h"
 #include "views/session/execution-private.h"
 #include "views/session/problems-private.h"
 #include "views/session/request.h"
@@ -112,7 +113,8 @@ add_left_out (IrExecutionReport *report, const IrModel *model, const IrRun *run)
   for (guint i = 0; i < run->missing->len; i++)
     {
       const IrMissing *missing = &g_array_index (run->missing, IrMissing, i);
-      const IrNode *node = missing->node != 0 ? ir_model_live_node (model, missing->node) : NULL;
+      const IrNode *node = ir_model_live_node (model,
+                                               ir_inline_written (run->model, missing->node));
 
       if (node != NULL && g_hash_table_add (told, (gpointer) node))
         add_finding (report, model, node, FALSE, g_strdup_printf ("cannot run: %s", missing->why));

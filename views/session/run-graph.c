@@ -5,6 +5,7 @@
 #include "core/exec/gpu/runtime.h"
 #include "core/exec/run/capture.h"
 #include "core/exec/run/loop-table.h"
+#include "core/ir/inline.h"
 #include "views/session/records.h"
 #include "views/session/data-set.h"
 #include "views/session/problems-private.h"
@@ -552,10 +553,11 @@ stops_of (const IrRun *run, const IrModel *model)
     {
       const IrMissing *missing = &g_array_index (run->missing, IrMissing, i);
 
-      add_stop (problems, model, missing->node, missing->why);
+      add_stop (problems, model, ir_inline_written (run->model, missing->node), missing->why);
     }
   if (run->error != NULL)
-    add_stop (problems, model, run->failed_node, run->error->message);
+    add_stop (problems, model, ir_inline_written (run->model, run->failed_node),
+              run->error->message);
   for (guint i = 0; run->claims != NULL && i < run->claims->len; i++)
     add_claim (problems, model, &g_array_index (run->claims, IrWrongClaim, i));
   return problems;
@@ -583,7 +585,8 @@ say_missing (IrSession *self, const IrRun *run)
 
   for (guint i = 0; i < run->missing->len; i++)
     failed |= g_array_index (run->missing, IrMissing, i).failed;
-  ir_session_select_node (self, g_array_index (run->missing, IrMissing, 0).node);
+  ir_session_select_node (
+      self, ir_inline_written (run->model, g_array_index (run->missing, IrMissing, 0).node));
   if (failed && dims->len > 0)
     {
       g_autoptr (GError) error = g_error_new_literal (IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL, text);
@@ -600,7 +603,7 @@ say_stopped (IrSession *self, const IrRun *run)
   g_autoptr (GArray) dims = ir_session_free_dims (self);
   g_autofree char *where = ir_session_stopped_text (self, run);
 
-  ir_session_select_node (self, run->failed_node);
+  ir_session_select_node (self, ir_inline_written (run->model, run->failed_node));
   if (where != NULL && dims->len == 0)
     ir_session_message (self, "%s", where);
   else

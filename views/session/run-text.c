@@ -3,6 +3,7 @@
 
 #include "core/exec/run/capture.h"
 #include "core/ir/count.h"
+#include "core/ir/inline.h"
 #include "views/session/frame.h"
 #include "views/session/runs-private.h"
 #include "views/session/timeline.h"
@@ -190,7 +191,8 @@ ir_session_missing_text (IrSession *self, const IrRun *run)
   for (guint i = 0; i < run->missing->len; i++)
     {
       const IrMissing *missing = &g_array_index (run->missing, IrMissing, i);
-      const IrNode *node = ir_model_live_node (ir_session_get_history (self), missing->node);
+      const IrNode *node = ir_model_live_node (ir_session_get_history (self),
+                                               ir_inline_written (run->model, missing->node));
       g_autofree char *label = node != NULL ? ir_node_label (node) : NULL;
 
       g_string_append_printf (text, "%s%s", i > 0 ? ", " : "",
@@ -206,7 +208,8 @@ char *
 ir_session_stopped_text (IrSession *self, const IrRun *run)
 {
   const IrNode *node = g_error_matches (run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL)
-                           ? ir_model_live_node (ir_session_get_history (self), run->failed_node)
+                           ? ir_model_live_node (ir_session_get_history (self),
+                                                 ir_inline_written (run->model, run->failed_node))
                            : NULL;
   g_autofree char *label = node != NULL ? ir_node_label (node) : NULL;
 

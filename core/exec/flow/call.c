@@ -575,6 +575,22 @@ step (Calling *x, GError **error)
   return TRUE;
 }
 
+/* An error of a node has the branches and the function around it in front, and how many calls wait for that. */
+static void
+say_where (const Calling *x, GError **error)
+{
+  const Frame *frame = top_of (x);
+  guint i = x->frames->len;
+
+  if (frame == NULL || error == NULL || *error == NULL || !ir_error_has_place (*error))
+    return;
+  for (; is_branch (frame); frame = &g_array_index (x->frames, Frame, --i - 1))
+    ir_if_say_where (frame->node, frame->taken, error);
+  g_prefix_error (error, "%s/", frame->program->graph->name);
+  if (x->state->calls->depth > 1)
+    g_prefix_error (error, "%u calls deep, ", x->state->calls->depth);
+}
+
 /* Call: runs the function of its closure. */
 gboolean
 ir_closure_call_run (IrRunState *state, const IrNode *node, GError **error)
@@ -588,6 +604,8 @@ ir_closure_call_run (IrRunState *state, const IrNode *node, GError **error)
   good = begin_call (&x, node, error);
   while (good && x.frames->len > 0)
     good = step (&x, error);
+  if (!good)
+    say_where (&x, error);
   while (x.frames->len > 0)
     pop (&x, FALSE);
   g_array_unref (x.frames);

@@ -23,6 +23,7 @@ IrTensor *ir_subgraph_input (IrRunState *state, const IrNode *node, guint slot);
 const IrGraph *ir_if_begin (IrRunState *state, const IrNode *node, gboolean *taken, GError **error);
 gboolean ir_if_end (
     IrRunState *state, const IrNode *node, const IrGraph *branch, gboolean taken, GError **error);
+void ir_if_say_where (const IrNode *node, gboolean taken, GError **error);
 
 /* -- a graph that is run again and again -- */
 typedef struct

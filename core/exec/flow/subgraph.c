@@ -16,7 +16,7 @@
 gboolean
 ir_subgraph_fail (const IrNode *node, GError **error, IrExecErrorCode code, const char *message)
 {
-  g_autofree char *label = ir_node_label (node);
+  g_autofree char *label = ir_exec_label (node);
 
   g_set_error (error, IR_EXEC_ERROR, code, "%s: %s", label, message);
   return FALSE;
@@ -331,6 +331,16 @@ ir_if_begin (IrRunState *state, const IrNode *node, gboolean *taken, GError **er
   return branch;
 }
 
+/* An error of a node has the branch around it in front. */
+void
+ir_if_say_where (const IrNode *node, gboolean taken, GError **error)
+{
+  g_autofree char *name = ir_loop_name (node);
+
+  if (error != NULL && *error != NULL && ir_error_has_place (*error))
+    g_prefix_error (error, "%s/%s/", name, taken ? "then_branch" : "else_branch");
+}
+
 /* Hands out what @branch, which has run, gives. */
 gboolean
 ir_if_end (
@@ -358,9 +368,11 @@ ir_if_run (IrRunState *state, const IrNode *node, GError **error)
 {
   gboolean taken = FALSE;
   const IrGraph *branch = ir_if_begin (state, node, &taken, error);
-  gboolean done = branch != NULL && ir_run_graph (state, branch, error) &&
-                  ir_if_end (state, node, branch, taken, error);
+  gboolean ran = branch != NULL && ir_run_graph (state, branch, error);
+  gboolean done = ran && ir_if_end (state, node, branch, taken, error);
 
+  if (branch != NULL && !ran)
+    ir_if_say_where (node, taken, error);
   if (branch != NULL)
     ir_subgraph_drop (state, branch);
   return done;

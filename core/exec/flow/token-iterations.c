@@ -41,7 +41,7 @@ char *
 ir_token_label (const IrTokenExecutor *x, const IrTokenIteration *iteration, const IrNode *node)
 {
   g_autofree char *place = place_text (x, iteration);
-  g_autofree char *label = ir_node_label (node);
+  g_autofree char *label = ir_exec_label (node);
 
   return g_strconcat (place, label, NULL);
 }

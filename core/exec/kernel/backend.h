@@ -147,6 +147,8 @@ const char *ir_backend_kernel_name (const IrBackend *backend,
 gboolean ir_node_is_inplace (const IrNode *node, guint slot);
 
 /* -- for all rooms -- */
+char *ir_exec_label (
+    const IrNode *node); /* (transfer full): as errors name a node of what is run */
 GError *ir_exec_error_from_kernel (const IrNode *node, GError *error);
 gsize ir_exec_default_memory_limit (void);
 guint64 ir_exec_random_seed (const IrNode *node, guint64 seed, guint round);

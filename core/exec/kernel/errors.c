@@ -4,8 +4,10 @@
 
 #include "core/exec/kernel/backend.h"
 #include "core/ir/hash.h"
+#include "core/ir/inline.h"
 #include "core/ir/node-prop.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #define POLL_NODES 256 /* nodes between two polls for cancellation */
@@ -22,6 +24,21 @@ ir_exec_error_quark (void)
 }
 
 /**
+ * ir_exec_label:
+ * @node: a node of what is run
+ *
+ * Returns: (transfer full): its label, with the functions in whose bodies it was written:
+ *   "norm/Div (Div) in local.norm"
+ */
+char *
+ir_exec_label (const IrNode *node)
+{
+  g_autofree char *label = ir_node_label (node), *around = ir_inline_functions_around (node);
+
+  return g_strconcat (label, around != NULL ? " in " : NULL, around, NULL);
+}
+
+/**
  * ir_exec_error_from_kernel:
  * @node: the node that failed
  * @error: (transfer full): what its kernel said
@@ -32,8 +49,9 @@ ir_exec_error_quark (void)
 GError *
 ir_exec_error_from_kernel (const IrNode *node, GError *error)
 {
-  g_autofree char *label = ir_node_label (node);
+  g_autofree char *label = ir_node_label (node), *place = ir_exec_label (node);
   gboolean labelled = g_str_has_prefix (error->message, label);
+  const char *rest = error->message + (labelled ? strlen (label) : 0);
   IrExecErrorCode code = IR_EXEC_ERROR_KERNEL;
 
   if (error->domain == IR_EXEC_ERROR)
@@ -48,9 +66,8 @@ ir_exec_error_from_kernel (const IrNode *node, GError *error)
   else if (g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_UNSUPPORTED))
     code = IR_EXEC_ERROR_UNSUPPORTED;
   const char *written = ir_node_prop (node, IR_PROP_ITERATION);
-  GError *result = g_error_new (IR_EXEC_ERROR, code, "%s%s%s%s%s%s", labelled ? "" : label,
-                                labelled ? "" : ": ", error->message,
-                                written != NULL ? " (written as " : "",
+  GError *result = g_error_new (IR_EXEC_ERROR, code, "%s%s%s%s%s%s", place, labelled ? "" : ": ",
+                                rest, written != NULL ? " (written as " : "",
                                 written != NULL ? written : "", written != NULL ? ")" : "");
   g_error_free (error);
   return result;

@@ -146,6 +146,7 @@ make (IrEdit *edit, IrNode *node)
   g_autofree IrValue **outputs = g_memdup2 (node->outputs, sizeof *outputs * node->n_outputs);
   Maker maker = { edit, node, made };
   g_auto (IrCompose) c = { 0 };
+  const IrNodeId first = ir_edit_model (edit)->nodes->len;
   IrCall call;
 
   ir_call_init (&call, node);
@@ -160,6 +161,7 @@ make (IrEdit *edit, IrNode *node)
       for (guint i = 0; i < node->n_outputs; i++)
         if (outputs[i] != NULL)
           give_output (&maker, &c, c.results[i], outputs[i]);
+      ir_edit_note_inlined (edit, node, first);
       ir_edit_remove_node (edit, node);
     }
   ir_call_clear (&call);

@@ -9,6 +9,7 @@
 #include "core/exec/kernel/backend.h"
 #include "core/exec/run/capture.h"
 #include "core/exec/run/state.h"
+#include "core/ir/inline.h"
 
 #define LOOK_US 50000 /* between looks at whether a run that waits was cancelled */
 
@@ -54,7 +55,7 @@ live_bytes (const IrRunState *state)
 char *
 ir_run_stop_text (const IrRunStop *stop)
 {
-  g_autofree char *label = stop->node != NULL ? ir_node_label (stop->node) : NULL;
+  g_autofree char *label = stop->node != NULL ? ir_exec_label (stop->node) : NULL;
   g_autoptr (GString) text = g_string_new (NULL);
 
   if (label != NULL)
@@ -113,6 +114,15 @@ stop_init (IrRunControl *self, IrRunStop *stop, const IrNode *node, gboolean aft
   stop->done = state->n_done + (after && state->depth == 0);
 }
 
+/* A call has run when the last node of its function has. */
+static void
+take_command (IrRunControl *self, IrRunCommand command)
+{
+  self->command = command;
+  if (command.move == IR_RUN_TO)
+    self->command.node = ir_inline_last (self->state->prepared->model, command.node);
+}
+
 static IrRunCommand
 wait_for_command (IrRunControl *self)
 {
@@ -154,7 +164,7 @@ stand (IrRunControl *self, IrRunStop *stop)
   g_atomic_int_set (&self->pause, 0);
   self->after = stop->after && stop->depth == 0;
   self->setup.stopped (self, stop, self->setup.data);
-  self->command = wait_for_command (self);
+  take_command (self, wait_for_command (self));
   self->after = FALSE;
   self->depth = stop->depth;
   self->graph = stop->node != NULL ? stop->node->graph : NULL;
@@ -166,7 +176,7 @@ stand (IrRunControl *self, IrRunStop *stop)
 static gboolean
 end_here (const IrNode *node, GError **error)
 {
-  g_autofree char *label = ir_node_label (node);
+  g_autofree char *label = ir_exec_label (node);
 
   g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED, "Stopped before %s", label);
   return FALSE;
@@ -192,6 +202,21 @@ overlap (const IrTensor *a, const IrTensor *b)
   return x != NULL && y != NULL && x < y + ir_tensor_n_bytes (b) && y < x + ir_tensor_n_bytes (a);
 }
 
+/* Whether the step that makes it is still to come. What a run before has given is filled in without one. */
+static gboolean
+is_ahead (const IrRunControl *self, const IrValue *value)
+{
+  const GArray *items = self->state->prepared->schedule->items;
+  const IrNode *node = value->producer;
+
+  if (node == NULL || node == self->last || self->state->ran[node->id])
+    return FALSE;
+  for (guint i = self->state->n_done; i < items->len; i++)
+    if (g_array_index (items, IrScheduleItem, i).node == node->id)
+      return TRUE;
+  return FALSE;
+}
+
 /* Whether the plan lets its bytes be another's by now, or still */
 static gboolean
 lends_bytes (const IrRunControl *self, const IrValue *value)
@@ -199,6 +224,8 @@ lends_bytes (const IrRunControl *self, const IrValue *value)
   const IrPrepared *prepared = self->state->prepared;
   const GArray *items = prepared->memplan->items;
 
+  if (is_ahead (self, value))
+    return TRUE;
   if (!ir_prepared_in_arena (prepared, value))
     return FALSE;
   if (value->producer != NULL && !self->state->ran[value->producer->id])
@@ -418,7 +445,7 @@ begin (IrObserver *observer, IrRunState *state, GError **error)
   self->state = state;
   g_free (self->rounds);
   self->rounds = g_new0 (guint, state->prepared->n_nodes + 1);
-  self->command = self->setup.first;
+  take_command (self, self->setup.first);
   self->depth = 0;
   self->ends = FALSE;
   self->last = NULL;

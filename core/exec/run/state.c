@@ -37,7 +37,7 @@ static gboolean fail_limit (const IrNode *node, GError **error, int code, const 
 static gboolean
 fail_limit (const IrNode *node, GError **error, int code, const char *format, ...)
 {
-  g_autofree char *label = ir_node_label (node);
+  g_autofree char *label = ir_exec_label (node);
   va_list args;
 
   va_start (args, format);
@@ -60,7 +60,7 @@ ir_run_check_use (IrRunState *state, const IrNode *node, GError **error)
 {
   if (g_cancellable_is_cancelled (state->cancellable))
     {
-      g_autofree char *label = ir_node_label (node);
+      g_autofree char *label = ir_exec_label (node);
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED, "Cancelled before %s", label);
       return FALSE;
     }

@@ -60,7 +60,7 @@ make_views (IrRunState *state, GError **error)
       ir_steps_rebind (prepared, out->id, view);
       if (view == NULL)
         {
-          g_autofree char *label = ir_node_label (node);
+          g_autofree char *label = ir_exec_label (node);
           g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL,
                        "%s: the input has no contents of the shape that was inferred", label);
           return FALSE;

@@ -3,6 +3,7 @@
 #include "app/gui/reasons.h"
 
 #include "app/gui/window-private.h"
+#include "views/session/hub.h"
 #include "views/session/selection.h"
 
 #include <string.h>
@@ -90,4 +91,36 @@ ir_window_explain_buttons (GtkWidget *widget, IrWindow *self)
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     ir_window_explain_buttons (child, self);
+}
+
+/* A key that nobody took, as what it does cannot be done now. Escape leaves what is open, too. */
+static gboolean
+on_key (IrWindow *self, guint keyval, guint keycode, GdkModifierType state)
+{
+  GtkApplication *application = gtk_window_get_application (GTK_WINDOW (self));
+  g_autofree char *accel = gtk_accelerator_name (gdk_keyval_to_lower (keyval),
+                                                 state & gtk_accelerator_get_default_mod_mask ());
+  g_auto (GStrv) actions = application != NULL && keyval != GDK_KEY_Escape
+                               ? gtk_application_get_actions_for_accel (application, accel)
+                               : NULL;
+
+  for (guint i = 0; actions != NULL && actions[i] != NULL; i++)
+    {
+      g_autofree char *why = ir_window_why_not (self, actions[i]);
+
+      if (why == NULL)
+        continue;
+      ir_session_message (self->session, "%s", why);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+void
+ir_window_explain_keys (IrWindow *self)
+{
+  GtkEventController *keys = gtk_event_controller_key_new ();
+
+  g_signal_connect_swapped (keys, "key-pressed", G_CALLBACK (on_key), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), keys);
 }

@@ -752,6 +752,7 @@ ir_window_init (IrWindow *self)
   ir_edit_menu_attach (self->menu_button, self->edit_menu, self);
   ir_window_explain_buttons (self->header, self);
   ir_window_explain_buttons (GTK_WIDGET (self->transport), self);
+  ir_window_explain_keys (self);
   ir_transport_set_session (self->transport, self->session);
   g_action_group_change_action_state (G_ACTION_GROUP (self), "prove",
                                       g_variant_new_boolean (ir_state_get_boolean ("prove", TRUE)));

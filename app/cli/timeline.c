@@ -94,6 +94,7 @@ item_json (const IrTimeline *timeline, guint i)
   cJSON_AddStringToObject (object, "node", node->name);
   cJSON_AddStringToObject (object, "op", node->op_type);
   cJSON_AddNumberToObject (object, "worker", item->worker);
+  cJSON_AddStringToObject (object, "lane", timeline->lanes->pdata[item->lane]);
   cJSON_AddNumberToObject (object, "start_ms", item->start_ms);
   cJSON_AddNumberToObject (object, "end_ms", item->end_ms);
   cJSON_AddStringToObject (object, "kernel", item->kernel);
@@ -153,8 +154,9 @@ print_item (const IrTimeline *timeline, guint i)
   const IrTimelineItem *item = item_at (timeline, i);
   g_autofree char *label = label_of (timeline, i), *why = ir_timeline_gap_text (timeline, i);
 
-  cli_print ("%10.4f %10.4f  %u %s %-28s %s\n", item->start_ms, item->end_ms, item->worker,
-             item->critical ? "*" : " ", item->kernel, label);
+  cli_print ("%10.4f %10.4f  %s %s %-28s %s\n", item->start_ms, item->end_ms,
+             (const char *) timeline->lanes->pdata[item->lane], item->critical ? "*" : " ",
+             item->kernel, label);
   if (why != NULL)
     cli_print ("%27s%s\n", "", why);
 }
@@ -162,11 +164,12 @@ print_item (const IrTimeline *timeline, guint i)
 static void
 print_text (Cli *cli, const IrTimeline *timeline, const IrTimelineRange *range, IrNodeId node)
 {
-  const double all = (range->to_ms - range->from_ms) * timeline->n_workers;
+  const double all = (range->to_ms - range->from_ms) * timeline->lanes->len;
 
-  cli_print ("%s: %.4f ms on %u workers; critical path (*) %.4f ms\n",
+  cli_print ("%s: %.4f ms in %u %s; critical path (*) %.4f ms\n",
              timeline->measured ? "measured" : "predicted", timeline->duration_ms,
-             timeline->n_workers, timeline->critical_path_ms);
+             timeline->lanes->len, timeline->lanes->len == 1 ? "lane" : "lanes",
+             timeline->critical_path_ms);
   cli_print ("%.4f to %.4f ms: %u calls, busy %.4f ms, idle %.4f ms (%.0f %%)\n", range->from_ms,
              range->to_ms, range->items->len, range->busy_ms, range->idle_ms,
              all > 0 ? 100 * range->idle_ms / all : 0);

@@ -88,7 +88,7 @@ add_time_bar (Times *times, const IrTimeline *timeline, guint index, const char 
   };
 
   box.x = x_of (times, item->start_ms);
-  box.y = times->chart.top + item->worker * LANE_HEIGHT + (LANE_HEIGHT - BAR_HEIGHT) / 2;
+  box.y = times->chart.top + item->lane * LANE_HEIGHT + (LANE_HEIGHT - BAR_HEIGHT) / 2;
   box.width = MAX ((item->end_ms - item->start_ms) * times->scale, CHART_LEAST_BAR);
   box.height = BAR_HEIGHT;
   if (gap != NULL)
@@ -130,24 +130,21 @@ add_spans (Times *times, const IrTimeline *timeline, const IrSchedule *schedule)
     if (high[k + 1] > 0)
       chart_add_span (&times->chart, k, &g_array_index (schedule->spans, IrScheduleSpan, k),
                       x_of (times, low[k + 1]), x_of (times, high[k + 1]),
-                      timeline->n_workers * LANE_HEIGHT);
+                      timeline->lanes->len * LANE_HEIGHT);
 }
 
 static void
 add_lanes (Times *times, const IrTimeline *timeline, const IrSchedule *schedule, const char *prefix)
 {
-  for (guint lane = 0; lane < timeline->n_workers; lane++)
-    {
-      g_autofree char *name = g_strdup_printf ("worker %u", lane);
-
-      chart_add_text (times->chart.scene, name, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0,
-                      times->chart.top + lane * LANE_HEIGHT + LANE_HEIGHT / 2 + 4,
-                      CHART_LABEL_WIDTH - 8);
-    }
+  for (guint lane = 0; lane < timeline->lanes->len; lane++)
+    chart_add_text (times->chart.scene, timeline->lanes->pdata[lane], IR_SCENE_TEXT_CAPTION,
+                    IR_SCENE_ALIGN_START, -1, 0,
+                    times->chart.top + lane * LANE_HEIGHT + LANE_HEIGHT / 2 + 4,
+                    CHART_LABEL_WIDTH - 8);
   add_spans (times, timeline, schedule);
   for (guint i = 0; i < timeline->items->len; i++)
     add_time_bar (times, timeline, i, prefix);
-  times->chart.top += timeline->n_workers * LANE_HEIGHT;
+  times->chart.top += timeline->lanes->len * LANE_HEIGHT;
 }
 
 /* -- what is held -- */
@@ -251,7 +248,7 @@ measured_title (const IrTrace *trace, const IrTimeline *timeline)
  * @model: the model that they are of
  * @options: (nullable): how to draw
  *
- * Times, ms to the right on one axis, a lane for each worker. Nodes on the critical path are underlined. Where
+ * Times, ms to the right on one axis, a lane for each worker and stream. Nodes on the critical path are underlined. Where
  * a worker stood idle there is a line, and its tip and that of the bar behind it say why.
  *
  * Returns: (transfer full): the picture

@@ -242,6 +242,28 @@ def _():
         assert code == 2 and words in err, (arguments, code, err)
 
 
+@test('lanes of the timeline are workers and the streams of a device, each with what ran there')
+def _():
+    folder = tempfile.mkdtemp(prefix='irscope-gpu-')
+    for device, streams, lanes in (('gpu', 3, {'gpu stream 0', 'gpu stream 1', 'gpu stream 2'}), ('gpu', 1, {'gpu stream 0'}),
+                                   ('cpu', 0, {'worker 0'})):
+        arguments = ['--device', device, *(['--streams', str(streams)] if streams else [])]
+        code, out, err = run(FAKES, 'schedule', BLOCK, *arguments, '--run', '--json', stand_in='fast')
+        assert code == 0, err
+        answer = json.loads(out)
+        there = {item['node']: item['device_stream'] for item in answer['items'] if 'device_stream' in item}
+        items = answer['timeline']['items']
+        assert {item['lane'] for item in items if item['node'] in there} == (lanes if device == 'gpu' else set()), device
+        for item in items:
+            here = f'gpu stream {there[item["node"]]}' if item['node'] in there else 'worker 0'
+            assert item['lane'] == here and ('why_idle' not in item or item['why_idle'].startswith(here)), (here, item)
+        trace = os.path.join(folder, 'trace.json')
+        code, out, err = run(FAKES, 'run', BLOCK, *arguments, '--trace', trace, stand_in='fast')
+        events = json.load(open(trace))['traceEvents']
+        assert code == 0 and ({event['tid'] for event in events if event['pid'] == 4 and event['ph'] == 'X'}
+                              == set(range(1, streams + 1))), err
+
+
 @test('one of several devices, by its number')
 def _():
     for device, count, fits in (('gpu:0', 1, True), ('gpu:1', 2, True), ('gpu:1', 1, False), ('gpu:7', 2, False)):

@@ -142,7 +142,7 @@ add_row (IrScheduleView *self, const char *title, const char *subtitle)
 static void
 show_rows (IrScheduleView *self, const IrTimeline *timeline, const IrTimelineRange *range)
 {
-  const double all = (range->to_ms - range->from_ms) * timeline->n_workers;
+  const double all = (range->to_ms - range->from_ms) * timeline->lanes->len;
   g_autofree char *text = g_strdup_printf (
       "%s, %.4g to %.4g ms: %u calls, busy %.4g ms, idle %.4g ms (%.0f %%)",
       timeline->measured ? "Measured" : "Predicted", range->from_ms, range->to_ms,

@@ -36,6 +36,7 @@ timeline_new (const IrModel *model, gboolean measured)
   timeline->model = model;
   timeline->measured = measured;
   timeline->n_workers = 1;
+  timeline->lanes = g_ptr_array_new_with_free_func (g_free);
   timeline->items = g_array_new (FALSE, TRUE, sizeof (IrTimelineItem));
   g_array_set_clear_func (timeline->items, clear_item);
   return timeline;
@@ -47,11 +48,11 @@ typedef struct
 {
   const IrScheduleItem **steps; /* by node id; NULL: not of the schedule, such as of a body */
   gint32 *last;                 /* by node id: its last item so far, or -1 */
-  guint *spans;      /* by node id: which concurrent nodes it belongs to, from 1 on; 0: none */
-  gint32 *of_worker; /* by worker: its last item so far, or -1 */
-  gint32 latest;     /* what ended last so far, or -1 */
-  double *chain_ms;  /* by item: the longest chain of inputs that ends with it */
-  gint32 *before;    /* by item: the one before it in that chain, or -1 */
+  guint *spans;     /* by node id: which concurrent nodes it belongs to, from 1 on; 0: none */
+  gint32 *of_lane;  /* by lane: its last item so far, or -1 */
+  gint32 latest;    /* what ended last so far, or -1 */
+  double *chain_ms; /* by item: the longest chain of inputs that ends with it */
+  gint32 *before;   /* by item: the one before it in that chain, or -1 */
 } Following;
 
 /* Where two end at once, the first that is asked is what it waited for. */
@@ -84,7 +85,7 @@ follow (IrTimeline *timeline, Following *following, guint index)
 {
   IrTimelineItem *item = item_at (timeline, index);
   const IrScheduleItem *step = following->steps[item->node];
-  const gint32 own = following->of_worker[item->worker];
+  const gint32 own = following->of_lane[item->lane];
   const double free_ms = own >= 0 ? item_at (timeline, (guint) own)->end_ms : 0;
 
   item->behind = following->before[index] = -1;
@@ -108,7 +109,7 @@ follow (IrTimeline *timeline, Following *following, guint index)
   following->chain_ms[index] += item->end_ms - item->start_ms;
   following->last[item->node] = (gint32) index;
   if (item->end_ms >= free_ms) /* else it ran within another, as a body does */
-    following->of_worker[item->worker] = (gint32) index;
+    following->of_lane[item->lane] = (gint32) index;
   if (following->latest < 0 ||
       item->end_ms >= item_at (timeline, (guint) following->latest)->end_ms)
     following->latest = (gint32) index;
@@ -127,6 +128,36 @@ mark_critical (IrTimeline *timeline, const Following *following)
     item_at (timeline, (guint) at)->critical = TRUE;
 }
 
+/* Of a timeline whose items have as lanes the streams of a device, from 1 on, or 0. Workers that run nothing beside
+ * a device have none. */
+static void
+make_lanes (IrTimeline *timeline)
+{
+  const guint n = timeline->items->len;
+  g_autofree guint *places = g_new0 (guint, timeline->n_workers); /* 1 + the lane of a worker */
+  guint n_streams = 0;
+
+  for (guint i = 0; i < n; i++)
+    n_streams = MAX (n_streams, item_at (timeline, i)->lane);
+  for (guint i = 0; i < n; i++)
+    if (item_at (timeline, i)->lane == 0)
+      places[item_at (timeline, i)->worker] = 1;
+  for (guint i = 0; i < timeline->n_workers; i++)
+    if (places[i] != 0 || n_streams == 0)
+      {
+        g_ptr_array_add (timeline->lanes, g_strdup_printf ("worker %u", i));
+        places[i] = timeline->lanes->len;
+      }
+  const guint n_host = timeline->lanes->len;
+  for (guint i = 0; i < n_streams; i++)
+    g_ptr_array_add (timeline->lanes, g_strdup_printf ("%s stream %u", timeline->device, i));
+  for (guint i = 0; i < n; i++)
+    {
+      IrTimelineItem *item = item_at (timeline, i);
+      item->lane = item->lane == 0 ? places[item->worker] - 1 : n_host + item->lane - 1;
+    }
+}
+
 static void
 follow_all (IrTimeline *timeline, const IrSchedule *schedule)
 {
@@ -134,14 +165,15 @@ follow_all (IrTimeline *timeline, const IrSchedule *schedule)
   g_autofree const IrScheduleItem **steps = g_new0 (const IrScheduleItem *, n_nodes + 1);
   g_autofree gint32 *last = g_new (gint32, n_nodes + 1), *before = g_new (gint32, n + 1);
   g_autofree guint *spans = g_new0 (guint, n_nodes + 1);
-  g_autofree gint32 *of_worker = NULL;
+  g_autofree gint32 *of_lane = NULL;
   g_autofree double *chain_ms = g_new0 (double, n + 1);
 
   g_array_sort (timeline->items, compare_start);
   for (guint i = 0; i < n; i++)
     timeline->n_workers = MAX (timeline->n_workers, item_at (timeline, i)->worker + 1);
-  of_worker = g_new (gint32, timeline->n_workers);
-  memset (of_worker, 0xff, sizeof *of_worker * timeline->n_workers);
+  make_lanes (timeline);
+  of_lane = g_new (gint32, timeline->lanes->len);
+  memset (of_lane, 0xff, sizeof *of_lane * timeline->lanes->len);
   memset (last, 0xff, sizeof *last * (n_nodes + 1));
   for (guint i = 0; schedule != NULL && i < schedule->items->len; i++)
     {
@@ -160,7 +192,7 @@ follow_all (IrTimeline *timeline, const IrSchedule *schedule)
   Following following = { .steps = steps,
                           .last = last,
                           .spans = spans,
-                          .of_worker = of_worker,
+                          .of_lane = of_lane,
                           .latest = -1,
                           .chain_ms = chain_ms,
                           .before = before };
@@ -186,10 +218,13 @@ ir_timeline_new_predicted (const IrSchedule *schedule, const IrModel *model)
       const IrScheduleItem *step = &g_array_index (schedule->items, IrScheduleItem, i);
       const IrTimelineItem item = { .node = step->node,
                                     .worker = step->worker,
+                                    .lane = step->memory != NULL ? 1 : 0,
                                     .start_ms = step->start_ms,
                                     .end_ms = step->end_ms,
                                     .kernel = g_strdup (step->kernel) };
 
+      if (item.lane > 0)
+        timeline->device = step->device;
       g_array_append_val (timeline->items, item);
     }
   timeline->n_workers = MAX (schedule->n_workers, 1);
@@ -219,10 +254,13 @@ ir_timeline_new_measured (const IrTrace *trace, const IrSchedule *schedule, cons
       const IrTraceItem *call = &g_array_index (trace->items, IrTraceItem, i);
       const IrTimelineItem item = { .node = call->node,
                                     .worker = call->worker,
+                                    .lane = call->stream,
                                     .start_ms = (double) call->start_ns / 1e6,
                                     .end_ms = (double) call->end_ns / 1e6,
                                     .kernel = ir_trace_item_kernel (call) };
 
+      if (call->stream > 0)
+        timeline->device = call->device;
       if (!ir_trace_item_is_reused (call)) /* it did not run */
         g_array_append_val (timeline->items, item);
     }
@@ -241,6 +279,7 @@ ir_timeline_free (IrTimeline *timeline)
   if (timeline == NULL)
     return;
   g_array_unref (timeline->items);
+  g_ptr_array_unref (timeline->lanes);
   g_free (timeline);
 }
 
@@ -273,7 +312,7 @@ ir_wait_name (IrWait wait)
  * @timeline: a timeline
  * @item: one of its items
  *
- * Returns: (transfer full) (nullable): for how long its worker stood idle before it and why, as one line;
+ * Returns: (transfer full) (nullable): for how long its lane stood idle before it and why, as one line;
  *   %NULL where it did not
  */
 char *
@@ -291,7 +330,8 @@ ir_timeline_gap_text (const IrTimeline *timeline, guint item)
 
   if (this->idle_ms == 0)
     return NULL;
-  g_string_append_printf (text, "worker %u stood idle for %s before it: ", this->worker, idle);
+  g_string_append_printf (text, "%s stood idle for %s before it: ",
+                          (const char *) timeline->lanes->pdata[this->lane], idle);
   if (waited < LEAST_MS)
     {
       g_string_append (text,
@@ -301,8 +341,8 @@ ir_timeline_gap_text (const IrTimeline *timeline, guint item)
       return g_string_free (g_steal_pointer (&text), FALSE);
     }
   label = ir_node_label (ir_model_node (timeline->model, behind->node));
-  g_string_append_printf (text, "%s it waited for %s on worker %u%s", waited_text, label,
-                          behind->worker,
+  g_string_append_printf (text, "%s it waited for %s on %s%s", waited_text, label,
+                          (const char *) timeline->lanes->pdata[behind->lane],
                           this->wait == IR_WAIT_SPAN ? ", the last of concurrent nodes" : "");
   if (rest >= LEAST_MS)
     g_string_append_printf (text, ", %s is time between nodes", rest_text);
@@ -359,24 +399,24 @@ add_to_row (IrTimelineRange *range, GHashTable *places, const char *op, double m
   row->ms += ms;
 }
 
-/* Time during which @worker runs something in @range; bodies run within their nodes, and count once. */
+/* Time during which lanes run something in @range; bodies run within their nodes, and count once. */
 static void
 add_busy (const IrTimeline *timeline, IrTimelineRange *range)
 {
-  g_autofree double *until = g_new (double, timeline->n_workers);
+  g_autofree double *until = g_new (double, timeline->lanes->len);
 
-  for (guint i = 0; i < timeline->n_workers; i++)
+  for (guint i = 0; i < timeline->lanes->len; i++)
     until[i] = range->from_ms;
   for (guint i = 0; i < range->items->len; i++)
     {
       const IrTimelineItem *item = item_at (timeline, g_array_index (range->items, guint, i));
-      const double from = MAX (item->start_ms, until[item->worker]),
+      const double from = MAX (item->start_ms, until[item->lane]),
                    to = MIN (item->end_ms, range->to_ms);
 
       range->busy_ms += MAX (to - from, 0);
-      until[item->worker] = MAX (until[item->worker], to);
+      until[item->lane] = MAX (until[item->lane], to);
     }
-  range->idle_ms = MAX ((range->to_ms - range->from_ms) * timeline->n_workers - range->busy_ms, 0);
+  range->idle_ms = MAX ((range->to_ms - range->from_ms) * timeline->lanes->len - range->busy_ms, 0);
 }
 
 /**

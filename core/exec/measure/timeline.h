@@ -7,7 +7,7 @@
 /* What an item could not begin before. */
 typedef enum
 {
-  IR_WAIT_WORKER, /* its worker ran something else */
+  IR_WAIT_WORKER, /* its lane ran something else */
   IR_WAIT_INPUT,  /* an input or a control edge */
   IR_WAIT_SPAN, /* concurrent nodes, of which all have to end before the steps behind them begin */
 } IrWait;
@@ -15,12 +15,12 @@ typedef enum
 typedef struct
 {
   IrNodeId node;
-  guint worker;
+  guint worker, lane;
   double start_ms, end_ms; /* from the start of the run */
   char *kernel;            /* (owned) */
   gint32 behind;  /* the item that ended last of those that it had to wait for; -1: there is none */
   IrWait wait;    /* why it had to wait for that */
-  double idle_ms; /* how long its worker stood idle before it */
+  double idle_ms; /* how long its lane stood idle before it */
   gboolean critical; /* it is on the longest chain of nodes that wait for each other */
 } IrTimelineItem;
 
@@ -29,6 +29,8 @@ typedef struct
   const IrModel *model; /* (unowned) */
   GArray *items;        /* of IrTimelineItem, by start */
   guint n_workers;
+  const char *device; /* (nullable): where some of it ran */
+  GPtrArray *lanes;   /* of char: their names; of workers of the host, and of streams of a device */
   double duration_ms, critical_path_ms;
   gboolean measured;
 } IrTimeline;
@@ -53,7 +55,7 @@ typedef struct
 typedef struct
 {
   double from_ms, to_ms;
-  double busy_ms, idle_ms; /* of all workers together */
+  double busy_ms, idle_ms; /* of all lanes together */
   GArray *items;           /* of guint: which items of the timeline lie in it, at least in part */
   GArray *rows;            /* of IrTimelineRow, most time first */
 } IrTimelineRange;

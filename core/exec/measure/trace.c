@@ -123,6 +123,9 @@ ir_trace_item_kernel (const IrTraceItem *item)
                       : g_strdup (item->kernel);
 }
 
+#define COPIES_PROCESS 3
+#define DEVICE_PROCESS 4 /* a thread for each stream */
+
 static cJSON *
 item_to_json (const IrTraceItem *item, const IrModel *model, const IrTraceExtras *extras)
 {
@@ -138,8 +141,8 @@ item_to_json (const IrTraceItem *item, const IrModel *model, const IrTraceExtras
   cJSON_AddStringToObject (event, "ph", "X");
   cJSON_AddNumberToObject (event, "ts", (double) item->start_ns / 1e3);
   cJSON_AddNumberToObject (event, "dur", (double) (item->end_ns - item->start_ns) / 1e3);
-  cJSON_AddNumberToObject (event, "pid", 1);
-  cJSON_AddNumberToObject (event, "tid", item->worker + 1);
+  cJSON_AddNumberToObject (event, "pid", item->stream > 0 ? DEVICE_PROCESS : 1);
+  cJSON_AddNumberToObject (event, "tid", item->stream > 0 ? item->stream : item->worker + 1);
   cJSON_AddNumberToObject (args, "node", item->node);
   cJSON_AddStringToObject (args, "device", item->device);
   cJSON_AddStringToObject (args, "kernel", kernel);
@@ -160,8 +163,6 @@ item_to_json (const IrTraceItem *item, const IrModel *model, const IrTraceExtras
     }
   return event;
 }
-
-#define COPIES_PROCESS 3
 
 /* A copy between two memories: one thread each way. */
 static cJSON *
@@ -218,11 +219,15 @@ ir_trace_to_chrome_json_with (const IrTrace *trace,
   g_autoptr (GArray) spreads = extras->runs != NULL ? ir_trace_spreads (trace, extras->runs) : NULL;
   cJSON *root = cJSON_CreateObject ();
   cJSON *events = cJSON_AddArrayToObject (root, "traceEvents");
+  const char *device = NULL;
 
   cJSON_AddStringToObject (root, "displayTimeUnit", "ms");
   for (guint i = 0; i < trace->items->len; i++)
     {
-      cJSON *event = item_to_json (&g_array_index (trace->items, IrTraceItem, i), model, extras);
+      const IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
+      cJSON *event = item_to_json (item, model, extras);
+      if (item->stream > 0)
+        device = item->device;
       if (spreads != NULL)
         add_spread (cJSON_GetObjectItem (event, "args"),
                     &g_array_index (spreads, IrTraceSpread, i));
@@ -245,6 +250,8 @@ ir_trace_to_chrome_json_with (const IrTrace *trace,
                           copy_to_json (&g_array_index (trace->copies, IrTraceCopy, i), model));
   if (trace->copies != NULL)
     add_process (events, COPIES_PROCESS, "copies");
+  if (device != NULL)
+    add_process (events, DEVICE_PROCESS, device);
   cJSON *data = cJSON_AddObjectToObject (root, "otherData");
   if (ir_gpu_runtime_is_stand_in ())
     cJSON_AddBoolToObject (data, "stand_in", TRUE);

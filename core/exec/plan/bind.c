@@ -537,7 +537,10 @@ make_trace (IrPrepared *prepared)
       const IrRunStep *step = &prepared->steps[k];
       IrTraceItem *item = &prepared->trace[k];
       gboolean partial = FALSE;
+      const guint stream = prepared->places != NULL ? prepared->places->streams->stream[k]
+                                                    : IR_STREAM_NONE;
       item->node = step->node->id;
+      item->stream = stream != IR_STREAM_NONE ? stream + 1 : 0;
       item->device = g_array_index (prepared->schedule->items, IrScheduleItem, k).device;
       item->kernel = g_array_index (prepared->schedule->items, IrScheduleItem, k).kernel;
       if (step->bound)

@@ -21,6 +21,7 @@ typedef struct
   const char *device, *kernel;
   gboolean by_ref; /* the kernel has left the node to the reference kernel */
   guint worker;
+  guint stream;            /* of its device, from 1 on; 0: it ran on the host */
   gint64 start_ns, end_ns; /* from the start of the run */
   guint64 bytes, flops;
 } IrTraceItem;

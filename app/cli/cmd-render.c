@@ -29,11 +29,15 @@ static const CliOption render_options[] = {
     "RULE:NODE" },
   { "view", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, view),
     "graph (default), summary, schedule (as predicted), trace (as measured), timeline (both on one axis, and what "
-    "memory holds), memory, tensor, derivation, gradients, training, scoreboard (what the steps cost), or flow (loops as lanes, iterations as columns)",
+    "memory holds), memory, tensor, derivation, gradients, training, scoreboard (what the steps cost), flow (loops as lanes, iterations as columns), or unrolled (a loop beside some of its iterations)",
     "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, tensor),
     "With --view tensor: which value, also LOOP@3/NAME, or CALL/NAME in the body of a function",
     "NAME" },
+  { "loop", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, loop),
+    "With --view unrolled: which loop (default: the first that runs), also OUTER@3/INNER", "NAME" },
+  { "iterations", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, iterations),
+    "With --view unrolled: which of them, from 0 (default 0..3)", "I..J" },
   { "of", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, of),
     "With derivatives: what is derived (default: the only floating-point output)", "V" },
   { "wrt", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, wrt),
@@ -148,6 +152,20 @@ check_look_options (const CliRender *options, const char *view, GError **error)
   return option == NULL;
 }
 
+static gboolean
+check_unrolled_options (const CliRender *options, const char *view, GError **error)
+{
+  const char *option = options->loop != NULL         ? "--loop"
+                       : options->iterations != NULL ? "--iterations"
+                                                     : NULL;
+
+  if (option == NULL || strcmp (view, "unrolled") == 0)
+    return TRUE;
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: needs --view unrolled",
+               option);
+  return FALSE;
+}
+
 /* What is derived says nothing where nothing is. */
 static gboolean
 check_derived_options (const CliRender *options, const char *view, GError **error)
@@ -174,7 +192,8 @@ make_scene (CliPicture *picture, GError **error)
   source.opened = picture->opened;
   if (!check_plan_options (picture->options, view, error) ||
       !check_look_options (picture->options, view, error) ||
-      !check_derived_options (picture->options, view, error))
+      !check_derived_options (picture->options, view, error) ||
+      !check_unrolled_options (picture->options, view, error))
     return NULL;
   if (strcmp (view, "graph") == 0)
     return cli_render_graph (picture, error);

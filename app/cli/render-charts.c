@@ -281,6 +281,48 @@ flow_scene (Cli *cli,
   return log != NULL ? ir_chart_flow (log, chart) : NULL;
 }
 
+/* "2..5" or "3" */
+static gboolean
+parse_rounds (const char *text, gint64 *first, gint64 *last, GError **error)
+{
+  g_auto (GStrv) ends = g_strsplit (text, "..", 2);
+  const gboolean good = ends[0] != NULL &&
+                        g_ascii_string_to_signed (ends[0], 10, 0, G_MAXINT64 - 1, first, NULL) &&
+                        g_ascii_string_to_signed (ends[ends[1] != NULL ? 1 : 0], 10, *first,
+                                                  G_MAXINT64 - 1, last, NULL);
+
+  if (!good)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                 "--iterations %s: needs a range of iterations, from 0, such as 0..3", text);
+  return good;
+}
+
+static IrScene *
+unrolled_scene (Cli *cli,
+                const CliChartSource *source,
+                IrModel *model,
+                const IrChartOptions *chart,
+                GError **error)
+{
+  gint64 first = 0, last = 0;
+
+  if (!parse_rounds (source->iterations != NULL ? source->iterations : "0..3", &first, &last,
+                     error))
+    return NULL;
+  g_autoptr (IrFlowLog) log = cli_flow_log (cli, source, model, error);
+  const GArray *frames = log != NULL ? ir_flow_log_frames (log) : NULL;
+  if (frames != NULL && frames->len == 0)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                 "--view unrolled: no loop ran in %s", source->opened->path);
+  return frames != NULL && frames->len > 0
+             ? ir_chart_unrolled (log,
+                                  source->loop != NULL
+                                      ? source->loop
+                                      : g_array_index (frames, IrFlowFrame, 0).name,
+                                  first, last, chart, cli->cancellable, error)
+             : NULL;
+}
+
 static IrScene *
 scoreboard_scene (Cli *cli,
                   const CliChartSource *source,
@@ -322,6 +364,7 @@ static const struct
   { "training", training_scene },
   { "scoreboard", scoreboard_scene },
   { "flow", flow_scene },
+  { "unrolled", unrolled_scene },
 };
 
 IrScene *
@@ -337,7 +380,7 @@ cli_chart (Cli *cli,
       return charts[i].make (cli, source, model, chart, error);
   g_set_error (
       error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor, derivation, gradients, training, scoreboard or flow",
+      "--view %s: needs graph, summary, schedule, trace, timeline, memory, tensor, derivation, gradients, training, scoreboard, flow or unrolled",
       view);
   return NULL;
 }

@@ -14,9 +14,11 @@ typedef struct
   const char *tensor;   /* (nullable) for "tensor": of which value */
   const char *log;      /* (nullable) for "training": the file of its steps */
   const char *of, *wrt; /* (nullable) of derivatives: as the options of the pass gradient */
+  const char *loop, *iterations; /* (nullable) for "unrolled" */
 } CliChartSource;
 
-/* @view: summary, schedule, trace, timeline, memory, tensor, derivation, gradients, training, scoreboard or flow. (transfer full) (nullable) */
+/* @view: summary, schedule, trace, timeline, memory, tensor, derivation, gradients, training, scoreboard, flow or unrolled.
+ * (transfer full) (nullable) */
 IrScene *cli_chart (Cli *cli,
                     const char *view,
                     const CliChartSource *source,

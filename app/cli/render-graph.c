@@ -48,6 +48,8 @@ cli_render_source (const CliRender *options)
                            .plan = &options->plan,
                            .tensor = options->tensor,
                            .log = options->log,
+                           .loop = options->loop,
+                           .iterations = options->iterations,
                            .of = options->of,
                            .wrt = options->wrt };
 }

@@ -10,7 +10,7 @@ typedef struct
 {
   CliModelOptions model;
   CliPlanOptions plan;
-  char *output, *diff, *why, *view, *tensor, *sides, *of, *wrt, *log;
+  char *output, *diff, *why, *view, *tensor, *sides, *of, *wrt, *log, *loop, *iterations;
   gint at, rewrite;
   gboolean dark, high_contrast, constants, flat, left_to_right, wrap, cycle;
   gdouble zoom;

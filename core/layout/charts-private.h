@@ -38,6 +38,7 @@ double chart_round_step (double range, double n);
 char *chart_format_ms (double ms);
 char *chart_format_bytes (double bytes);
 guint8 chart_colour_of (const IrNode *node);
+char *chart_flow_cell_text (const IrNode *node, const IrFlowEvent *event, const char *value);
 
 /* -- charts that are read from top to bottom (chart-page.c) -- */
 #define CHART_PAGE_ROW        20.0

@@ -101,6 +101,14 @@ IrScene *ir_chart_magnitudes (const GArray *sections,
                               const IrChartOptions *options);
 /* Loops as lanes, iterations as columns, and what became of each node there. */
 IrScene *ir_chart_flow (const IrFlowLog *log, const IrChartOptions *options);
+/* A loop as it is, and beside it some of its iterations written out, as they ran. */
+IrScene *ir_chart_unrolled (const IrFlowLog *log,
+                            const char *path,
+                            gint64 first,
+                            gint64 last,
+                            const IrChartOptions *options,
+                            GCancellable *cancellable,
+                            GError **error);
 /* Elements of tensors (tensor-chart.c): options are of all of the picture, and not of its drawing area. */
 IrScene *ir_chart_curves (const IrTensorCurve *const *curves,
                           const char *const *names,

@@ -316,11 +316,10 @@ value_text (const Flow *flow, const IrNode *node, const IrFlowEvent *event)
                        : g_strdup_printf ("%.2g … %.2g", point->min, point->max);
 }
 
-/* (transfer full) What a cell says of what happened, with what came of it */
-static char *
-cell_text (const Flow *flow, const IrNode *node, const IrFlowEvent *event)
+/* (transfer full) What a cell says of what happened, with what came of it (nullable) */
+char *
+chart_flow_cell_text (const IrNode *node, const IrFlowEvent *event, const char *value)
 {
-  g_autofree char *value = value_text (flow, node, event);
   const char *of = value != NULL ? value : "";
 
   switch (event->kind)
@@ -344,8 +343,7 @@ cell_text (const Flow *flow, const IrNode *node, const IrFlowEvent *event)
     case IR_N_FLOW_KINDS:
     default:
       return event->slot >= 0 && node->n_outputs > 1 ? g_strdup_printf ("▸ %d %s", event->slot, of)
-             : value != NULL                         ? g_steal_pointer (&value)
-                                                     : g_strdup ("ran");
+                                                     : g_strdup (value != NULL ? value : "ran");
     }
 }
 
@@ -360,7 +358,9 @@ draw_cell (Flow *flow, guint index, gint64 iteration, IrNodeId id, double x, dou
     return;
   const IrFlowEvent *event = cell->event;
   const gboolean idle = event->kind == IR_FLOW_DEAD || event->kind == IR_FLOW_DEFERRED;
-  g_autofree char *text = g_strchomp (cell_text (flow, node, event)), *label = ir_node_label (node),
+  g_autofree char *value = value_text (flow, node, event),
+                  *text = g_strchomp (chart_flow_cell_text (node, event, value)),
+                  *label = ir_node_label (node),
                   *id_text = g_strdup_printf ("c%u-%" G_GINT64_FORMAT "-%u", index, iteration, id),
                   *place = *event->frame != '\0'
                                ? g_strdup_printf (" in iteration %" G_GINT64_FORMAT " of %s",

@@ -286,15 +286,21 @@ show_round (IrIterationsPane *self)
   gtk_widget_queue_draw (self->area);
 }
 
+void
+ir_iterations_tell (IrIterationsPane *self)
+{
+  if (n_rounds (self) > 0)
+    self->chosen (0, &g_array_index (self->table->rounds, IrLoopRound, round_now (self)),
+                  self->data);
+}
+
 static void
 on_round (IrIterationsPane *self)
 {
   if (self->filling)
     return;
   show_round (self);
-  if (n_rounds (self) > 0)
-    self->chosen (0, &g_array_index (self->table->rounds, IrLoopRound, round_now (self)),
-                  self->data);
+  ir_iterations_tell (self);
 }
 
 static void

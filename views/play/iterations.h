@@ -16,3 +16,5 @@ typedef void (*IrIterationsChosen) (IrValueId value, const IrLoopRound *round, g
 GtkWidget *ir_iterations_new (IrIterationsChosen chosen, gpointer data);
 /* @log: (nullable); @loop: (nullable) the first one that has values */
 void ir_iterations_set (IrIterationsPane *self, IrFlowLog *log, const char *loop);
+/* Tells of the iteration on which the scrubber stands, as if it had just come there. */
+void ir_iterations_tell (IrIterationsPane *self);

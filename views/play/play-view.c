@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define PER_SECOND 5 /* events that go by */
+#define WRITTEN    3 /* iterations that are written out at first */
 
 struct _IrPlayView
 {
@@ -24,8 +25,10 @@ struct _IrPlayView
   IrEventList *events;
   GtkSingleSelection *selection;
   GtkWidget *stack, *content, *pages, *table, *iterations, *frames, *one, *iteration, *count, *note,
-      *go, *by_events, *by_iterations, *by_lanes;
-  IrChartArea *lanes;
+      *go, *by_events, *by_iterations, *by_lanes, *by_unrolled, *first, *last;
+  IrChartArea *lanes, *unrolled;
+  const char *
+      place; /* (nullable) interned by the log: the loop that was looked at last, "outer@3/inner" */
   guint ticking;
   gboolean syncing;
 };
@@ -149,6 +152,100 @@ load_lanes (IrPlayView *self)
                         (GDestroyNotify) ir_flow_log_unref);
 }
 
+/* Iterations of a loop to be written out. */
+typedef struct
+{
+  IrFlowLog *log;
+  char *loop;
+  gint64 first, last;
+} Written;
+
+static void
+written_free (gpointer data)
+{
+  Written *written = data;
+
+  ir_flow_log_unref (written->log);
+  g_free (written->loop);
+  g_free (written);
+}
+
+static IrScene *
+make_unrolled (IrJob *job,
+               gpointer data,
+               const IrChartOptions *options,
+               GCancellable *cancellable,
+               GError **error)
+{
+  const Written *written = data;
+
+  return ir_chart_unrolled (written->log, written->loop, written->first, written->last, options,
+                            cancellable, error);
+}
+
+/* The chosen loop, where it was looked at last, or else the first */
+static const char *
+loop_to_write (IrPlayView *self, const IrFlowLog *log)
+{
+  const GArray *frames = ir_flow_log_frames (log);
+  const char *chosen = chosen_frame (self);
+
+  return self->place != NULL ? self->place
+         : chosen != NULL    ? chosen
+         : frames->len > 0   ? g_array_index (frames, IrFlowFrame, 0).name
+                             : NULL;
+}
+
+static void
+load_unrolled (IrPlayView *self)
+{
+  IrFlowLog *log = ir_session_get_events (session_of (self));
+  const char *loop = log != NULL ? loop_to_write (self, log) : NULL;
+  Written *written;
+
+  if (self->syncing || loop == NULL ||
+      !gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_unrolled)))
+    return;
+  written = g_new0 (Written, 1);
+  written->log = ir_flow_log_ref (log);
+  written->loop = g_strdup (loop);
+  written->first = gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->first));
+  written->last = MAX (gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->last)),
+                       written->first);
+  ir_chart_area_load (self->unrolled, make_unrolled, written, written_free);
+}
+
+/* One of both ends was moved: the other goes along where it has to. */
+static void
+on_written (IrPlayView *self, GtkSpinButton *moved)
+{
+  const double first = gtk_spin_button_get_value (GTK_SPIN_BUTTON (self->first)),
+               last = gtk_spin_button_get_value (GTK_SPIN_BUTTON (self->last));
+
+  if (self->syncing)
+    return;
+  if (last < first)
+    gtk_spin_button_set_value (
+        GTK_SPIN_BUTTON (GTK_WIDGET (moved) == self->first ? self->last : self->first),
+        GTK_WIDGET (moved) == self->first ? first : last);
+  else
+    load_unrolled (self);
+}
+
+/* From @first on, as many as now */
+static void
+write_from (IrPlayView *self, double first)
+{
+  const double span = gtk_spin_button_get_value (GTK_SPIN_BUTTON (self->last)) -
+                      gtk_spin_button_get_value (GTK_SPIN_BUTTON (self->first));
+
+  self->syncing = TRUE;
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->first), first);
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->last), first + span);
+  self->syncing = FALSE;
+  load_unrolled (self);
+}
+
 static gboolean
 has_frames (IrPlayView *self)
 {
@@ -162,17 +259,23 @@ show_page (IrPlayView *self)
 {
   const gboolean iterations = gtk_toggle_button_get_active (
                      GTK_TOGGLE_BUTTON (self->by_iterations)),
-                 lanes = gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_lanes));
+                 lanes = gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_lanes)),
+                 unrolled = gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_unrolled));
 
-  if (iterations && gtk_drop_down_get_selected (GTK_DROP_DOWN (self->frames)) == 0)
+  if ((iterations || unrolled) && gtk_drop_down_get_selected (GTK_DROP_DOWN (self->frames)) == 0)
     gtk_drop_down_set_selected (GTK_DROP_DOWN (self->frames),
                                 1); /* one has a table, all have none */
   gtk_widget_set_sensitive (self->frames, !lanes && has_frames (self)); /* lanes are of all loops */
   gtk_stack_set_visible_child_name (GTK_STACK (self->pages), lanes        ? "lanes"
+                                                             : unrolled   ? "unrolled"
                                                              : iterations ? "iterations"
                                                                           : "events");
   if (lanes)
     load_lanes (self);
+  if (unrolled)
+    load_unrolled (self);
+  if (iterations)
+    ir_iterations_tell (IR_ITERATIONS (self->iterations));
 }
 
 static void
@@ -183,7 +286,9 @@ on_frame (IrPlayView *self)
   if (self->syncing || log == NULL)
     return;
   filter (self);
+  self->place = NULL;
   ir_iterations_set (IR_ITERATIONS (self->iterations), log, chosen_frame (self));
+  show_page (self);
 }
 
 static void
@@ -206,6 +311,10 @@ show_frames (IrPlayView *self, const IrFlowLog *log)
   self->syncing = TRUE;
   gtk_drop_down_set_model (GTK_DROP_DOWN (self->frames), G_LIST_MODEL (names));
   gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->iteration), 0, MAX ((double) most - 1, 0));
+  gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->first), 0, MAX ((double) most - 1, 0));
+  gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->last), 0, MAX ((double) most - 1, 0));
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->first), 0);
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->last), WRITTEN - 1);
   gtk_check_button_set_active (GTK_CHECK_BUTTON (self->one), FALSE);
   self->syncing = FALSE;
   gtk_widget_set_sensitive (self->one, frames->len > 0);
@@ -213,6 +322,7 @@ show_frames (IrPlayView *self, const IrFlowLog *log)
   if (frames->len == 0)
     gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->by_events), TRUE);
   gtk_widget_set_sensitive (self->by_lanes, frames->len > 0);
+  gtk_widget_set_sensitive (self->by_unrolled, frames->len > 0);
   show_page (self);
 }
 
@@ -241,9 +351,11 @@ load (IrPlayView *self)
   const IrFrame *frame = ir_session_get_frame (session_of (self));
 
   stop_ticking (self);
+  self->place = NULL;
   ir_event_list_set (self->events, NULL, NULL, -1);
   ir_iterations_set (IR_ITERATIONS (self->iterations), NULL, NULL);
   ir_chart_area_clear (self->lanes);
+  ir_chart_area_clear (self->unrolled);
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), frame == NULL ? "closed"
                                                              : log == NULL ? "empty"
                                                                            : "events");
@@ -259,6 +371,7 @@ ir_play_view_session_changed (IrView *view, IrSessionChanges changes)
   IrPlayView *self = IR_PLAY_VIEW (view);
 
   ir_chart_area_session_changed (self->lanes, changes);
+  ir_chart_area_session_changed (self->unrolled, changes);
   if (changes & (IR_CHANGED_PLAY | IR_CHANGED_FILE))
     load (self);
   else if (changes & IR_CHANGED_FRAME && ir_session_get_events (session_of (self)) == NULL)
@@ -325,7 +438,9 @@ on_chosen (IrValueId id, const IrLoopRound *round, gpointer data)
     ir_session_select_node (session_of (self), value->producer->id);
   if (round == NULL)
     return;
+  self->place = round->frame;
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->iteration), (double) round->iteration);
+  write_from (self, (double) round->iteration);
   show_tokens (self, log != NULL ? last_event_of (log, round) : NULL);
 }
 
@@ -486,6 +601,10 @@ make_switcher (IrPlayView *self)
   self->by_events = add_page (self, box, "Events", "What happened, in order");
   self->by_iterations = add_page (self, box, "Iterations", "What values held in each iteration");
   self->by_lanes = add_page (self, box, "Lanes", "Loops as lanes, iterations as columns");
+  self->by_unrolled = add_page (self, box, "Unrolled",
+                                "The loop, and beside it some of its iterations written out");
+  gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->by_unrolled),
+                               GTK_TOGGLE_BUTTON (self->by_events));
   gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->by_iterations),
                                GTK_TOGGLE_BUTTON (self->by_events));
   gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->by_lanes),
@@ -494,6 +613,7 @@ make_switcher (IrPlayView *self)
   g_signal_connect_swapped (self->by_events, "toggled", G_CALLBACK (show_page), self);
   g_signal_connect_swapped (self->by_iterations, "toggled", G_CALLBACK (show_page), self);
   g_signal_connect_swapped (self->by_lanes, "toggled", G_CALLBACK (show_page), self);
+  g_signal_connect_swapped (self->by_unrolled, "toggled", G_CALLBACK (show_page), self);
   return box;
 }
 
@@ -584,6 +704,37 @@ make_event_bar (IrPlayView *self)
 }
 
 static GtkWidget *
+add_end (IrPlayView *self, GtkWidget *bar, const char *before, const char *name)
+{
+  GtkWidget *spin = gtk_spin_button_new_with_range (0, 1, 1);
+
+  gtk_box_append (GTK_BOX (bar), gtk_label_new (before));
+  gtk_editable_set_width_chars (GTK_EDITABLE (spin), 5);
+  gtk_widget_set_tooltip_text (spin, name);
+  ir_name (spin, name);
+  g_signal_connect_swapped (spin, "value-changed", G_CALLBACK (on_written), self);
+  gtk_box_append (GTK_BOX (bar), spin);
+  return spin;
+}
+
+static GtkWidget *
+make_unrolled_page (IrPlayView *self)
+{
+  GtkWidget *page = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
+            *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
+  self->first = add_end (self, bar, "Iterations", "First iteration that is written out, from 0");
+  self->last = add_end (self, bar, "to", "Last iteration that is written out");
+  gtk_widget_add_css_class (bar, "view-toolbar");
+  self->unrolled = IR_CHART_AREA (
+      ir_chart_area_new ("The loop, and iterations written out", FALSE));
+  gtk_widget_set_vexpand (GTK_WIDGET (self->unrolled), TRUE);
+  gtk_box_append (GTK_BOX (page), bar);
+  gtk_box_append (GTK_BOX (page), GTK_WIDGET (self->unrolled));
+  return page;
+}
+
+static GtkWidget *
 make_empty (IrPlayView *self)
 {
   GtkWidget *page = ir_view_empty_page (
@@ -658,6 +809,7 @@ ir_play_view_init (IrPlayView *self)
   g_signal_connect_object (self->lanes, "resized", G_CALLBACK (load_lanes), self,
                            G_CONNECT_SWAPPED);
   gtk_stack_add_named (GTK_STACK (self->pages), GTK_WIDGET (self->lanes), "lanes");
+  gtk_stack_add_named (GTK_STACK (self->pages), make_unrolled_page (self), "unrolled");
   gtk_box_append (GTK_BOX (self->content), self->pages);
   self->stack = gtk_stack_new ();
   gtk_stack_add_named (
@@ -683,7 +835,8 @@ const IrViewInfo ir_view_play = {
       "output that is live, of a Merge the input that was, of a branch 1 for then and 0 for else. Iterations "
       "shows what the values of a loop held in each; the scrubber goes from one to the next, and the line "
       "above is the value that is chosen, over all of them. Lanes draws each loop as a lane, in those around it, "
-      "with a column for each of the first 16 iterations: what each node gave, and what was dead. In the graph tokens lie "
+      "with a column for each of the first 16 iterations: what each node gave, and what was dead. Unrolled draws "
+      "the loop, and beside it a column for each of some iterations, with what it hands to the next. In the graph tokens lie "
       "on the edges as they were behind the chosen event, or at the end of the chosen iteration, with what they held: "
       "@3 is one of iteration 3, ✕ is dead. Labels say which input a Merge took, which branch was called, and what was "
       "dead or waited.",

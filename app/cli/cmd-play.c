@@ -78,6 +78,13 @@ parse_filter (const Options *options, IrFlowFilter *filter, GError **error)
       !parse_number ("--events", ends != NULL ? ends[0] : NULL, &from, error) ||
       !parse_number ("--events", ends != NULL ? ends[1] : NULL, &to, error))
     return FALSE;
+  if (to <= from)
+    {
+      g_set_error (error, CLI_ERROR, 0,
+                   "--events %s: the first number has to be the smaller one, as in 0:100",
+                   options->events);
+      return FALSE;
+    }
   if (options->events == NULL && (options->loop != NULL || iteration >= 0))
     to = G_MAXINT64;
   *filter = (IrFlowFilter){ (guint64) from, (guint64) to, options->loop, iteration, 0 };
@@ -114,13 +121,14 @@ find_loop (Options *options, const IrModel *model, IrFlowFilter *filter, GError 
 static gboolean
 came_there (const Options *options, const IrFlowLog *log, GError **error)
 {
-  if (options->loop == NULL || options->events != NULL || options->breaks != NULL ||
-      ir_flow_log_events (log)->len > 0)
+  if ((options->loop == NULL && options->iteration == NULL) || options->events != NULL ||
+      options->breaks != NULL || ir_flow_log_events (log)->len > 0)
     return TRUE;
   g_set_error (error, CLI_ERROR, 0,
-               "--loop %s: the run did not come there; --summary says how many iterations "
+               "--%s %s: the run did not come there; --summary says how many iterations "
                "each loop had",
-               options->loop);
+               options->loop != NULL ? "loop" : "iteration",
+               options->loop != NULL ? options->loop : options->iteration);
   return FALSE;
 }
 
@@ -139,10 +147,10 @@ knows_loop (const Options *options, const IrFlowLog *log, GError **error)
       g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", name);
     }
   if (options->loop == NULL)
-    return TRUE;
-  g_set_error (error, CLI_ERROR, 0, "--loop %s: no frame of this name was entered; %s%s",
-               options->loop, frames->len > 0 ? "there are " : "there is none in this run",
-               names->str);
+    return came_there (options, log, error);
+  g_set_error (
+      error, CLI_ERROR, 0, "--loop %s: no frame of this name was entered; %s%s", options->loop,
+      frames->len > 0 ? "those of this run are " : "there is none in this run", names->str);
   return FALSE;
 }
 

@@ -16,6 +16,7 @@ static const struct
   { "worked-example.onnx", "Worked example",
     "ln(x1) + x1·x2 − sin(x2): seven lines to follow by hand" },
   { "if-branch.onnx", "If branch", "A graph whose branches use values from around them" },
+  { "while-newton.onnxtxt", "A loop to play", "A square root by Newton's method, iteration by iteration" },
 };
 
 char *

@@ -201,11 +201,20 @@ ir_lower_add_node (IrLowerConstruct *c,
   return node;
 }
 
+static gint
+count_waiting (IrLowering *l, IrNode *before, gint more)
+{
+  const gint n = GPOINTER_TO_INT (g_hash_table_lookup (l->waited_for, before)) + more;
+
+  g_hash_table_insert (l->waited_for, before, GINT_TO_POINTER (n));
+  return n;
+}
+
 static void
 let_wait (IrLowering *l, IrNode *node, IrNode *before)
 {
   ir_edit_add_control (l->edit, node, before);
-  g_hash_table_add (l->waited_for, before);
+  count_waiting (l, before, 1);
 }
 
 /* What reads nothing that is dead with the construct waits for what is. */
@@ -252,11 +261,15 @@ make_gate (IrLowerConstruct *c)
 void
 ir_lower_drop_unread (IrLowerConstruct *c, IrNode *node)
 {
-  if (node == NULL || g_hash_table_contains (c->l->waited_for, node))
+  const IrIdList *controls = node != NULL ? node->controls : NULL;
+
+  if (node == NULL || count_waiting (c->l, node, 0) > 0)
     return;
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i]->n_uses > 0)
       return;
+  for (guint i = 0; controls != NULL && i < controls->n; i++)
+    count_waiting (c->l, c->l->context->model->nodes->pdata[controls->ids[i]], -1);
   ir_edit_remove_node (c->l->edit, node);
 }
 
@@ -714,6 +727,7 @@ ir_lowering_clear (IrLowering *l)
   g_hash_table_unref (l->conditional);
   g_hash_table_unref (l->apart);
   g_hash_table_unref (l->waited_for);
+  g_clear_pointer (&l->frames, g_hash_table_unref);
   g_clear_pointer (&l->names, ir_pass_names_free);
 }
 

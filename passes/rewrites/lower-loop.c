@@ -257,17 +257,48 @@ give_out (Loop *loop, const GPtrArray *collected)
   return ir_lower_hand_over (c, out);
 }
 
+static void
+note_frames (IrLowering *l)
+{
+  const IrModel *model = l->context->model;
+
+  l->frames = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  for (IrNodeId id = 1; id < model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_live_node (model, id);
+      if (node != NULL && ir_node_tokens (node) == IR_TOKENS_ENTER)
+        g_hash_table_add (l->frames, g_strdup (ir_node_attr_string (node, "frame_name", "")));
+    }
+}
+
+/* What its iterations are called already: by its name, or what it gives first. (transfer none) */
+static const char *
+name_frame (IrLowering *l, const IrNode *node)
+{
+  const char *output = ir_node_output (node, 0) != NULL ? node->outputs[0]->name : "loop",
+             *name = *node->name != '\0' ? node->name : output;
+  char *unique = NULL;
+
+  if (l->frames == NULL)
+    note_frames (l);
+  unique = g_strdup (g_hash_table_contains (l->frames, name) ? output : name);
+  for (guint i = 2; g_hash_table_contains (l->frames, unique); i++)
+    {
+      g_free (unique);
+      unique = g_strdup_printf ("%s_%u", name, i);
+    }
+  g_hash_table_add (l->frames, unique);
+  return unique;
+}
+
 static gboolean
 lower_into (IrLowerConstruct *c, const IrLowerForm *form)
 {
   IrLowering *l = c->l;
-  IrNode *node = c->node;
-  g_autofree char *frame = g_strdup (ir_node_output (node, 0) != NULL ? node->outputs[0]->name
-                                                                      : "loop");
   g_autoptr (GPtrArray) captures = g_ptr_array_new (), collected = g_ptr_array_new ();
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
   g_autoptr (GArray) variables = g_array_new (FALSE, TRUE, sizeof (Variable));
-  Loop loop = { .c = c, .form = form, .frame = frame, .variables = variables };
+  Loop loop = { .c = c, .form = form, .frame = name_frame (l, c->node), .variables = variables };
 
   ir_lower_find_captures (l, form->body, c->graph, captures, seen);
   g_autoptr (GPtrArray) results = loop.results = ir_lower_take_outputs (l, form->body);

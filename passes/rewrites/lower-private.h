@@ -41,7 +41,8 @@ struct _IrLowering
   GHashTable *members;     /* IrGraph -> IrLowerMembers */
   GHashTable *conditional; /* set of IrValue: dead where their branch or body is not run */
   GHashTable *apart;       /* set of IrNode: constructs that read what may be dead where they would not be */
-  GHashTable *waited_for;  /* set of IrNode: others were made to wait for them here */
+  GHashTable *waited_for;  /* IrNode -> how many others were made to wait for it here */
+  GHashTable *frames;      /* (nullable) set of (owned) char *: names of frames that there are */
   GQueue waiting;          /* of IrNode: constructs to come */
 };
 

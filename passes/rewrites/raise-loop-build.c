@@ -2,6 +2,8 @@
 #include "config.h"
 
 #include "passes/rewrites/raise-loop-private.h"
+
+#include <string.h>
 #include "passes/rewrites/trips.h"
 #include "passes/rule/move.h"
 #include "passes/rule/step.h"
@@ -462,6 +464,16 @@ tell_readers (IrRaiseLoop *l)
     }
 }
 
+/* Iterations are called as those of the frame were: by what the loop gives first, or else by its name. */
+static void
+take_frame_name (IrRaiseLoop *l)
+{
+  const IrValue *first = ir_node_output (l->node, 0);
+
+  if (!l->raise->in_step && (first == NULL || strcmp (first->name, l->frame->name) != 0))
+    ir_edit_rename_node (l->raise->edit, l->node, l->frame->name);
+}
+
 static guint
 count_outputs (const IrRaiseLoop *l)
 {
@@ -493,6 +505,7 @@ ir_raise_build_loop (IrRaiseLoop *l)
   if (!replace_exits (l))
     return FALSE;
   remove_primitives (l);
+  take_frame_name (l);
   tell_readers (l);
   ir_raise_end (l->raise, l->primitives->len + l->exits->len + n_stacks);
   return TRUE;

@@ -427,7 +427,8 @@ unroll (const Unroller *u, IrNode *node)
   if (!ir_unroll_count_trips (&w.loop))
     w.loop.trips = -1;
   w.n_scans = ir_graph_n_outputs (w.loop.body) - 1 - w.loop.n_carried;
-  g_autofree char *unknown = u->by == 0 && w.loop.trips < 0 ? ir_unroll_why_unknown (&w.loop) : NULL;
+  g_autofree char *unknown = u->by == 0 && w.loop.trips < 0 ? ir_unroll_why_unknown (&w.loop)
+                                                            : NULL;
   const char *why = unknown != NULL ? unknown : why_not (&w);
   if (why != NULL)
     {
@@ -467,6 +468,30 @@ is_asked_for (const Unroller *u, const IrNode *node)
   g_autofree char *name = ir_loop_name (node);
 
   return u->loops[0] == NULL || g_strv_contains ((const char *const *) u->loops, name);
+}
+
+/* A name that is wrong would do nothing, and say so nowhere. */
+static gboolean
+knows_loops (const Unroller *u, GError **error)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GString) all = g_string_new (NULL);
+  const IrModel *model = u->context->model;
+
+  for (IrNodeId id = 1; id < model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_live_node (model, id);
+      char *name = node != NULL && ir_op_is (node, IR_OP_LOOP) ? ir_loop_name (node) : NULL;
+      if (name != NULL && !g_hash_table_contains (names, name))
+        g_string_append_printf (all, "%s%s", all->len > 0 ? ", " : "", name);
+      if (name != NULL)
+        g_hash_table_add (names, name);
+    }
+  for (guint i = 0; u->loops[i] != NULL; i++)
+    if (!g_hash_table_contains (names, u->loops[i]))
+      return ir_pass_refuse (error, "unroll-loops", "loop is \"%s\", but the graph has %s%s",
+                             u->loops[i], all->len > 0 ? "only these: " : "no Loop", all->str);
+  return TRUE;
 }
 
 /* "2..5" */
@@ -529,7 +554,7 @@ run (IrPassContext *context, GError **error)
   if (u.by == 1 || u.by > G_MAXINT32)
     return ir_pass_refuse (error, "unroll-loops",
                            "by is %" G_GUINT64_FORMAT ", needed are 2 copies or more", u.by);
-  if (!read_range (&u, ir_pass_option (pass, "peel"), error))
+  if (!read_range (&u, ir_pass_option (pass, "peel"), error) || !knows_loops (&u, error))
     return FALSE;
   u.names = ir_pass_names_new (context->model);
   gboolean good = unroll_all (&u, error);

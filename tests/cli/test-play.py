@@ -126,7 +126,8 @@ def _():
     assert summary['events'] == [] and summary['nodes'] == all_events['nodes']
     assert irscope('play', path, *given) == irscope('play', path, *given)
     assert '9 of' in irscope('play', path, *given, '--events', '0:9')[1].splitlines()[-1]
-    for wrong, says in ((('--loop', 'nix'), 'there are outer, inner'), (('--iteration', 'x'), 'needs a number'), (('--events', '7'), 'needs two numbers')):
+    for wrong, says in ((('--loop', 'nix'), 'are outer, inner'), (('--iteration', 'x'), 'needs a number'), (('--events', '7'), 'needs two numbers'),
+                        (('--events', '9:5'), 'the smaller one'), (('--events', '5:5'), 'the smaller one'), (('--iteration', '77'), 'did not come there')):
         code, out, err = irscope('play', path, *given, *wrong)
         assert code == 2 and out == '' and says in err, (wrong, code, err)
 
@@ -289,9 +290,45 @@ def _():
                           (('--capture', 'outer@1/a', '--iterations', '1'), 'leave them out')):
         code, out, err = irscope('run', nested, *options, *given)
         assert code == 2 and word in err and not out, (options, code, err)
-    for loop, word in (('outer@77/inner', 'did not come there'), ('inner@1/outer', 'there are outer, inner')):
+    for loop, word in (('outer@77/inner', 'did not come there'), ('inner@1/outer', 'are outer, inner')):
         code, out, err = irscope('play', nested, '--loop', loop, *given)
         assert code == 2 and word in err, (loop, code, err)
+
+
+@test('a loop is called the same as it is and as tokens, and has its name back behind them')
+def _():
+    for text in (model('nested', NESTED), NEWTON):
+        there = [loop['node'] for loop in json_of('info', text)['loops']]
+        tokens = lowered(text)
+        assert [loop['node'] for loop in json_of('info', tokens)['loops']] == there, (text, there)
+        raised = os.path.join(WORK, 'named.onnxtxt')
+        assert irscope('optimize', tokens, '--pass', 'raise-control-flow', '-o', raised)[0] == 0
+        assert [loop['node'] for loop in json_of('info', raised)['loops']] == there, (text, there)
+
+
+@test('iterations written out: what each node gave stands in its column, what is not there is refused')
+def _():
+    out = os.path.join(WORK, 'unrolled.svg')
+    for form in (NEWTON, lowered(NEWTON)):
+        assert irscope('render', form, '--view', 'unrolled', '--iterations', '1..3', '-o', out, *GIVEN)[0] == 0
+        svg = open(out).read()
+        for i in (1, 2, 3):
+            better = json_of('tensor', form, f'loop@{i}/better', *GIVEN)['mean']
+            assert f'halve (Mul) in iteration {i} of loop: {better:.6g}' in svg and f'loop@{i}<' in svg, (form, i, better)
+        assert 'loop@0' not in svg and 'loop@4' not in svg
+    nested = model('nested', NESTED)
+    given = ('--value', 'x=1', '--value', 'n=4', '--value', 'p=1')
+    assert irscope('render', nested, '--view', 'unrolled', '--loop', 'outer@3/inner', '-o', out, *given)[0] == 0
+    assert 'in iteration 2 of outer@3/inner' in open(out).read()
+    for options, word in ((('--loop', 'nix'), 'no loop of this name ran'), (('--iterations', '70..80'), 'the last one that has some is 4'),
+                          (('--iterations', '3..1'), 'such as 0..3'), (('--iterations', 'x'), 'such as 0..3'), (('--iterations', '1..2..3'), 'such as 0..3')):
+        code, said, err = irscope('render', NEWTON, '--view', 'unrolled', *options, '-o', out, *GIVEN)
+        assert code == 2 and word in err and not said, (options, code, err)
+    for options in (('--loop', 'loop'), ('--iterations', '0..3')):
+        code, _, err = irscope('render', NEWTON, *options, '-o', out)
+        assert code == 2 and 'needs --view unrolled' in err, err
+    code, _, err = irscope('render', NEWTON.replace('while-newton.onnxtxt', 'worked-example.onnx'), '--view', 'unrolled', '-o', out)
+    assert code == 2 and 'no loop ran' in err, err
 
 
 @test('a run keeps the iterations that it is asked for')
@@ -348,7 +385,7 @@ f (v, n) => (w) { [L] w = Loop (n, "", v) <body = b (int64 i, bool go, float[4] 
 def _():
     path = lowered(NEWTON)
     text = open(path).read()
-    one = model('one', text.replace('frame_name = "root"', 'frame_name = "root", parallel_iterations = 1'))
+    one = model('one', text.replace('frame_name = "loop"', 'frame_name = "loop", parallel_iterations = 1'))
     assert open(one).read() != text
     got = json_of('play', one, *GIVEN)
     assert [f['most_in_flight'] for f in got['frames']] == [1] and any(e['kind'] == 'deferred' for e in got['events']), got['frames']

@@ -54,6 +54,8 @@ VIEWS = {
     'derivation': ('worked-example', '--view', 'derivation', '--value', 'x1=2', '--value', 'x2=5', *EXACT),
     'gradients': ('worked-example', '--view', 'gradients', '--value', 'x1=2', '--value', 'x2=5', '--wrt', 'inputs', *EXACT),
     'flow': ('while-newton', '--view', 'flow', *EXACT),
+    'unrolled': ('while-newton', '--view', 'unrolled', '--iterations', '1..2', *EXACT),
+    'unrolled as tokens': ('while-newton', '--pass', 'lower-control-flow', '--view', 'unrolled', '--iterations', '1..2', *EXACT),
     'a rewrite': ('digits', '--rewrite', '5'),
     'timeline': ('stem', '--view', 'timeline', *EXACT),
     'trace': ('stem', '--view', 'trace', *EXACT),

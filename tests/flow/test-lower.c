@@ -130,6 +130,54 @@ test_rewritten (void)
   expect_same_values (original, model);
 }
 
+static char *
+frames_of (const IrModel *model)
+{
+  GString *names = g_string_new (NULL);
+  g_autoptr (IrFrames) frames = ir_frames_new (model->main);
+
+  for (guint i = 1; i < frames->frames->len; i++)
+    g_string_append_printf (names, "%s ", g_array_index (frames->frames, IrFrame, i).name);
+  return g_string_free (names, FALSE);
+}
+
+/* A frame is called what its loop is; two that have one name are told apart. */
+static void
+test_names (void)
+{
+  g_autoptr (IrModel) original = NULL;
+  g_autoptr (IrModel) model = test_rewrite (
+      "(float[n,4] x, int64 m, bool c) => (float[n,4] y, float[n,4] z, float[n,4] w) { "
+      "[twice] y = Loop (m, c, x) " BODY
+      "t = Neg (s) }> [twice] z = Loop (m, c, x) <body = h (int64 i2, bool p2, "
+      "float[n,4] s2) => (bool q2, float[n,4] t2) { q2 = Identity (p2) t2 = Neg (s2) }> w = Loop (m, c, x) <body = f (int64 i3, "
+      "bool p3, float[n,4] s3) => (bool q3, float[n,4] t3) { q3 = Identity (p3) t3 = Neg (s3) }> }",
+      PASS, 60, NULL, &original);
+  g_autofree char *names = frames_of (model);
+
+  g_assert_cmpstr (names, ==, "twice z w ");
+  expect_same_values (original, model);
+}
+
+/* What was made in case that somebody waits for it goes where nobody does. */
+static void
+test_nothing_unread (void)
+{
+  g_autoptr (IrModel) original = NULL;
+  g_autoptr (IrModel) model = test_rewrite (
+      "(float[n,4] x, int64 m, bool c, bool d) => (float[n,4] y) { y = Loop (m, c, x) " BODY
+      "r = Neg (s) t = If (d) <then_branch = a () => (u) { u = Exp (r) }, else_branch = b () => (v) { v = Abs (r) }> }> }",
+      PASS, 25, NULL, &original);
+
+  for (IrNodeId id = 1; id < model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_live_node (model, id);
+      if (node != NULL && ir_node_is (node, "Identity"))
+        g_assert_true (node->outputs[0]->n_uses > 0);
+    }
+  expect_same_values (original, model);
+}
+
 /* Each step is proved by running the graph as a whole; a step that is wrong is found. */
 static void
 test_proved (void)
@@ -180,6 +228,8 @@ main (int argc, char **argv)
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_case);
     }
   g_test_add_func ("/lower/rewritten", test_rewritten);
+  g_test_add_func ("/lower/names of frames", test_names);
+  g_test_add_func ("/lower/nothing unread", test_nothing_unread);
   g_test_add_func ("/lower/proved", test_proved);
   return g_test_run ();
 }

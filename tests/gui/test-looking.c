@@ -267,7 +267,7 @@ test_play (void)
       GTK_CHECK_BUTTON (find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_CHECK_BUTTON,
                                        "Only events of this iteration of the innermost loop")),
       TRUE);
-  GtkWidget *next = find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_BUTTON, "Next event");
+  GtkWidget *next = find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_BUTTON, "Next event (.)");
   g_signal_emit_by_name (next, "clicked");
   g_assert_cmpstr (selected_name (&self), ==, "loop");
   g_signal_emit_by_name (next, "clicked");
@@ -275,7 +275,7 @@ test_play (void)
   g_signal_emit_by_name (next, "clicked");
   g_assert_cmpstr (selected_name (&self), ==, "add");
   g_signal_emit_by_name (
-      find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_BUTTON, "Previous event"), "clicked");
+      find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_BUTTON, "Previous event (,)"), "clicked");
   g_assert_cmpstr (selected_name (&self), ==, "divide");
   g_assert_true (gtk_widget_get_mapped (next));
   gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (find_toggle (GTK_WIDGET (self.window), "Lanes")),
@@ -334,7 +334,7 @@ test_iterations (void)
   GListModel *columns = gtk_column_view_get_columns (table);
   g_autoptr (GtkColumnViewColumn) first = g_list_model_get_item (columns, 1);
   g_assert_cmpstr (gtk_column_view_column_get_title (first), ==, "▸ loop@0");
-  GtkWidget *next = find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_BUTTON, "Next iteration");
+  GtkWidget *next = find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_BUTTON, "Next iteration (.)");
   GtkWidget *scale = find_with_tip (GTK_WIDGET (self.window), GTK_TYPE_SCALE,
                                     "Which iteration is shown");
   g_signal_emit_by_name (next, "clicked");

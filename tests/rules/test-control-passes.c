@@ -991,6 +991,26 @@ test_ranges (void)
     }
 }
 
+/* A loop that is not there is refused, not passed over. */
+static void
+test_loop_names (void)
+{
+  static const char *const names[] = { UNROLL, NULL }, *const settings[] = { "y", "y,nix" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
+    {
+      g_autoptr (IrModel) model = test_model (COUNTED NUMBER (5) "y, z = Loop (m, , x) " COUNTING);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, &error);
+      g_autofree char *setting = g_strconcat ("unroll-loops.loop=", settings[i], NULL);
+
+      g_assert_true (ir_pipeline_set (pipeline, setting, &error));
+      g_assert_cmpint (ir_pipeline_run (model, pipeline, NULL, NULL, NULL, &error), ==, i == 0);
+      if (i == 1)
+        g_assert_nonnull (strstr (error->message, "\"nix\", but the graph has only these: y"));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1001,6 +1021,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/control-passes/ranges of iterations", test_ranges);
+  g_test_add_func ("/control-passes/names of loops", test_loop_names);
   g_test_add_func ("/control-passes/names and errors of iterations", test_iterations);
   return g_test_run ();
 }

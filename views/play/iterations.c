@@ -385,6 +385,12 @@ step_by (IrIterationsPane *self, double by)
   gtk_adjustment_set_value (self->round, gtk_adjustment_get_value (self->round) + by);
 }
 
+void
+ir_iterations_step (IrIterationsPane *self, int by)
+{
+  step_by (self, by);
+}
+
 static void
 on_previous (IrIterationsPane *self)
 {
@@ -512,7 +518,7 @@ make_scrubber (IrIterationsPane *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
-  self->previous = add_step (self, box, "go-previous-symbolic", "Previous iteration",
+  self->previous = add_step (self, box, "go-previous-symbolic", "Previous iteration (,)",
                              G_CALLBACK (on_previous));
   self->scale = gtk_scale_new (GTK_ORIENTATION_HORIZONTAL, self->round);
   gtk_scale_set_draw_value (GTK_SCALE (self->scale), FALSE);
@@ -521,7 +527,7 @@ make_scrubber (IrIterationsPane *self)
   gtk_widget_set_tooltip_text (self->scale, "Which iteration is shown");
   ir_name (self->scale, "Iteration");
   gtk_box_append (GTK_BOX (box), self->scale);
-  self->next = add_step (self, box, "go-next-symbolic", "Next iteration", G_CALLBACK (on_next));
+  self->next = add_step (self, box, "go-next-symbolic", "Next iteration (.)", G_CALLBACK (on_next));
   self->place = gtk_label_new (NULL);
   gtk_widget_add_css_class (self->place, "dim-label");
   gtk_widget_add_css_class (self->place, "numeric");

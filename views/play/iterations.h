@@ -18,3 +18,4 @@ GtkWidget *ir_iterations_new (IrIterationsChosen chosen, gpointer data);
 void ir_iterations_set (IrIterationsPane *self, IrFlowLog *log, const char *loop);
 /* Tells of the iteration on which the scrubber stands, as if it had just come there. */
 void ir_iterations_tell (IrIterationsPane *self);
+void ir_iterations_step (IrIterationsPane *self, int by);

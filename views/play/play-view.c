@@ -25,12 +25,12 @@ struct _IrPlayView
   IrEventList *events;
   GtkSingleSelection *selection;
   GtkWidget *stack, *content, *pages, *table, *iterations, *frames, *one, *iteration, *count, *note,
-      *go, *by_events, *by_iterations, *by_lanes, *by_unrolled, *first, *last;
+      *go, *by_events, *by_iterations, *by_lanes, *by_unrolled, *first, *last, *again;
   IrChartArea *lanes, *unrolled;
   const char *
       place; /* (nullable) interned by the log: the loop that was looked at last, "outer@3/inner" */
   guint ticking;
-  gboolean syncing;
+  gboolean syncing, chose_value; /* a value was chosen, whose node stays selected */
 };
 
 #define IR_TYPE_PLAY_VIEW (ir_play_view_get_type ())
@@ -352,6 +352,7 @@ load (IrPlayView *self)
 
   stop_ticking (self);
   self->place = NULL;
+  self->chose_value = FALSE;
   ir_event_list_set (self->events, NULL, NULL, -1);
   ir_iterations_set (IR_ITERATIONS (self->iterations), NULL, NULL);
   ir_chart_area_clear (self->lanes);
@@ -394,19 +395,27 @@ show_tokens (IrPlayView *self, const IrFlowEvent *event)
     ir_session_show_event (session_of (self), (guint) event->index);
 }
 
+/* So that it is in sight. @event: (nullable) */
+static void
+select_node_of (IrPlayView *self, const IrFlowEvent *event)
+{
+  const IrFrame *frame = ir_session_get_frame (session_of (self));
+  const IrNodeId node = event != NULL ? event->node : 0;
+
+  /* What stands in the place of a call has no box of its own. */
+  if (frame != NULL && node != 0 && ir_model_live_node (frame->model, node) != NULL)
+    ir_session_select_node (session_of (self), node);
+}
+
 static void
 on_selected (IrPlayView *self)
 {
   g_autoptr (IrEventRow) row = g_list_model_get_item (
       G_LIST_MODEL (self->selection), gtk_single_selection_get_selected (self->selection));
-  const IrFrame *frame = ir_session_get_frame (session_of (self));
   const IrFlowEvent *event = row != NULL ? ir_event_row_get_event (row) : NULL;
-  const IrNodeId node = event != NULL ? event->node : 0;
 
   show_tokens (self, event);
-  /* What stands in the place of a call has no box of its own. */
-  if (frame != NULL && node != 0 && ir_model_live_node (frame->model, node) != NULL)
-    ir_session_select_node (session_of (self), node);
+  select_node_of (self, event);
 }
 
 /* The end of an iteration, with those of the loops inside of it. (nullable) */
@@ -433,7 +442,9 @@ on_chosen (IrValueId id, const IrLoopRound *round, gpointer data)
   const IrFrame *frame = ir_session_get_frame (session_of (self));
   const IrFlowLog *log = ir_session_get_events (session_of (self));
   const IrValue *value = frame != NULL && id != 0 ? ir_model_live_value (frame->model, id) : NULL;
+  const IrFlowEvent *last;
 
+  self->chose_value |= id != 0;
   if (value != NULL && value->producer != NULL)
     ir_session_select_node (session_of (self), value->producer->id);
   if (round == NULL)
@@ -441,7 +452,10 @@ on_chosen (IrValueId id, const IrLoopRound *round, gpointer data)
   self->place = round->frame;
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->iteration), (double) round->iteration);
   write_from (self, (double) round->iteration);
-  show_tokens (self, log != NULL ? last_event_of (log, round) : NULL);
+  last = log != NULL ? last_event_of (log, round) : NULL;
+  show_tokens (self, last);
+  if (!self->chose_value)
+    select_node_of (self, last);
 }
 
 static gboolean
@@ -470,6 +484,23 @@ static void
 on_next (IrPlayView *self)
 {
   move (self, 1);
+}
+
+/* By the keys: an event, or on the page of iterations an iteration */
+static gboolean
+on_step_key (GtkWidget *view, GVariant *by, gpointer data)
+{
+  IrPlayView *self = IR_PLAY_VIEW (view);
+
+  if (ir_session_get_events (session_of (self)) == NULL)
+    return FALSE;
+  if (gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_iterations)))
+    ir_iterations_step (IR_ITERATIONS (self->iterations), g_variant_get_int32 (by));
+  else if (gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_events)))
+    move (self, g_variant_get_int32 (by));
+  else
+    return FALSE;
+  return TRUE;
 }
 
 static gboolean
@@ -660,11 +691,11 @@ static GtkWidget *
 make_bar (IrPlayView *self)
 {
   GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *play = gtk_button_new_with_label ("Play Again");
 
-  gtk_widget_set_tooltip_text (play, "Run the graph once more and list what happens");
-  g_signal_connect_swapped (play, "clicked", G_CALLBACK (on_play), self);
-  gtk_box_append (GTK_BOX (bar), play);
+  self->again = gtk_button_new_with_label ("Play Again");
+  gtk_widget_set_tooltip_text (self->again, "Run the graph once more and list what happens");
+  g_signal_connect_swapped (self->again, "clicked", G_CALLBACK (on_play), self);
+  gtk_box_append (GTK_BOX (bar), self->again);
   gtk_box_append (GTK_BOX (bar), make_switcher (self));
   gtk_box_append (GTK_BOX (bar), make_frames (self));
   gtk_widget_add_css_class (bar, "view-toolbar");
@@ -677,10 +708,10 @@ make_event_bar (IrPlayView *self)
 {
   GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
-  add_button (self, bar, "go-previous-symbolic", "Previous event", G_CALLBACK (on_previous));
+  add_button (self, bar, "go-previous-symbolic", "Previous event (,)", G_CALLBACK (on_previous));
   self->go = add_button (self, bar, "media-playback-start-symbolic", "Let events go by",
                          G_CALLBACK (on_go));
-  add_button (self, bar, "go-next-symbolic", "Next event", G_CALLBACK (on_next));
+  add_button (self, bar, "go-next-symbolic", "Next event (.)", G_CALLBACK (on_next));
   self->one = gtk_check_button_new_with_label ("Iteration");
   g_signal_connect_swapped (self->one, "toggled", G_CALLBACK (filter), self);
   self->iteration = gtk_spin_button_new_with_range (0, 1, 1);
@@ -762,7 +793,11 @@ on_unmap (IrPlayView *self)
 static void
 ir_play_view_focus_content (IrView *view)
 {
-  gtk_widget_child_focus (IR_PLAY_VIEW (view)->stack, GTK_DIR_TAB_FORWARD);
+  IrPlayView *self = IR_PLAY_VIEW (view);
+
+  /* Not what comes behind the focus, where that is here already */
+  if (ir_session_get_events (session_of (self)) == NULL || !gtk_widget_grab_focus (self->again))
+    gtk_widget_child_focus (self->stack, GTK_DIR_TAB_FORWARD);
 }
 
 static void
@@ -781,6 +816,8 @@ ir_play_view_class_init (IrPlayViewClass *klass)
   G_OBJECT_CLASS (klass)->dispose = ir_play_view_dispose;
   IR_VIEW_CLASS (klass)->session_changed = ir_play_view_session_changed;
   IR_VIEW_CLASS (klass)->focus_content = ir_play_view_focus_content;
+  gtk_widget_class_add_binding (GTK_WIDGET_CLASS (klass), GDK_KEY_period, 0, on_step_key, "i", 1);
+  gtk_widget_class_add_binding (GTK_WIDGET_CLASS (klass), GDK_KEY_comma, 0, on_step_key, "i", -1);
 }
 
 static void
@@ -839,7 +876,7 @@ const IrViewInfo ir_view_play = {
       "the loop, and beside it a column for each of some iterations, with what it hands to the next. In the graph tokens lie "
       "on the edges as they were behind the chosen event, or at the end of the chosen iteration, with what they held: "
       "@3 is one of iteration 3, ✕ is dead. Labels say which input a Merge took, which branch was called, and what was "
-      "dead or waited.",
+      "dead or waited. The keys . and , go an event on and back, or on the page Iterations an iteration.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_play_view_get_type,
 };

@@ -143,8 +143,9 @@ check_sizes (const char *text, GError **error)
         continue;
       errno = 0;
       if (g_ascii_strtoll (size, &end, 10) < 0 || errno != 0 || strchr (" ,]*+", *end) == NULL)
-        return act_misread (error, "'%s': '%.*s' is no size; needs a number of at least 0 or a name",
-                            text, (int) strcspn (size, ",]"), size);
+        return act_misread (error,
+                            "'%s': '%.*s' is no size; needs a number of at least 0 or a name", text,
+                            (int) strcspn (size, ",]"), size);
     }
   return TRUE;
 }
@@ -239,6 +240,15 @@ read_numbers (IrContext *context, const IrType *like, const char *text, GError *
   return read_typed (typed, error);
 }
 
+/* "float", "int64[2,3]" */
+static gboolean
+is_type (const char *text)
+{
+  g_autofree char *name = g_strndup (text, strcspn (text, "["));
+
+  return ir_dtype_from_name (g_strstrip (name)) != IR_DTYPE_UNDEFINED;
+}
+
 /* A tensor from a file, numbers, or a type and numbers. @like: (nullable): the type that is expected
  * of numbers alone. (transfer full) (nullable) */
 IrTensor *
@@ -250,6 +260,12 @@ act_contents (IrContext *context, const IrType *like, const char *text, GError *
     tensor = ir_tensor_load (text, error);
   else if (strchr (text, '{') != NULL && g_ascii_isalpha (text[0]))
     tensor = read_typed (text, error);
+  else if (is_type (text))
+    {
+      act_misread (error, "'%s' has no numbers; needs them behind the type, as in %s {1,2,3}", text,
+                   text);
+      return NULL;
+    }
   else
     tensor = read_numbers (context, like, text, error);
   return tensor;

@@ -109,6 +109,10 @@ ir_scoreboard_new (IrTrial *trial,
   board->n_steps = ir_history_n_steps (ir_trial_history (trial));
   for (guint i = 0; i < IR_N_SCORES; i++)
     board->values[i] = g_new0 (double, board->n_steps + 1);
+  board->by_hand = g_new0 (guint8, board->n_steps + 1);
+  for (guint step = 1; step <= board->n_steps; step++)
+    board->by_hand[step] = ir_history_step (ir_trial_history (trial), step)->step_class ==
+                           IR_CLASS_EDIT;
   for (guint step = 0; step <= board->n_steps; step++)
     {
       if (g_cancellable_set_error_if_cancelled (cancellable, error))
@@ -147,6 +151,7 @@ ir_scoreboard_unref (IrScoreboard *board)
     return;
   for (guint i = 0; i < IR_N_SCORES; i++)
     g_free (board->values[i]);
+  g_free (board->by_hand);
   g_free (board->problem);
   g_free (board);
 }
@@ -187,14 +192,15 @@ ir_scoreboard_change (const IrScoreboard *board, IrScore score, guint step)
  * @score: which
  * @step: 0 .. n_steps
  *
- * Returns: %TRUE if @step made the graph noticeably dearer: by more than a fiftieth of what it was
+ * Returns: %TRUE if @step, a rewrite, made the graph noticeably dearer: by more than a fiftieth of what it was
  */
 gboolean
 ir_scoreboard_is_spike (const IrScoreboard *board, IrScore score, guint step)
 {
   const double change = ir_scoreboard_change (board, score, step);
 
-  return step > 0 && change > 0 && change > SPIKE * board->values[score][step - 1];
+  return step > 0 && !board->by_hand[step] && change > 0 &&
+         change > SPIKE * board->values[score][step - 1];
 }
 
 static char *

@@ -19,6 +19,7 @@ typedef struct
   gatomicrefcount ref_count;
   guint n_steps;
   double *values[IR_N_SCORES]; /* n_steps + 1 each, by step; NaN: not known */
+  guint8 *by_hand;             /* n_steps + 1: an edit, which may make the graph dearer */
   char *problem;               /* (nullable) why some peak is not known */
 } IrScoreboard;
 

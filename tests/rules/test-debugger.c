@@ -132,6 +132,30 @@ test_scores (void)
   g_assert_false (ir_scoreboard_is_spike (board, IR_SCORE_FLOPS, 3));
 }
 
+/* What is added by hand makes a graph dearer, and is no rise that one looks for. */
+static void
+test_scores_of_edits (void)
+{
+  g_autoptr (IrModel) model = optimized (NULL);
+  IrEdit *edit = ir_edit_new (model);
+  IrValue *x = ir_graph_find_value (model->main, "x");
+
+  ir_edit_begin_pass (edit, "edit");
+  ir_edit_begin_step (edit, "add", IR_CLASS_EDIT, 0);
+  ir_edit_add_node (edit, model->main, "Exp", "", "more", 1, &x, 1);
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  ir_edit_end_step (edit);
+  ir_edit_end_pass (edit);
+  ir_edit_free (edit);
+  g_autoptr (IrTrial) trial = trial_of (model);
+  g_autoptr (IrScoreboard) board = ir_scoreboard_new (trial, NULL, NULL, NULL);
+
+  g_assert_cmpuint (board->n_steps, ==, 4);
+  g_assert_cmpfloat (ir_scoreboard_change (board, IR_SCORE_NODES, 4), ==, 1);
+  for (guint i = 0; i < IR_N_SCORES; i++)
+    g_assert_false (ir_scoreboard_is_spike (board, i, 4));
+}
+
 /* A breakpoint at a node stops at every step that has changed it, whatever else the step did. */
 static void
 test_every_touched_node (void)
@@ -358,6 +382,7 @@ main (int argc, char **argv)
   g_test_add_func ("/breakpoint/a node is found by its id", test_node);
   g_test_add_func ("/breakpoint/every node that a step changes is met", test_every_touched_node);
   g_test_add_func ("/scoreboard/every step has its costs, rises are spikes", test_scores);
+  g_test_add_func ("/debugger/scores of what is done by hand", test_scores_of_edits);
   g_test_add_data_func ("/scoreboard/peaks are those of a copy of the step: convolutions",
                         peak_texts[0], test_peaks);
   g_test_add_data_func ("/scoreboard/peaks are those of a copy of the step: sequences",

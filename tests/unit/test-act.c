@@ -141,6 +141,27 @@ test_inputs_of_new_nodes (void)
   g_assert_cmpuint (n_added, >, 150);
 }
 
+/* A type without numbers is what is missing them, and no text of its own is quoted. */
+static void
+test_types_alone (void)
+{
+  static const char *const types[] = { "float[4,1,25]", "int64", "bool [2]", "double[]" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    {
+      const char *words[] = { "add-constant", "k", types[i], NULL };
+      g_autoptr (IrModel) model = read_net ();
+      g_autoptr (IrEdit) edit = ir_edit_new (model);
+      g_auto (IrActDone) done = { 0 };
+      g_autoptr (GError) error = NULL;
+
+      g_assert_false (ir_act_do (edit, words, &done, NULL, &error));
+      g_assert_nonnull (strstr (error->message, "has no numbers"));
+      g_assert_nonnull (strstr (error->message, types[i]));
+      g_assert_null (strstr (error->message, "Line"));
+    }
+}
+
 /* What is copied can be read, takes what the nodes read, and gives what nothing of them reads. */
 static void
 test_copy (void)
@@ -204,6 +225,7 @@ main (int argc, char **argv)
   g_test_add_func ("/act/an input takes what fits it", test_fits);
   g_test_add_func ("/act/operators take what fits them", test_operators);
   g_test_add_func ("/act/a new node has the inputs that it needs", test_inputs_of_new_nodes);
+  g_test_add_func ("/act/types without numbers", test_types_alone);
   g_test_add_func ("/act/nodes are copied as text", test_copy);
   g_test_add_func ("/act/boxes move with their lines", test_move);
   return g_test_run ();

@@ -66,18 +66,6 @@ tensor_flat_button (const char *title, const char *tip, GCallback clicked, gpoin
   return button;
 }
 
-/* @child, which may be wider than the pane. */
-GtkWidget *
-tensor_scrolled_sideways (GtkWidget *child)
-{
-  GtkWidget *scroller = gtk_scrolled_window_new ();
-
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC,
-                                  GTK_POLICY_NEVER);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), child);
-  return scroller;
-}
-
 /* The pictures get three fifths, where both sides fit into, once it is known of how much. */
 static void
 on_max_position (GtkPaned *paned, GParamSpec *pspec, gpointer data)

@@ -14,5 +14,4 @@ GtkWidget *tensor_flat_button (const char *title,
                                const char *tip,
                                GCallback clicked,
                                gpointer self);
-GtkWidget *tensor_scrolled_sideways (GtkWidget *child);
 GtkWidget *tensor_beside (GtkWidget *pictures, GtkWidget *table);

@@ -850,13 +850,6 @@ make_tools (IrTensorView *self)
       gtk_box_append (GTK_BOX (box), self->links[i]);
     }
   gtk_box_append (GTK_BOX (box), self->find);
-  gtk_box_append (GTK_BOX (box), tensor_flat_button ("Copy", "Copy the values, a line for each row",
-                                                     G_CALLBACK (on_copy), self));
-  gtk_box_append (GTK_BOX (box),
-                  tensor_flat_button ("Save…",
-                                      "Save the values as .npy, .csv or .pb, or the picture as "
-                                      ".png or .svg, of either side or of the difference",
-                                      G_CALLBACK (on_save), self));
   return box;
 }
 
@@ -880,6 +873,13 @@ make_header (IrTensorView *self)
                                       self);
   gtk_box_append (GTK_BOX (box), self->format);
   gtk_box_append (GTK_BOX (box), self->go_to);
+  gtk_box_append (GTK_BOX (box), tensor_flat_button ("Copy", "Copy the values, a line for each row",
+                                                     G_CALLBACK (on_copy), self));
+  gtk_box_append (GTK_BOX (box),
+                  tensor_flat_button ("Save…",
+                                      "Save the values as .npy, .csv or .pb, or the picture as "
+                                      ".png or .svg, of either side or of the difference",
+                                      G_CALLBACK (on_save), self));
   return box;
 }
 
@@ -902,7 +902,7 @@ ir_tensor_view_init (IrTensorView *self)
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC,
                                   GTK_POLICY_AUTOMATIC);
   gtk_box_append (GTK_BOX (content), make_header (self));
-  self->tools = tensor_scrolled_sideways (make_tools (self));
+  self->tools = ir_view_scrolled_row (make_tools (self)); /* what is for all is above */
   self->listing = make_table (self);
   gtk_box_append (GTK_BOX (content), self->tools);
   gtk_box_append (GTK_BOX (content),

@@ -368,6 +368,8 @@ leave_sides (IrWindow *self)
   if (centre != NULL)
     ir_view_set_cover (centre, ir_sides_get_cover (self->sides, IR_SIDES_START),
                        MAX (ir_sides_get_cover (self->sides, IR_SIDES_END) - text, 0));
+  gtk_widget_queue_allocate (
+      GTK_WIDGET (self->centre_overlay)); /* place_float() asks for them, too */
 }
 
 /* How far up a toast @width px wide goes, in @room px, so that the legend can be read. */
@@ -449,26 +451,35 @@ ir_window_queue_room (IrWindow *self)
     self->room_source = g_idle_add_full (GDK_PRIORITY_REDRAW - 10, leave_room, self, NULL);
 }
 
-/* Over the graph alone, where that is wide enough; the text beside it is then free. */
+/* Over the graph alone, where that is wide enough; the text beside it, and panes that lie on it, are then free.
+ * @left: (out): where it begins */
 static int
-float_room (IrWindow *self)
+float_room (IrWindow *self, int *left)
 {
+  const int start = ir_sides_get_cover (self->sides, IR_SIDES_START),
+            end = ir_sides_get_cover (self->sides, IR_SIDES_END);
   const int all = gtk_widget_get_width (GTK_WIDGET (self->centre_overlay)),
             graph = gtk_widget_get_width (GTK_WIDGET (self->centre_box));
   int least;
 
   gtk_widget_measure (GTK_WIDGET (self->float_box), GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL,
                       NULL, NULL);
-  return gtk_widget_get_visible (GTK_WIDGET (self->beside_box)) && graph >= least + 2 * FLOAT_MARGIN
-             ? graph
-             : all;
+  least += 2 * FLOAT_MARGIN;
+  *left = 0;
+  if (gtk_widget_get_visible (GTK_WIDGET (self->beside_box)))
+    return graph >= least ? graph : all;
+  if (all - start - end < least)
+    return all;
+  *left = start;
+  return all - start - end;
 }
 
 static gboolean
 place_float (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer data)
 {
   IrWindow *self = data;
-  const int all = float_room (self);
+  int left;
+  const int all = float_room (self, &left);
   const gboolean over_text = all == gtk_widget_get_width (GTK_WIDGET (overlay));
   const int width = MIN (FLOAT_WIDTH, all - 2 * FLOAT_MARGIN);
   int least, height;
@@ -476,7 +487,7 @@ place_float (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer d
   gtk_widget_measure (child, GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL, NULL, NULL);
   gtk_widget_measure (child, GTK_ORIENTATION_VERTICAL, MAX (width, least), &height, NULL, NULL,
                       NULL);
-  *at = (GdkRectangle){ (all - MAX (width, least)) / 2,
+  *at = (GdkRectangle){ left + (all - MAX (width, least)) / 2,
                         gtk_widget_get_height (GTK_WIDGET (overlay)) - height - FLOAT_MARGIN,
                         MAX (width, least), height };
   if (over_text != self->float_over_text)

@@ -18,6 +18,8 @@
 #include "views/session/timeline.h"
 #include "views/view.h"
 
+#include <math.h>
+
 #define MOST_LEAST 520 /* px that a view may need */
 
 typedef gboolean (*Wanted) (GtkWidget *widget, gpointer data);
@@ -459,6 +461,85 @@ test_found (void)
   g_assert_cmpint (ir_canvas_selected_box (canvas), >=, 0);
   g_assert_cmpfloat (selected_end (window).y, >, 0);
   g_assert_cmpfloat (selected_end (window).y, <, free_height (window));
+  close_window (window);
+}
+
+/* What is selected stays where it is while other groups are opened and closed from elsewhere. */
+static void
+test_selected_stays (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "scopes.onnxtxt", NULL);
+  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                           "net (float[4] v0) => (float[4] y) {\n");
+  const IrScene *scene;
+  const IrModel *model;
+  graphene_point_t before, then;
+  guint n, n_closed = 0;
+
+  for (guint k = 0; k < 20; k++)
+    g_string_append_printf (
+        text,
+        "  [\"/part%c/a\"] a%u = %s (v%u) [\"/part%c/b\"] b%u = Identity (a%u)\n"
+        "  [\"/part%c/c\"] c%u = Exp (b%u) [\"/part%c/d\"] v%u = Add (c%u, v%u)\n",
+        'A' + k, k, k % 3 == 0 ? "Tanh" : "Neg", k, 'A' + k, k, k, 'A' + k, k, k, 'A' + k, k + 1, k,
+        k);
+  g_string_append (text, "  y = Exp (v20)\n}\n");
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  ir_session_goto (session, 12);
+  wait_for ("the step", is_open_and_idle, session);
+  settle (300);
+  model = ir_session_get_frame (session)->model;
+  ir_session_select_node (session, ir_graph_find_value (model->main, "c11")->producer->id);
+  settle (300);
+  before = selected_end (window);
+  scene = ir_session_get_frame (session)->scene;
+  for (const IrSceneBox *box = ir_scene_boxes (scene, &n); n_closed < 3; box++)
+    if (box->fold != NULL) /* before it */
+      {
+        ir_session_toggle_fold (session, box->fold);
+        n_closed++;
+      }
+  wait_for ("another picture", is_open_and_idle, session);
+  settle (400);
+  g_assert_true (scene != ir_session_get_frame (session)->scene);
+  then = selected_end (window);
+  g_assert_cmpfloat (fabs (before.x - then.x), <, 2);
+  g_assert_cmpfloat (fabs (before.y - then.y), <, 2);
+  close_window (window);
+}
+
+/* What floats over the graph stands beside a pane that lies on it. */
+static void
+test_beside_drawer (void)
+{
+  IrWindow *window = open_window (800, 600);
+  GtkWidget *drawer, *floating[2];
+  graphene_rect_t over, at;
+
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, ir_window_get_session (window));
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show-start", NULL);
+  expect_seen (window, "IrStepsView", TRUE);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "view", g_variant_new_string ("search"));
+  settle (600);
+  drawer = find (GTK_WIDGET (window), has_type, "IrStepsView");
+  floating[0] = find (GTK_WIDGET (window), has_type, "IrSearchPanel");
+  floating[1] = find (GTK_WIDGET (window), has_type, "IrTransport");
+  g_assert_true (gtk_widget_compute_bounds (drawer, GTK_WIDGET (window), &over));
+  for (guint i = 0; i < G_N_ELEMENTS (floating); i++)
+    {
+      g_assert_true (gtk_widget_get_mapped (floating[i]));
+      g_assert_true (gtk_widget_compute_bounds (floating[i], GTK_WIDGET (window), &at));
+      g_assert_cmpfloat (at.origin.x, >=, over.origin.x + over.size.width);
+      g_assert_cmpfloat (at.origin.x + at.size.width, <=, 800);
+    }
   close_window (window);
 }
 
@@ -904,6 +985,8 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/a step is in sight wherever one jumps", test_jumps);
   g_test_add_func ("/layout/a change stays in sight when a pane comes", test_pane_comes);
   g_test_add_func ("/layout/tabs that do not fit are in a menu", test_tabs);
+  g_test_add_func ("/layout/what is selected stays in its place", test_selected_stays);
+  g_test_add_func ("/layout/what floats stands beside a drawer", test_beside_drawer);
   g_test_add_func ("/layout/names of pipelines make no window wider", test_long_names);
   g_test_add_func ("/layout/a message leaves the legend", test_message);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);

@@ -13,6 +13,7 @@
 #define FLASH_MS      1200
 #define CORNER_WIDTH  270 /* px */
 #define CORNER_HEIGHT 52
+#define ZOOM_BAR      200 /* px, of the right corner */
 #define LEAST_PART    0.6 /* of the graph, or of what is in sight, that is filled on each axis */
 #define BESIDE        60  /* px beside a graph that is larger than the window */
 #define ROOM_ABOVE    8   /* px, above a graph that is looked at from its beginning */
@@ -466,8 +467,13 @@ sees (IrCanvas *self, IrCamera now, const IrLayoutRect *rect, double margin)
 {
   const double x = rect->x * now.zoom - now.x, y = rect->y * now.zoom - now.y;
 
-  if (x + rect->width * now.zoom > now.width - self->map_width && y < self->map_height)
-    return FALSE; /* the map does */
+  const double right = x + rect->width * now.zoom, bottom = y + rect->height * now.zoom;
+
+  if (right > now.width - self->map_width && y < self->map_height)
+    return FALSE; /* the map lies on it */
+  if (bottom > free_height (self) - CORNER_HEIGHT &&
+      (right > now.width - ZOOM_BAR || (self->note_height > 0 && x < self->note_width)))
+    return FALSE; /* what lies in the lower corners does */
   return x >= self->cover_left + margin && y >= margin &&
          x + rect->width * now.zoom <= now.width - self->cover_right - margin &&
          y + rect->height * now.zoom <= free_height (self) - margin;
@@ -805,8 +811,8 @@ keep_toggled_place (IrCanvas *self, const IrFrame *old, const IrFrame *frame, co
     }
 }
 
-/* What is selected stays where it was on the screen. */
-void
+/* What is selected stays where it was on the screen. Whether it was there. */
+gboolean
 canvas_keep_selected (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
 {
   const IrCamera now = ir_canvas_get_camera (self);
@@ -816,14 +822,16 @@ canvas_keep_selected (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
   guint n;
 
   if (node == 0 || was < 0 || is < 0)
-    return;
+    return FALSE;
   before = ir_scene_boxes (old->scene, &n) + was;
   after = ir_scene_boxes (frame->scene, &n) + is;
-  if (is_shown (self, before))
-    canvas_set_camera (self, now.zoom,
-                       now.x +
-                           (after->x + after->width / 2 - before->x - before->width / 2) * now.zoom,
-                       now.y + (after->y - before->y) * now.zoom);
+  if (!is_shown (self, before))
+    return FALSE;
+  canvas_set_camera (self, now.zoom,
+                     now.x +
+                         (after->x + after->width / 2 - before->x - before->width / 2) * now.zoom,
+                     now.y + (after->y - before->y) * now.zoom);
+  return TRUE;
 }
 
 /* Where one was in a graph that was left, one is when it is entered again. */
@@ -902,8 +910,12 @@ remember_left (IrCanvas *self, const IrFrame *old, const IrFrame *frame, const I
 void
 canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
 {
-  const IrCamera was = ir_canvas_get_camera (self);
   g_autofree char *toggled = g_steal_pointer (&self->toggled);
+  IrCamera was;
+
+  if (self->animation != NULL && adw_animation_get_state (self->animation) == ADW_ANIMATION_PLAYING)
+    adw_animation_skip (self->animation); /* it leads to a place of the old picture */
+  was = ir_canvas_get_camera (self);
 
   if (old->root != frame->root)
     {
@@ -914,7 +926,7 @@ canvas_follow_frame (IrCanvas *self, const IrFrame *old, const IrFrame *frame)
     g_array_set_size (self->left, 0); /* other pictures than those that were left */
   else if (go_back (self, old, frame))
     return;
-  if (self->moved || toggled != NULL)
+  if (toggled != NULL || (self->moved && !canvas_keep_selected (self, old, frame)))
     keep_toggled_place (self, old, frame, toggled);
   remember_left (self, old, frame, &was);
   if (!self->moved && toggled == NULL)

@@ -125,7 +125,7 @@ void canvas_configure (IrCanvas *self, double x, double y);
 void canvas_set_camera (IrCanvas *self, double zoom, double x, double y);
 void canvas_zoom_at (IrCanvas *self, double zoom, double x, double y);
 void canvas_place_first (IrCanvas *self);
-void canvas_keep_selected (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
+gboolean canvas_keep_selected (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
 double canvas_hidden_below (IrCanvas *self, double old, double height);
 gboolean canvas_is_aimed (IrCanvas *self);
 void canvas_aim_again (IrCanvas *self);

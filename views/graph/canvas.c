@@ -205,6 +205,8 @@ ir_canvas_frame_changed (IrCanvas *self)
       g_hash_table_remove_all (self->places);
       g_array_set_size (self->left, 0);
     }
+  if (frame == NULL || before == NULL || frame->scene != before->scene)
+    self->aimed.zoom = 0; /* that was a place of another picture */
   self->frame = frame != NULL ? ir_frame_ref (frame) : NULL;
   if (frame != NULL && frame->scene != NULL && before != NULL && before->scene != NULL &&
       old->context == frame->model->context && frame->shape != before->shape)

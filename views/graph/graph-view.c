@@ -627,10 +627,19 @@ ir_graph_view_inset (IrView *view, int px)
   ir_canvas_set_inset (self->canvas, px);
 }
 
+#define LEAST_ROOM                                                                                 \
+  340 /* px between panes that lie on it, in which what floats is as wide as it must be */
+
 static void
 ir_graph_view_cover (IrView *view, int left, int right)
 {
-  ir_canvas_set_cover (IR_GRAPH_VIEW (view)->canvas, left, right);
+  IrGraphView *self = IR_GRAPH_VIEW (view);
+  const gboolean room = gtk_widget_get_width (GTK_WIDGET (view)) - left - right >= LEAST_ROOM;
+
+  ir_canvas_set_cover (self->canvas, left, right);
+  gtk_widget_set_margin_start (GTK_WIDGET (self->search), room ? left : 0);
+  gtk_widget_set_margin_start (self->notes, room ? left : 0);
+  gtk_widget_set_margin_end (self->zoom_bar, room ? right : 0);
 }
 
 /* -- building -- */

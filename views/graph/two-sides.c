@@ -120,14 +120,17 @@ name_sides (IrTwoSides *self, const IrFrame *frame)
   gtk_label_set_text (GTK_LABEL (self->titles[RIGHT]), right);
 }
 
-/* The canvas has its new width: what changed is brought into sight. */
+/* The canvas has its new width: what is selected, else what changed, is brought into sight. */
 static gboolean
 on_settled (gpointer data)
 {
   IrTwoSides *self = data;
 
   self->settle_source = 0;
-  ir_canvas_show_changes (self->canvas);
+  if (ir_canvas_selected_box (self->canvas) >= 0)
+    ir_canvas_show_box (self->canvas, ir_canvas_selected_box (self->canvas));
+  else
+    ir_canvas_show_changes (self->canvas);
   return G_SOURCE_REMOVE;
 }
 

@@ -413,11 +413,7 @@ run_attention (IrCall *call, GError **error)
 static const char *
 refuses_attention (const IrNode *node)
 {
-  for (guint i = 0; i < MIN (node->n_inputs, 6); i++)
-    if (i != mask_slot (node->op) && node->inputs[i] != NULL &&
-        ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT)
-      return "the CPU kernel of this operator computes in float32, and an input is of another or unknown type";
-  return NULL;
+  return cpu_needs_floats (node, 0x3f & ~(1u << mask_slot (node->op)));
 }
 
 const IrCpuKernel cpu_attention = { .name = "oneDNN sgemm, row softmax",

@@ -1,7 +1,7 @@
 /* The row of the back end, and how it runs a call. */
 #include "config.h"
 
-#include "core/exec/cpu/cpu.h"
+#include "core/exec/cpu/half.h"
 
 #include <string.h>
 
@@ -16,12 +16,14 @@ static const char *
 refuses (const IrNode *node)
 {
   const IrCpuKernel *kernel = cpu_kernel_of (node);
+  const char *why;
 
   if (node->op == NULL)
     return "irscope does not know this operator";
   if (kernel == NULL)
     return "the operator has no CPU kernel";
-  return kernel->refuses != NULL ? kernel->refuses (node) : NULL;
+  why = kernel->refuses != NULL ? kernel->refuses (node) : NULL;
+  return why != cpu_half ? why : NULL;
 }
 
 static gboolean
@@ -33,9 +35,22 @@ run_as_is (const IrCpuKernel *kernel, IrCall *call, GError **error)
   return kernel->run (call, error);
 }
 
+/* Nothing of 16 bits lies in blocks; what a kernel like that has in float32 beside may. */
+static gboolean
+run_widened (const IrCpuKernel *kernel, IrCall *call, GError **error)
+{
+  for (guint i = 0; i < call->n_inputs; i++)
+    if (call->inputs[i].block != 0 && !cpu_plain_in (call, i, error))
+      return FALSE;
+  if (!call->shape_static && !call->op->infer (call, error))
+    return FALSE;
+  ir_call_ready (call, FALSE);
+  return cpu_half_run (kernel, call, error);
+}
+
 /* Operands may be replaced by copies in another layout: the call is as before when it returns. */
 static gboolean
-run_in_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
+run_with_copies (const IrCpuKernel *kernel, IrCall *call, GError **error)
 {
   IrCallInput few[8],
       *inputs = call->n_inputs <= G_N_ELEMENTS (few) ? few : g_new (IrCallInput, call->n_inputs);
@@ -45,7 +60,9 @@ run_in_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
   gboolean done;
 
   memcpy (inputs, call->inputs, n_inputs * sizeof *inputs);
-  if (cpu_call_has_blocks (call))
+  if (cpu_half_is_widened (kernel, call))
+    done = run_widened (kernel, call, error);
+  else if (cpu_call_has_blocks (call))
     done = cpu_run_blocks (kernel, call, error);
   else
     done = run_as_is (kernel, call, error);
@@ -68,8 +85,8 @@ run (IrCall *call, GError **error)
   gboolean done;
 
   call->kernel_state = state != NULL ? state->state : NULL;
-  if (kernel->blocks != NULL || cpu_call_has_blocks (call))
-    done = run_in_blocks (kernel, call, error);
+  if (kernel->blocks != NULL || cpu_call_has_blocks (call) || cpu_half_is_widened (kernel, call))
+    done = run_with_copies (kernel, call, error);
   else
     done = run_as_is (kernel, call, error);
   call->kernel_state = state; /* whose it is: the caller releases it */
@@ -107,6 +124,8 @@ explain_choice (const IrNode *node)
   const IrCpuKernel *found = cpu_kernel_of (node);
   const char *why = NULL;
 
+  if (found != NULL && found->refuses != NULL && found->refuses (node) == cpu_half)
+    return cpu_half;
   if (found != NULL && found->variant != NULL)
     found->variant (node, &why);
   return why;

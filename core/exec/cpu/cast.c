@@ -46,6 +46,36 @@ half_of_real (double value)
   return sign | (guint16) (magnitude < 0x1p-14 ? small & 0xffff : (bits >> 42) - (1008u << 10));
 }
 
+/* -- bfloat16: the upper half of a float -- */
+
+static inline double
+real_of_bfloat (guint16 half)
+{
+  guint32 bits = (guint32) half << 16;
+  float value;
+
+  memcpy (&value, &bits, sizeof value);
+  return value;
+}
+
+/* Likewise; below the normal range the last bit of the sum with 2^-81 is worth 2^-133. */
+static inline guint16
+bfloat_of_real (double value)
+{
+  guint64 bits, small;
+  double magnitude = fabs (value), shifted = magnitude + 0x1p-81;
+  guint16 sign = signbit (value) ? 0x8000 : 0;
+
+  memcpy (&bits, &magnitude, sizeof bits);
+  memcpy (&small, &shifted, sizeof small);
+  bits += (G_GUINT64_CONSTANT (1) << 44) - 1 + ((bits >> 45) & 1);
+  if (magnitude != magnitude)
+    return sign | 0x7fc0;
+  if (magnitude >= 0x1.ffp127)
+    return sign | 0x7f80;
+  return sign | (guint16) (magnitude < 0x1p-126 ? small & 0xffff : (bits >> 45) - (896u << 7));
+}
+
 /* -- one conversion per type, from a double and from an integer -- */
 
 #define WHOLE_OF_REAL(name, Type, low, end)                                                        \
@@ -72,14 +102,21 @@ float16_of_real (double x)
   return half_of_real (x);
 }
 
-#define int64_of_whole(x)   (x)
-#define float_of_real(x)    ((float) (x))
-#define float_of_whole(x)   ((float) (x))
-#define double_of_real(x)   (x)
-#define double_of_whole(x)  ((double) (x))
-#define float16_of_whole(x) (half_of_real ((double) (x)))
-#define bool_of_real(x)     ((guint8) ((x) != 0))
-#define bool_of_whole(x)    ((guint8) ((x) != 0))
+static inline guint16
+bfloat16_of_real (double x)
+{
+  return bfloat_of_real (x);
+}
+
+#define int64_of_whole(x)    (x)
+#define float_of_real(x)     ((float) (x))
+#define float_of_whole(x)    ((float) (x))
+#define double_of_real(x)    (x)
+#define double_of_whole(x)   ((double) (x))
+#define float16_of_whole(x)  (half_of_real ((double) (x)))
+#define bfloat16_of_whole(x) (bfloat_of_real ((double) (x)))
+#define bool_of_real(x)      ((guint8) ((x) != 0))
+#define bool_of_whole(x)     ((guint8) ((x) != 0))
 
 typedef void (*CastLoop) (gconstpointer in, gpointer out, gint64 n);
 
@@ -97,6 +134,7 @@ typedef void (*CastLoop) (gconstpointer in, gpointer out, gint64 n);
   CAST (from, From, READ, kind, float, float)                                                      \
   CAST (from, From, READ, kind, double, double)                                                    \
   CAST (from, From, READ, kind, float16, guint16)                                                  \
+  CAST (from, From, READ, kind, bfloat16, guint16)                                                 \
   CAST (from, From, READ, kind, int64, gint64)                                                     \
   CAST (from, From, READ, kind, int32, gint32)                                                     \
   CAST (from, From, READ, kind, int8, gint8)                                                       \
@@ -110,28 +148,30 @@ typedef void (*CastLoop) (gconstpointer in, gpointer out, gint64 n);
 CASTS_FROM (float, float, AS_REAL, real)
 CASTS_FROM (double, double, AS_REAL, real)
 CASTS_FROM (float16, guint16, real_of_half, real)
+CASTS_FROM (bfloat16, guint16, real_of_bfloat, real)
 CASTS_FROM (int64, gint64, AS_WHOLE, whole)
 CASTS_FROM (int32, gint32, AS_WHOLE, whole)
 CASTS_FROM (int8, gint8, AS_WHOLE, whole)
 CASTS_FROM (uint8, guint8, AS_WHOLE, whole)
 CASTS_FROM (bool, guint8, AS_TRUTH, whole)
 
-#define N_TYPES 8
+#define N_TYPES 9
 
-static const IrDtype types[N_TYPES] = { IR_DTYPE_FLOAT, IR_DTYPE_DOUBLE, IR_DTYPE_FLOAT16,
-                                        IR_DTYPE_INT64, IR_DTYPE_INT32,  IR_DTYPE_INT8,
-                                        IR_DTYPE_UINT8, IR_DTYPE_BOOL };
+static const IrDtype types[N_TYPES] = { IR_DTYPE_FLOAT,    IR_DTYPE_DOUBLE, IR_DTYPE_FLOAT16,
+                                        IR_DTYPE_BFLOAT16, IR_DTYPE_INT64,  IR_DTYPE_INT32,
+                                        IR_DTYPE_INT8,     IR_DTYPE_UINT8,  IR_DTYPE_BOOL };
 
 #define LOOPS_FROM(from)                                                                           \
   {                                                                                                \
-    from##_to_float, from##_to_double, from##_to_float16, from##_to_int64, from##_to_int32,        \
-        from##_to_int8, from##_to_uint8, from##_to_bool                                            \
+    from##_to_float, from##_to_double, from##_to_float16, from##_to_bfloat16, from##_to_int64,     \
+        from##_to_int32, from##_to_int8, from##_to_uint8, from##_to_bool                           \
   }
 
 /* In both directions in the order of @types. */
 static const CastLoop loops[N_TYPES][N_TYPES] = {
-  LOOPS_FROM (float), LOOPS_FROM (double), LOOPS_FROM (float16), LOOPS_FROM (int64),
-  LOOPS_FROM (int32), LOOPS_FROM (int8),   LOOPS_FROM (uint8),   LOOPS_FROM (bool),
+  LOOPS_FROM (float),    LOOPS_FROM (double), LOOPS_FROM (float16),
+  LOOPS_FROM (bfloat16), LOOPS_FROM (int64),  LOOPS_FROM (int32),
+  LOOPS_FROM (int8),     LOOPS_FROM (uint8),  LOOPS_FROM (bool),
 };
 
 /* N_TYPES: none of them */

@@ -80,28 +80,63 @@ cpu_new_floats_shaped (IrCall *call, guint slot, guint rank, const gint64 *dims,
   return tensor != NULL ? ir_tensor_data_writable (tensor) : NULL;
 }
 
+const char cpu_half[] = "float16 and bfloat16 are computed with in float32, and rounded once";
+
+gboolean
+cpu_is_half (IrDtype dtype)
+{
+  return dtype == IR_DTYPE_FLOAT16 || dtype == IR_DTYPE_BFLOAT16;
+}
+
+const char *
+cpu_takes_float (IrDtype dtype, const char *why)
+{
+  return dtype == IR_DTYPE_FLOAT ? NULL : cpu_is_half (dtype) ? cpu_half : why;
+}
+
+const char *
+cpu_first_reason (const char *why, const char *other)
+{
+  return why == NULL || (why == cpu_half && other != NULL) ? other : why;
+}
+
 const char *
 cpu_needs_float (const IrNode *node)
 {
-  return cpu_needs_float_but (node, G_MAXUINT);
+  return cpu_needs_floats (node, G_MAXUINT64);
 }
 
 const char *
 cpu_needs_float_but (const IrNode *node, guint slot)
 {
+  return cpu_needs_floats (node, ~(G_GUINT64_CONSTANT (1) << slot));
+}
+
+const char *
+cpu_needs_floats (const IrNode *node, guint64 slots)
+{
+  IrDtype first = IR_DTYPE_UNDEFINED;
+
   for (guint i = 0; i < node->n_inputs; i++)
-    if (i != slot && node->inputs[i] != NULL && ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT)
-      return "CPU kernels of this operator compute in float32, and an input is of another or unknown type";
-  return NULL;
+    {
+      IrDtype dtype = cpu_dtype (node, i);
+      if (node->inputs[i] == NULL || (i < 64 && !(slots >> i & 1)))
+        continue;
+      if (dtype != IR_DTYPE_FLOAT && !cpu_is_half (dtype))
+        return "CPU kernels of this operator compute in float32, and an input is of another or unknown type";
+      if (first != IR_DTYPE_UNDEFINED && first != dtype)
+        return "CPU kernels of this operator take inputs of one type";
+      first = dtype;
+    }
+  return cpu_is_half (first) ? cpu_half : NULL;
 }
 
 const char *
 cpu_needs_first_float (const IrNode *node)
 {
-  if (node->n_inputs == 0 || node->inputs[0] == NULL ||
-      ir_value_dtype (node->inputs[0]) != IR_DTYPE_FLOAT)
-    return "the CPU kernel of this operator takes float32, and the input is of another or unknown type";
-  return NULL;
+  return cpu_takes_float (cpu_dtype (node, 0),
+                          "the CPU kernel of this operator takes float32, and the "
+                          "input is of another or unknown type");
 }
 
 IrDtype

@@ -23,11 +23,10 @@ refuses (const IrNode *node)
   int rank = node->n_inputs > 0 && node->inputs[0] != NULL ? ir_value_rank (node->inputs[0])
                                                            : IR_RANK_UNKNOWN;
 
-  if (why != NULL)
-    return why;
-  return rank == 3 || rank == 4 || rank == 5
-             ? NULL
-             : "oneDNN convolves along 1 to 3 axes, and the rank of X is another or unknown";
+  return cpu_first_reason (
+      why, rank == 3 || rank == 4 || rank == 5
+               ? NULL
+               : "oneDNN convolves along 1 to 3 axes, and the rank of X is another or unknown");
 }
 
 /* -- shapes -- */

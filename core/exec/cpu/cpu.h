@@ -1,6 +1,6 @@
 /* The CPU back end: kernels in float32 for what networks spend their time in, on oneDNN where that
- * is good at it and in plain vectorizable C elsewhere. What it refuses runs on the reference
- * kernels, by a decision that the schedule shows.
+ * is good at it and in plain vectorizable C elsewhere; operands in float16 and bfloat16 are widened for
+ * them. What it refuses runs on the reference kernels, by a decision that the schedule shows.
  *
  * One thread pool: oneDNN of Debian runs on OpenMP, so everything here does; a kernel asks for as
  * many threads as its call has. */
@@ -133,9 +133,19 @@ const CpuUnalignedFloat *cpu_unaligned_floats (const IrCall *call, guint slot);
 float *cpu_new_floats (IrCall *call, guint slot, const IrTensor *like, GError **error);
 float *cpu_new_floats_shaped (
     IrCall *call, guint slot, guint rank, const gint64 *dims, GError **error);
+/* -- what kernels compute in -- */
+/* Given in place of a reason to refuse by kernels that compute in float32: an operand is in float16 or
+ * bfloat16. The back end widens them and rounds what comes out (half-run.c). */
+extern const char cpu_half[];
+gboolean cpu_is_half (IrDtype dtype);
+/* NULL for float32, cpu_half for float16 and bfloat16, else @why. */
+const char *cpu_takes_float (IrDtype dtype, const char *why);
+const char *cpu_first_reason (const char *why,
+                              const char *other); /* what refuses before cpu_half */
 const char *cpu_needs_float (
     const IrNode *node); /* refuses unless all inputs with a type are float32 */
 const char *cpu_needs_float_but (const IrNode *node, guint slot); /* as it, that one aside */
+const char *cpu_needs_floats (const IrNode *node, guint64 slots); /* those of a set of bits alone */
 void cpu_softmax_row (const float *x, float *y, gint64 n);
 const char *cpu_needs_first_float (const IrNode *node); /* only input 0 */
 IrDtype cpu_dtype (const IrNode *node, guint slot); /* of an input; UNDEFINED: absent or unknown */

@@ -537,9 +537,10 @@ needs_arithmetic (const IrNode *node)
 {
   IrDtype dtype = first_dtype (node);
 
-  return dtype == IR_DTYPE_FLOAT || dtype == IR_DTYPE_INT64 || dtype == IR_DTYPE_INT32
+  return dtype == IR_DTYPE_INT64 || dtype == IR_DTYPE_INT32
              ? NULL
-             : "only float, int64 and int32 are computed with here";
+             : cpu_takes_float (
+                   dtype, "only floats of up to 32 bits, int64 and int32 are computed with here");
 }
 
 static const char *
@@ -707,10 +708,10 @@ needs_comparable (const IrNode *node)
 {
   IrDtype dtype = first_dtype (node);
 
-  return dtype == IR_DTYPE_FLOAT || dtype == IR_DTYPE_INT64 || dtype == IR_DTYPE_INT32 ||
-                 dtype == IR_DTYPE_BOOL
+  return dtype == IR_DTYPE_INT64 || dtype == IR_DTYPE_INT32 || dtype == IR_DTYPE_BOOL
              ? NULL
-             : "only float, int64, int32 and bool are compared here";
+             : cpu_takes_float (
+                   dtype, "only floats of up to 32 bits, int64, int32 and bool are compared here");
 }
 
 #define COMPARE(kernel, REFUSES, EXPRESSION)                                                       \

@@ -225,9 +225,10 @@ refuses_n_bits (const IrNode *node)
 {
   if (cpu_dtype (node, 4) != IR_DTYPE_UNDEFINED)
     return "the CPU kernel of this operator takes blocks in their order, and g_idx gives another";
-  if (cpu_dtype (node, 2) != IR_DTYPE_FLOAT)
-    return "the CPU kernel of this operator takes scales in float32";
-  return cpu_needs_first_float (node);
+  return cpu_first_reason (
+      cpu_needs_first_float (node),
+      cpu_takes_float (cpu_dtype (node, 2),
+                       "the CPU kernel of this operator takes scales in float32"));
 }
 
 const IrCpuKernel cpu_matmul_n_bits = { .name = "tiles of columns",

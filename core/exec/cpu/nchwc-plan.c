@@ -263,7 +263,7 @@ cpu_input_terms (const IrNode *node, guint slot, gboolean blocks)
   if (blocks)
     terms.layouts = kernel->blocks != NULL ? kernel->blocks->reads (node, slot, cpu_lanes ())
                                            : elementwise_reads (node, slot);
-  terms.any_address = kernel->unaligned == slot + 1;
+  terms.any_address = kernel->unaligned == slot + 1 || cpu_is_half (cpu_dtype (node, slot));
   terms.overwritten = kernel->overwrites != NULL && kernel->overwrites (node) == (int) slot;
   return terms;
 }

@@ -478,11 +478,12 @@ run_embed_layer_norm (IrCall *call, GError **error)
 static const char *
 refuses_embed_layer_norm (const IrNode *node)
 {
+  const guint64 tables = 1 << 0 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7;
+
   for (guint i = 0; i < MIN (node->n_inputs, 8); i++)
-    if ((i % 2 == 0 || i == 7) &&
-        (node->inputs[i] == NULL || ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT))
-      return "the CPU kernel of this operator computes in float32, and an input is of another or unknown type";
-  return NULL;
+    if ((tables >> i & 1) && node->inputs[i] == NULL)
+      return "the CPU kernel of this operator takes all its tables";
+  return cpu_needs_floats (node, tables);
 }
 
 const IrCpuKernel cpu_embed_layer_norm = { .name = "row loop",

@@ -248,12 +248,21 @@ refuses_dequantize (const IrNode *node)
              : "the CPU kernel of this operator takes scales in float32";
 }
 
+/* In 16 bits the quotient is rounded before it is made whole. */
+static const char *
+refuses_quantize (const IrNode *node)
+{
+  const char *why = cpu_needs_first_float (node);
+
+  return why != cpu_half ? why : "only quotients in float32 are quantized here";
+}
+
 const IrCpuKernel cpu_quantize_linear = { .name = "vector loop",
-                                          .refuses = cpu_needs_first_float,
+                                          .refuses = refuses_quantize,
                                           .run = run_quantize };
 const IrCpuKernel cpu_dequantize_linear = { .name = "vector loop",
                                             .refuses = refuses_dequantize,
                                             .run = run_dequantize };
 const IrCpuKernel cpu_dynamic_quantize_linear = { .name = "vector loop",
-                                                  .refuses = cpu_needs_first_float,
+                                                  .refuses = refuses_quantize,
                                                   .run = run_dynamic_quantize };

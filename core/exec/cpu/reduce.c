@@ -402,9 +402,10 @@ refuses_cum_sum (const IrNode *node)
 {
   IrDtype dtype = cpu_dtype (node, 0);
 
-  return dtype == IR_DTYPE_FLOAT || dtype == IR_DTYPE_INT64 || dtype == IR_DTYPE_INT32
+  return dtype == IR_DTYPE_INT64 || dtype == IR_DTYPE_INT32
              ? NULL
-             : "only float, int64 and int32 are summed here";
+             : cpu_takes_float (dtype,
+                                "only floats of up to 32 bits, int64 and int32 are summed here");
 }
 
 static gboolean

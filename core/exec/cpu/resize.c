@@ -366,7 +366,9 @@ run_interpolated (IrCall *call, const Plan *plan, GError **error)
 static const char *
 refuses (const IrNode *node)
 {
-  return cpu_needs_whole_bytes (node, 0);
+  return strcmp (ir_node_attr_string (node, "mode", "nearest"), "nearest") == 0
+             ? cpu_needs_whole_bytes (node, 0)
+             : cpu_needs_first_float (node);
 }
 
 static gboolean

@@ -229,9 +229,9 @@ static const char *
 refuses_rotary_embedding (const IrNode *node)
 {
   for (guint i = 0; i < MIN (node->n_inputs, 3); i++)
-    if (node->inputs[i] == NULL || ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT)
-      return "the CPU kernel of this operator computes in float32, and an input is of another or unknown type";
-  return NULL;
+    if (node->inputs[i] == NULL)
+      return "the CPU kernel of this operator takes cosines and sines";
+  return cpu_needs_floats (node, 7);
 }
 
 const IrCpuKernel cpu_rotary_embedding = { .name = "row loop",

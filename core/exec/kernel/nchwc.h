@@ -14,7 +14,8 @@ typedef struct
 } IrScratchPart;
 
 #define IR_SCRATCH_KERNEL 11 /* what a kernel needs itself; layouts take the parts before */
-#define IR_SCRATCH_PARTS  12
+#define IR_SCRATCH_WIDE   12 /* operands of 16 bits in float32 */
+#define IR_SCRATCH_PARTS  13
 
 struct _IrScratch
 {

@@ -19,8 +19,11 @@ typedef struct
 {
   IrTensor *constant; /* held: its address is the key */
   guint64 form;
-  gpointer memory;
+  gpointer memory;   /* (nullable) */
+  IrTensor *retyped; /* (nullable) */
 } Entry;
+
+#define RETYPED G_MAXUINT64 /* the form of what is a tensor again */
 
 static guint
 entry_hash (gconstpointer key)
@@ -45,6 +48,7 @@ entry_free (gpointer data)
 
   ir_tensor_unref (entry->constant);
   free (entry->memory); /* from IrPackFunc */
+  g_clear_pointer (&entry->retyped, ir_tensor_unref);
   g_free (entry);
 }
 
@@ -117,20 +121,29 @@ ir_packed_unref (IrPacked *packed)
   g_free (packed);
 }
 
+static Entry *
+add (IrPacked *packed, const IrTensor *constant, guint64 form)
+{
+  Entry *entry = g_new0 (Entry, 1);
+
+  entry->constant = ir_tensor_ref ((IrTensor *) constant);
+  entry->form = form;
+  g_hash_table_add (packed->entries, entry);
+  ir_mapped_file_give_back (ir_tensor_raw (constant), ir_tensor_n_bytes (constant));
+  return entry;
+}
+
 static gconstpointer
 find_or_pack (
     IrPacked *packed, const IrTensor *constant, guint64 form, IrPackFunc pack, gpointer data)
 {
-  const Entry key = { (IrTensor *) constant, form, NULL };
+  const Entry key = { .constant = (IrTensor *) constant, .form = form };
   const Entry *found = g_hash_table_lookup (packed->entries, &key);
   gpointer memory = found != NULL ? found->memory : pack (constant, data);
 
   if (found != NULL || memory == NULL)
     return memory;
-  Entry *entry = g_new (Entry, 1);
-  *entry = (Entry){ ir_tensor_ref ((IrTensor *) constant), form, memory };
-  g_hash_table_add (packed->entries, entry);
-  ir_mapped_file_give_back (ir_tensor_raw (constant), ir_tensor_n_bytes (constant));
+  add (packed, constant, form)->memory = memory;
   return memory;
 }
 
@@ -159,4 +172,39 @@ ir_packed_get (
   memory = find_or_pack (packed, constant, form, pack, data);
   pthread_mutex_unlock (&packed->mutex);
   return memory;
+}
+
+static IrTensor *
+find_or_retype (IrPacked *packed, const IrTensor *constant, IrRetypeFunc retype, gpointer data)
+{
+  const Entry key = { .constant = (IrTensor *) constant, .form = RETYPED };
+  const Entry *found = g_hash_table_lookup (packed->entries, &key);
+  IrTensor *made = found != NULL ? ir_tensor_ref (found->retyped) : retype (constant, data);
+
+  if (found == NULL && made != NULL)
+    add (packed, constant, RETYPED)->retyped = ir_tensor_ref (made);
+  return made;
+}
+
+/**
+ * ir_packed_tensor:
+ * @packed: a store
+ * @constant: an initializer of the graph, as in ir_packed_get()
+ * @retype: makes it anew in another type, always the same, if it is not there
+ * @data: for @retype
+ *
+ * Returns: (transfer full) (nullable): what @retype has made, the same tensor for every call, so that
+ *   more can be made of it; %NULL if nothing is kept, or it made nothing
+ */
+IrTensor *
+ir_packed_tensor (IrPacked *packed, const IrTensor *constant, IrRetypeFunc retype, gpointer data)
+{
+  IrTensor *made;
+
+  if (packed->entries == NULL)
+    return NULL;
+  pthread_mutex_lock (&packed->mutex);
+  made = find_or_retype (packed, constant, retype, data);
+  pthread_mutex_unlock (&packed->mutex);
+  return made;
 }

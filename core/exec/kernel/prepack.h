@@ -9,6 +9,9 @@
  * stop. */
 typedef gpointer (*IrPackFunc) (const IrTensor *constant, gpointer data);
 
+/* Returns (transfer full) (nullable): @constant in another type. */
+typedef IrTensor *(*IrRetypeFunc) (const IrTensor *constant, gpointer data);
+
 IrPacked *ir_packed_new (void);
 IrPacked *ir_packed_new_closed (void);
 gboolean ir_packed_keeps (const IrPacked *packed); /* (nullable) */
@@ -17,3 +20,7 @@ void ir_packed_unref (IrPacked *packed);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPacked, ir_packed_unref)
 gconstpointer ir_packed_get (
     IrPacked *packed, const IrTensor *constant, guint64 form, IrPackFunc pack, gpointer data);
+IrTensor *ir_packed_tensor (IrPacked *packed,
+                            const IrTensor *constant,
+                            IrRetypeFunc retype,
+                            gpointer data);

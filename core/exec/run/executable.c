@@ -226,17 +226,14 @@ count_nodes (const IrRunState *state)
 
 /* What was allocated for values since the run before has told. */
 static guint64
-take_allocated (const IrRunState *state)
+take_allocated (IrRunState *state)
 {
   IrPrepared *prepared = state->prepared;
-  guint64 bytes = state->allocated_bytes + prepared->new_bytes;
+  guint64 bytes = ir_run_take_bytes (&state->allocated_bytes) + prepared->new_bytes;
 
   prepared->new_bytes = 0;
   for (guint i = 0; i < prepared->schedule->items->len; i++)
-    {
-      bytes += prepared->steps[i].allocated_bytes;
-      prepared->steps[i].allocated_bytes = 0;
-    }
+    bytes += ir_run_take_bytes (&prepared->steps[i].allocated_bytes);
   return bytes;
 }
 

@@ -35,7 +35,7 @@ give_memory (
     }
   if (slot->memory != NULL && bytes <= slot->memory_bytes)
     return ir_tensor_new_static (dtype, rank, dims, slot->memory, bytes);
-  ((IrRunState *) call->alloc_data)->allocated_bytes += bytes;
+  ir_run_count_bytes (&((IrRunState *) call->alloc_data)->allocated_bytes, bytes);
   return ir_tensor_new_alloc (dtype, rank, dims, error);
 }
 

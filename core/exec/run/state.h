@@ -79,8 +79,8 @@ struct _IrRunState
   guint64
       allocated_bytes; /* of memory that nodes without a bound call were given beside the plan's */
   gsize memory_limit, output_limit, capture_budget;
-  gint64 start_ns, shown_ns; /* the second: when it was last shown, from the start */
-  gint64 device_begin_ns; /* from the start of the run: where the clock of a device begins */
+  gint64 start_ns, shown_ns;  /* the second: when it was last shown, from the start */
+  gint64 device_begin_ns;     /* from the start of the run: where the clock of a device begins */
   guint64 n_iterations;       /* of all loops so far */
   guint depth;                /* of control flow */
   guint nesting;              /* of that, what lies on the stack of the program */
@@ -95,6 +95,20 @@ struct _IrRunState
   guint n_copied;             /* copies of the plan that were made, or were not needed */
   const IrNode *node;         /* (nullable) of the step under way */
 };
+
+/* Memory that was allocated: a run that is left tells of it while its last kernel may still ask for
+ * some. */
+static inline void
+ir_run_count_bytes (guint64 *counter, gsize bytes)
+{
+  __atomic_fetch_add (counter, bytes, __ATOMIC_RELAXED);
+}
+
+static inline guint64
+ir_run_take_bytes (guint64 *counter)
+{
+  return __atomic_exchange_n (counter, 0, __ATOMIC_RELAXED);
+}
 
 /* What each observer is told of; @self: (nullable) */
 static inline gboolean
@@ -235,12 +249,17 @@ gboolean ir_streams_finish (IrRunState *state, GError **error);
 gboolean ir_copies_run (IrRunState *state, guint step, gboolean behind, GError **error);
 gboolean ir_copies_observe (IrRunState *state, const IrRunStep *step, GError **error);
 IrTensor *ir_copies_fetch (IrRunState *state, const IrValue *value, GError **error);
-gboolean ir_copies_give (IrRunState *state, const IrValue *value, const IrTensor *tensor, GError **error);
+gboolean ir_copies_give (IrRunState *state,
+                         const IrValue *value,
+                         const IrTensor *tensor,
+                         GError **error);
 
 /* -- device-clock.c -- */
 gboolean ir_device_clock_begin (IrRunState *state, GError **error);
-gboolean
-ir_device_clock_note (IrRunState *state, const IrRunStep *step, gboolean behind, GError **error);
+gboolean ir_device_clock_note (IrRunState *state,
+                               const IrRunStep *step,
+                               gboolean behind,
+                               GError **error);
 gboolean ir_device_clock_read (const IrRunState *state, GArray *items, GError **error);
 
 /* -- flow/subgraph.c, handed down when a plan is made -- */

@@ -220,7 +220,7 @@ give_bound (
       memcmp (ir_tensor_dims (tensor), dims, sizeof (gint64) * rank) == 0)
     return ir_tensor_ref (tensor);
   IrTensor *own = ir_tensor_new_alloc (dtype, rank, dims, error);
-  step->allocated_bytes += own != NULL ? ir_tensor_n_bytes (own) : 0;
+  ir_run_count_bytes (&step->allocated_bytes, own != NULL ? ir_tensor_n_bytes (own) : 0);
   return own;
 }
 

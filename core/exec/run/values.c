@@ -219,7 +219,7 @@ ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor,
   if (own == NULL)
     return FALSE;
   if (own != tensor)
-    state->allocated_bytes += ir_tensor_n_bytes (own);
+    ir_run_count_bytes (&state->allocated_bytes, ir_tensor_n_bytes (own));
   if (placed)
     state->arena_bytes = MAX (state->arena_bytes, place->offset + ir_tensor_n_bytes (tensor));
   ir_run_state_set (state, value, own);

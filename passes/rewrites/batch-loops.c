@@ -7,8 +7,8 @@
  * many parts as it has iterations, becomes a Scan of them; any other use of the number becomes a part of
  * 0, 1, 2, .. . It does so where nothing is carried, or it is too long to be written out (unroll-loop).
  * A Scan without states becomes the nodes of its body, each for all iterations along a new first axis, where
- * each of them can be: operators element by element, products, Transpose, and those that name their axes
- * by an attribute. Source: Bradbury et al., JAX: vmap; Maclaurin et al., Autobatching; XLA's
+ * each of them can be: operators element by element, products, Gemm as a product and what is added to it, Transpose,
+ * reductions, and those that name their axes by an attribute. Source: Bradbury et al., JAX: vmap; Maclaurin et al., Autobatching; XLA's
  * WhileLoopSimplifier, WhileLoopTripCountAnnotator. */
 #include "config.h"
 
@@ -399,9 +399,43 @@ lines_up (const Scan *scan, const IrNode *product)
   return differs (scan, a) ? of_b <= MAX (of_a, 2) : of_b >= 2 && of_a <= of_b;
 }
 
+/* Axes that a reduction goes along in an iteration, in @axes, of IR_MAX_RANK. FALSE: not known, or none on purpose */
+static gboolean
+reduced_axes (const Scan *scan, const IrNode *node, gint64 *axes, guint *n)
+{
+  const guint rank = rank_of (scan, node->inputs[0]);
+  g_autofree gint64 *given = NULL;
+
+  if (differs (scan, ir_node_input (node, 1)) ||
+      !ir_axis_constant_ints (node, "axes", 1, &given, n) || *n > IR_MAX_RANK ||
+      !ir_axes_in_range (given, *n, rank) ||
+      (*n == 0 && ir_node_attr_int (node, "noop_with_empty_axes", 0) != 0))
+    return FALSE;
+  for (guint i = 0; i < *n; i++)
+    axes[i] = given[i];
+  for (; given == NULL && *n < rank; *n += 1)
+    axes[*n] = *n;
+  return *n > 0;
+}
+
+static const char *
+why_not_gemm (const IrNode *node)
+{
+  const gboolean scales = ir_node_attr_float (node, "alpha", 1) != 1 ||
+                          ir_node_attr_float (node, "beta", 1) != 1;
+
+  if (ir_node_opset (node) < 7)
+    return "an older form of Gemm says itself how it broadcasts";
+  return scales && !ir_dtype_is_float (ir_value_dtype (node->outputs[0]))
+             ? "it scales what has no fractions"
+             : NULL;
+}
+
 static const char *
 why_not_batched (Scan *scan, const IrNode *node)
 {
+  gint64 axes[IR_MAX_RANK];
+  guint n_axes;
   const Kind kind = ir_axis_kind_of (node);
   gint64 axis;
   gboolean all = TRUE;
@@ -420,6 +454,12 @@ why_not_batched (Scan *scan, const IrNode *node)
   if (ir_op_is (node, IR_OP_TRANSPOSE) || ir_op_is (node, IR_OP_IDENTITY) ||
       kind == KIND_ELEMENTWISE)
     return NULL;
+  scan->rounds |= ir_op_is (node, IR_OP_GEMM) || kind == KIND_REDUCE;
+  if (ir_op_is (node, IR_OP_GEMM))
+    return why_not_gemm (node);
+  if (kind == KIND_REDUCE)
+    return reduced_axes (scan, node, axes, &n_axes) ? NULL
+                                                    : "the axes that it reduces are not known";
   if (kind != KIND_AXIS)
     return "the operator is not one of those that compute along a further axis";
   scan->rounds |= !(node->op->flags & IR_OP_MOVES);
@@ -561,6 +601,105 @@ shift_perm (const Scan *scan, const IrNode *node, IrNode *copy)
                     ir_attr_ints (scan->context->model->context, "perm", perm, rank + 1));
 }
 
+static void
+shift_reduced (const Scan *scan, const IrNode *node, IrNode *copy)
+{
+  IrPassContext *context = scan->context;
+  const gboolean by_input = ir_node_attr (node, "axes") == NULL &&
+                            ir_node_opset (node) >= (ir_op_is (node, IR_OP_REDUCE_SUM) ? 13 : 18);
+  gint64 axes[IR_MAX_RANK];
+  guint n = 0;
+
+  reduced_axes (scan, node, axes, &n);
+  for (guint i = 0; i < n; i++)
+    axes[i]++;
+  if (!by_input)
+    {
+      ir_edit_set_attr (context->edit, copy,
+                        ir_attr_ints (context->model->context, "axes", axes, n));
+      return;
+    }
+  g_autoptr (IrTensor) tensor = ir_tensor_new_int64s (axes, n);
+  if (copy->n_inputs < 2)
+    ir_edit_set_n_inputs (context->edit, copy, 2);
+  ir_edit_set_input (context->edit, copy, 1,
+                     ir_pass_add_constant (context, scan->node->graph, "axes", tensor));
+}
+
+/* The last two axes change places, if that is asked for. */
+static IrValue *
+turn (const Scan *scan, IrValue *value, gboolean is_turned, gboolean is_batched)
+{
+  static const gint64 perms[2][3] = { { 1, 0 }, { 0, 2, 1 } };
+
+  if (!is_turned)
+    return value;
+  IrNode *node = add_node (scan, "Transpose", 1, &value);
+  ir_edit_set_attr (
+      scan->context->edit, node,
+      ir_attr_ints (scan->context->model->context, "perm", perms[is_batched], is_batched ? 3 : 2));
+  ir_infer_node (scan->context->edit, node, NULL);
+  return node->outputs[0];
+}
+
+/* What is written last is @last, and takes its values instead: one is made for all others. */
+static IrValue *
+compute (const Scan *scan, IrNode *last, const char *op, IrValue *a, IrValue *b)
+{
+  IrEdit *edit = scan->context->edit;
+  IrValue *inputs[] = { a, b };
+
+  if (last == NULL)
+    {
+      IrNode *node = add_node (scan, op, 2, inputs);
+      ir_infer_node (edit, node, NULL);
+      return node->outputs[0];
+    }
+  ir_edit_set_op (edit, last, op, "", "");
+  ir_edit_set_n_inputs (edit, last, 2);
+  for (guint i = 0; i < 2; i++)
+    ir_edit_set_input (edit, last, i, inputs[i]);
+  for (guint i = last->n_attrs; i-- > 0;)
+    ir_edit_unset_attr (edit, last, last->attrs[i]->name);
+  return last->outputs[0];
+}
+
+static IrValue *
+scale_of (const Scan *scan, const IrNode *node, const char *attr)
+{
+  g_autoptr (IrTensor) tensor = ir_tensor_new_scalar (ir_value_dtype (node->outputs[0]),
+                                                      ir_node_attr_float (node, attr, 1));
+
+  return ir_pass_add_constant (scan->context, scan->node->graph, attr, tensor);
+}
+
+/* A Gemm has no further axes: a product, and what is added to it. */
+static void
+split_gemm (const Scan *scan, const IrNode *node, IrNode *copy)
+{
+  const IrValue *added = ir_node_input (node, 2);
+  const gboolean scales = ir_node_attr_float (node, "alpha", 1) != 1;
+  IrValue *a = turn (scan, copy->inputs[0], ir_node_attr_int (node, "transA", 0) != 0,
+                     differs (scan, node->inputs[0])),
+          *b = turn (scan, copy->inputs[1], ir_node_attr_int (node, "transB", 0) != 0,
+                     differs (scan, node->inputs[1])),
+          *c = ir_node_input (copy, 2), *alpha = scales ? scale_of (scan, node, "alpha") : NULL,
+          *beta = added != NULL && ir_node_attr_float (node, "beta", 1) != 1
+                      ? scale_of (scan, node, "beta")
+                      : NULL;
+
+  IrValue *product = compute (scan, added == NULL && !scales ? copy : NULL, "MatMul", a, b);
+  if (scales)
+    product = compute (scan, added == NULL ? copy : NULL, "Mul", product, alpha);
+  if (added == NULL)
+    return;
+  if (differs (scan, added) && rank_of (scan, added) < 2)
+    c = widen (scan, c, 2 - rank_of (scan, added));
+  if (beta != NULL)
+    c = compute (scan, NULL, "Mul", c, beta);
+  compute (scan, copy, "Add", product, c);
+}
+
 /* FALSE: its types contradict each other then */
 static gboolean
 batch (const Scan *scan, const IrNode *node, IrNode *copy)
@@ -581,6 +720,10 @@ batch (const Scan *scan, const IrNode *node, IrNode *copy)
     ir_edit_set_attr (context->edit, copy, ir_attr_int (context->model->context, "axis", axis + 1));
   else if (kind == KIND_ELEMENTWISE)
     line_up (scan, node, copy);
+  else if (kind == KIND_REDUCE)
+    shift_reduced (scan, node, copy);
+  else if (ir_op_is (node, IR_OP_GEMM))
+    split_gemm (scan, node, copy);
   ir_infer_node (context->edit, copy, problems);
   return problems->len == 0 && ir_node_valid_op (copy) != NULL;
 }

@@ -348,6 +348,13 @@ static const Case cases[] = {
     ROWS_OF (6) EACH "e = Gather (x, i)  f = Cast <to = 1> (i)  r = Mul (e, f) }> }" },
   { "part and whole of the same", BATCH, 2, -1,
     "(float[4,4] x) => (float[4,4] y) { " NUMBER (4) EACH "e = Gather (x, i)  r = MatMul (e, x) }> }" },
+  { "a reduction of all of a part", BATCH, 2, -1, ROWS_OF (6) EACH "e = Gather (x, i)  s = ReduceMean (e)  r = Sub (e, s) }> }" },
+  { "a reduction along the last axis, by an input", BATCH, 2, -1,
+    "(float[6,3,4] x) => (float[6,3] y) { " NUMBER (6) "y = Loop (m, ) <body = b (int64 i, bool go) => (bool more, float[3] r) { " GO_ON
+    "e = Gather (x, i)  k = Constant <value = int64[1] {-1}> ()  r = ReduceSum <keepdims = 0> (e, k) }> }" },
+  { "a reduction that is asked to do nothing", BATCH, 1, -1,
+    "(float[6,3] x) => (float[6,3] y) { " NUMBER (6) "y = Loop (m, ) <body = b (int64 i, bool go) => (bool more, float[3] r) { " GO_ON
+    "e = Gather (x, i)  r = ReduceSum <noop_with_empty_axes = 1> (e) }> }" },
   { "the part is the result", BATCH, 2, -1, ROWS_OF (6) EACH "e = Gather (x, i)  r = Identity (e) }> }" },
   { "other parts than iterations", BATCH, 0, -1,
     "(float[7,4] x) => (float[6,4] y) { " NUMBER (6) EACH "e = Gather (x, i)  r = Tanh (e) }> }" },
@@ -991,6 +998,47 @@ test_ranges (void)
     }
 }
 
+/* Sums of a Gemm are rounded once, and of a product and what is added to it twice: that is held on values that are not huge. */
+static void
+test_gemms (void)
+{
+  static const struct
+  {
+    const char *name, *text;
+  } rows[] = {
+    { "a Gemm with a row that is added",
+      "(float[6,3,4] x, float[4,5] w, float[5] c) => (float[6,3,5] y) { " NUMBER (6) "y = Loop (m, ) <body = b (int64 i, bool go) => "
+      "(bool more, float[3,5] r) { " GO_ON "e = Gather (x, i)  r = Gemm (e, w, c) }> }" },
+    { "a Gemm turned and scaled, of two parts",
+      "(float[6,4,3] x, float[6,5,4] w, float[6,5] c) => (float[6,3,5] y) { " NUMBER (6) "y = Loop (m, ) <body = b (int64 i, bool go) => "
+      "(bool more, float[3,5] r) { " GO_ON "e = Gather (x, i)  f = Gather (w, i)  h = Gather (c, i) "
+      "r = Gemm <alpha = 0.5, beta = 2.0, transA = 1, transB = 1> (e, f, h) }> }" },
+    { "a Gemm scaled, to which nothing is added",
+      "(float[6,3,4] x, float[4,5] w) => (float[6,3,5] y) { " NUMBER (6) "y = Loop (m, ) <body = b (int64 i, bool go) => "
+      "(bool more, float[3,5] r) { " GO_ON "e = Gather (x, i)  r = Gemm <alpha = 0.5> (e, w) }> }" },
+    { "a Gemm of the same, to which a part is added",
+      "(float[6,5] x, float[3,4] v, float[4,5] w) => (float[6,3,5] y) { " NUMBER (6) "y = Loop (m, ) <body = b (int64 i, bool go) => "
+      "(bool more, float[3,5] r) { " GO_ON "e = Gather (x, i)  r = Gemm (v, w, e) }> }" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      static const char *const names[] = { BATCH, NULL };
+      g_autoptr (IrModel) original = test_model (rows[i].text), model = ir_model_clone (original);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (i);
+      g_autoptr (GHashTable) inputs = test_inputs (original, rand, FALSE);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, &error);
+
+      g_test_message ("%s", rows[i].name);
+      g_assert_true (ir_pipeline_run (model, pipeline, NULL, NULL, NULL, &error));
+      for (IrNodeId id = 1; id < model->nodes->len; id++)
+        g_assert_false (ir_model_live_node (model, id) != NULL && ir_node_is (ir_model_live_node (model, id), "Scan"));
+      compare (original, model, inputs, 2e-5);
+      prove (model, original, inputs);
+    }
+}
+
 /* A loop that is not there is refused, not passed over. */
 static void
 test_loop_names (void)
@@ -1021,6 +1069,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/control-passes/ranges of iterations", test_ranges);
+  g_test_add_func ("/control-passes/products that are added to", test_gemms);
   g_test_add_func ("/control-passes/names of loops", test_loop_names);
   g_test_add_func ("/control-passes/names and errors of iterations", test_iterations);
   return g_test_run ();

@@ -44,6 +44,13 @@ some (Program *p, Kind kind)
   return names->pdata[pick (p, 3) > 0 ? names->len - 1 - pick (p, near) : pick (p, names->len)];
 }
 
+/* The float[3] that all of it is given */
+static const char *
+given_float (const Program *p)
+{
+  return p->scope[FLOAT]->pdata[0];
+}
+
 static const char *
 fresh (Program *p, Kind kind)
 {
@@ -350,8 +357,10 @@ add_scan (Program *p)
       g_string_append_printf (heads, "%s%s %s_%u", i > 0 ? ", " : "", of_vector ? "int64" : "float",
                               slice, i);
     }
-  g_string_append_printf (item_text, of_vector ? "%s = Identity (%s_0)\n" : "%s = Mul (y, %s_0)\n",
-                          item, slice);
+  if (of_vector)
+    g_string_append_printf (item_text, "%s = Identity (%s_0)\n", item, slice);
+  else
+    g_string_append_printf (item_text, "%s = Mul (%s, %s_0)\n", item, given_float (p), slice);
   if (n_scanned == 2)
     g_string_append_printf (item_text, "%s_2 = Add (%s, %s_1)\n", item, item, slice);
   add_heads (p, &results);
@@ -402,7 +411,7 @@ add_map (Program *p)
       g_string_append_printf (
           p->text,
           "%s_q = SequenceInsert (%s, %s)\n%s_s = ConcatFromSequence <axis = 0, new_axis = 1> (%s_q)\n",
-          name, name, results.kinds[i] == INT ? "four" : "y", name, name);
+          name, name, results.kinds[i] == INT ? "four" : given_float (p), name, name);
       declare_stacked (p, g_strdup_printf ("%s_s", name), results.kinds[i], "axis0");
       g_free (name);
     }
@@ -458,4 +467,184 @@ flow_program (guint64 seed, guint *n_constructs)
   g_string_free (p.text, TRUE);
   g_rand_free (p.rand);
   return g_strdup (all->str);
+}
+
+/* -- the same by functions, and without any -- */
+
+/* Some nodes of an int64 and a float[3], which give such a pair. */
+typedef struct
+{
+  char *text, *heads; /* "int64 r5, float[3] r6" */
+  char *names[2];     /* of what it reads */
+  char *results[2];
+} Body;
+
+static void
+body_clear (Body *body)
+{
+  g_free (body->text);
+  g_free (body->heads);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_free (body->names[i]);
+      g_free (body->results[i]);
+    }
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Body, body_clear)
+
+static Body
+make_body (Program *p)
+{
+  static const Kind kinds[] = { INT, FLOAT };
+  guint marks[N_KINDS];
+  g_autoptr (GString) outputs = g_string_new (NULL);
+  Body body = { NULL };
+
+  take_marks (p, marks);
+  g_string_set_size (p->text, 0);
+  for (guint i = 0; i < 2; i++)
+    body.names[i] = g_strdup (fresh (p, kinds[i]));
+  p->depth = p->growth = 1;
+  add_block (p, 2 + pick (p, 4));
+  /* How often it ran is to be seen in what it gives. */
+  for (guint i = 0; i < 2; i++)
+    {
+      body.results[i] = g_strdup_printf ("r%u", ++p->n_names);
+      g_string_append_printf (p->text, "%s = %s (%s, %s)\n", body.results[i],
+                              kinds[i] == INT ? "Add" : "Sub", some (p, kinds[i]), body.names[i]);
+      g_string_append_printf (outputs, "%s%s%s", i > 0 ? ", " : "", types[kinds[i]],
+                              body.results[i]);
+    }
+  body.text = g_strdup (p->text->str);
+  body.heads = g_strdup (outputs->str);
+  forget (p, marks);
+  return body;
+}
+
+/* Names with a suffix, so that a body can stand in several places */
+static char *
+renamed (const char *text, const char *suffix)
+{
+  g_autoptr (GRegex) names = g_regex_new ("\\b[a-z][0-9]+\\w*\\b", 0, 0, NULL);
+  g_autofree char *with = g_strconcat ("\\g<0>", suffix, NULL);
+
+  return g_regex_replace (names, text, -1, 0, with, 0, NULL);
+}
+
+/* Its nodes, reading @a and @b. (transfer full) @heads: (out) (transfer full): what it gives */
+static char *
+written_out (const Body *body, const char *suffix, const char *a, const char *b, char **heads)
+{
+  g_autofree char *text = renamed (body->text, suffix);
+
+  *heads = renamed (body->heads, suffix);
+  return g_strdup_printf ("%s%s = Identity (%s)\n%s%s = Identity (%s)\n%s", body->names[0], suffix,
+                          a, body->names[1], suffix, b, text);
+}
+
+#define CLOSURE "irscope.closure."
+/* What is an initializer of the main graph is a constant in a function. */
+#define KNOWN                                                                                      \
+  "four = Constant <value_int = 4> ()\nyes = Constant <value = bool {1}> ()\n"                     \
+  "axis0 = Constant <value_ints = [0]> ()\naxis1 = Constant <value_ints = [1]> ()\n"               \
+  "any = Constant <value_ints = [-1]> ()\nw = Constant <value_ints = [1, 2]> ()\n"
+
+static void
+add_function (GString *text, const char *name, const Body *body)
+{
+  g_string_append_printf (text,
+                          "<domain: \"local\", opset_import: [\"\" : 21]>\n"
+                          "%s (int64 %s, float[3] %s) => (%s) {\n" KNOWN "%s}\n",
+                          name, body->names[0], body->names[1], body->heads, body->text);
+}
+
+/* One of two closures is called, then a function that calls itself, then a closure that goes round in a loop. */
+static char *
+by_functions (const Body *bodies)
+{
+  const Body *own = &bodies[2];
+  GString *text = g_string_new (
+      "<ir_version: 10, opset_import: [\"\" : 21, \"irscope.closure\" : 1, \"local\" : 1]>\n"
+      "g (int64 x, float[3] y, bool z) => (int64 out0, float[3] out1) {\n"
+      "four = Constant <value_int = 4> ()\none = Constant <value_int = 1> ()\n"
+      "ax = Abs (x)\nrest = Mod (ax, four)\nn = Add (rest, one)\n"
+      "cf = " CLOSURE "Partial <domain = \"local\", function = \"first\"> ()\n"
+      "ch = " CLOSURE "Partial <domain = \"local\", function = \"second\"> ()\n"
+      "c = " CLOSURE "Switch (z, cf, ch)\na, b = " CLOSURE "Call (c, x, y)\n"
+      "self = " CLOSURE "Partial <domain = \"local\", function = \"again\"> ()\n"
+      "ra, rb = " CLOSURE "Call (self, n, a, b)\n"
+      "ce, out0, out1 = Loop (n, \"\", c, ra, rb) <body = l (int64 it, bool go, cc, int64 la, float[3] lb) => "
+      "(bool gone, cd, int64 lc, float[3] ld) {\ngone = Identity (go)\nlc, ld = " CLOSURE
+      "Call (cc, la, lb)\n"
+      "less = Less (it, one)\ncd = If (less) <then_branch = t () => (ct) { ct = Identity (cf) }, "
+      "else_branch = e () => (cg) { cg = Identity (ch) }> }>\n}\n");
+
+  add_function (text, "first", &bodies[0]);
+  add_function (text, "second", &bodies[1]);
+  g_string_append_printf (
+      text,
+      "<domain: \"local\", opset_import: [\"\" : 21, \"irscope.closure\" : 1]>\n"
+      "again (int64 m, int64 %s, float[3] %s) => (int64 o, float[3] u) {\n" KNOWN
+      "one = Constant <value_int = 1> ()\nmore = GreaterOrEqual (m, one)\n"
+      "o, u = If (more) <then_branch = t () => (int64 ot, float[3] ut) {\n%sless = Sub (m, one)\n"
+      "self = " CLOSURE "Partial <domain = \"local\", function = \"again\"> ()\n"
+      "ot, ut = " CLOSURE
+      "Call (self, less, %s, %s) }, else_branch = e () => (int64 oe, float[3] ue) {\n"
+      "oe = Identity (%s)\nue = Identity (%s) }>\n}\n",
+      own->names[0], own->names[1], own->text, own->results[0], own->results[1], own->names[0],
+      own->names[1]);
+  return g_string_free (text, FALSE);
+}
+
+static char *
+without_functions (const Body *bodies)
+{
+  char *heads[4] = { NULL };
+  g_autofree char *
+      first = written_out (&bodies[0], "_a", "x", "y", &heads[0]),
+     *second = written_out (&bodies[1], "_a", "x", "y", &heads[1]),
+     *third = written_out (&bodies[0], "_l", "la", "lb", &heads[2]),
+     *fourth = written_out (&bodies[1], "_l", "la", "lb", &heads[3]),
+     *text = g_strdup_printf (
+         "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+         "g (int64 x, float[3] y, bool z) => (int64 out0, float[3] out1)\n"
+         "<int64 four = {4}, int64 one = {1}, bool yes = {1}, int64[1] axis0 = {0}, int64[1] axis1 = {1}, "
+         "int64[1] any = {-1}, int64[2] w = {1, 2}> {\nax = Abs (x)\nrest = Mod (ax, four)\nn = Add (rest, one)\n"
+         "a, b = If (z) <then_branch = t () => (%s) {\n%s}, else_branch = e () => (%s) {\n%s}>\n"
+         "ra, rb = Loop (n, \"\", a, b) <body = k (int64 turn, bool on, int64 %s, float[3] %s) => (bool still, %s) "
+         "{\nstill = Identity (on)\n%s}>\n"
+         "fl, out0, out1 = Loop (n, \"\", z, ra, rb) <body = l (int64 it, bool go, bool flag, int64 la, float[3] lb) => "
+         "(bool gone, bool flags, int64 lc, float[3] ld) {\ngone = Identity (go)\nflags = Less (it, one)\n"
+         "lc, ld = If (flag) <then_branch = t2 () => (%s) {\n%s}, else_branch = e2 () => (%s) {\n%s}> }>\n}\n",
+         heads[0], first, heads[1], second, bodies[2].names[0], bodies[2].names[1], bodies[2].heads,
+         bodies[2].text, heads[2], third, heads[3], fourth);
+
+  for (guint i = 0; i < G_N_ELEMENTS (heads); i++)
+    g_free (heads[i]);
+  return g_steal_pointer (&text);
+}
+
+void
+flow_function_programs (guint64 seed, char **functions, char **without)
+{
+  const guint32 seeds[] = { (guint32) seed, (guint32) (seed >> 32), 1 };
+  Program p = { .rand = g_rand_new_with_seed_array (seeds, 3), .text = g_string_new (NULL) };
+  g_auto (Body) first = { NULL }, second = { NULL }, again = { NULL };
+
+  for (guint k = 0; k < N_KINDS; k++)
+    p.scope[k] = g_ptr_array_new_with_free_func (g_free);
+  declare (&p, INT, g_strdup ("four"));
+  declare (&p, BOOL, g_strdup ("yes"));
+  declare (&p, VECTOR, g_strdup ("w"));
+  first = make_body (&p);
+  second = make_body (&p);
+  again = make_body (&p);
+  const Body bodies[] = { first, second, again };
+  *functions = by_functions (bodies);
+  *without = without_functions (bodies);
+  for (guint k = 0; k < N_KINDS; k++)
+    g_ptr_array_unref (p.scope[k]);
+  g_string_free (p.text, TRUE);
+  g_rand_free (p.rand);
 }

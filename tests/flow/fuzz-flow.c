@@ -1,6 +1,7 @@
 /* Random structured programs, nested If, Loop, Scan and SequenceMap, run as they are and lowered to tokens, one and ten
- * iterations in flight, and once more after the lowered graph was written and read, and as closures, and back from
- * both: no bit may differ on the reference kernels, nor on cpu between its own two runs.
+ * iterations in flight, on one thread and two, unrolled, and once more after the lowered graph was written and read, and
+ * as closures, and back from both; and programs of closures in variables and functions that call themselves beside the
+ * same by If and Loop: no bit may differ on the reference kernels, nor on cpu between its own two runs.
  *
  *     fuzz-flow [--from SEED] [--graphs N] [--broken N] [--write FILE]
  *
@@ -24,13 +25,19 @@
 /* -- trials -- */
 
 static IrRun *
-run_model (IrModel *model, GHashTable *inputs, const char *backend, GError **error)
+run_on (IrModel *model, GHashTable *inputs, const char *backend, guint n_threads, GError **error)
 {
   IrRunOptions options = { .backend = ir_backend_find (backend),
-                           .n_threads = 1,
+                           .n_threads = n_threads,
                            .deterministic = TRUE };
 
   return ir_model_run (model, inputs, &options, NULL, error);
+}
+
+static IrRun *
+run_model (IrModel *model, GHashTable *inputs, const char *backend, GError **error)
+{
+  return run_on (model, inputs, backend, 1, error);
 }
 
 static void
@@ -450,6 +457,79 @@ try_broken_closures (const IrModel *whole, GHashTable *inputs, GRand *rand, guin
   return run != NULL ? try_way (opened, closures, run, inputs, "from broken closures") : NULL;
 }
 
+/* Two threads give the bits of one. */
+static char *
+try_threads (IrModel *other, IrModel *model, IrRun *run, GHashTable *inputs, const char *way)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) two = run_on (other, inputs, "ref", 2, &error);
+  g_autofree char *difference = two != NULL ? test_compare (model, run, other, two, 0)
+                                            : g_strdup (error->message);
+
+  return difference != NULL ? g_strdup_printf ("%s, 2 threads: %s", way, difference) : NULL;
+}
+
+static char *
+try_unrolled (IrModel *model, IrRun *run, GHashTable *inputs)
+{
+  g_autoptr (IrModel) unrolled = rewritten (model, "unroll-loops");
+
+  return try_way (unrolled, model, run, inputs, "unrolled");
+}
+
+static IrModel *
+read_program (const char *text, char **found)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  IrModel *model = ir_text_read (text, -1, problems, &error);
+
+  if (model == NULL || problems->len > 0)
+    *found = g_strdup_printf ("the program is wrong: %s",
+                              model == NULL ? error->message
+                                            : ((IrProblem *) problems->pdata[0])->message);
+  if (*found != NULL)
+    {
+      if (model != NULL)
+        ir_model_unref (model);
+      return NULL;
+    }
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  return model;
+}
+
+/* Closures in variables and a function that calls itself compute what If and Loop do, also behind passes. */
+static char *
+try_functions (const char *by_functions, const char *without, guint64 seed)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GRand) rand = g_rand_new_with_seed ((guint32) seed);
+  g_autoptr (GString) way = g_string_new ("functions");
+  char *found = NULL;
+  g_autoptr (IrModel) plain = read_program (without, &found);
+  g_autoptr (IrModel) model = found == NULL ? read_program (by_functions, &found) : NULL;
+
+  if (found != NULL)
+    return found;
+  g_autoptr (GHashTable) inputs = test_inputs (plain, rand, FALSE),
+                         same = inputs_of (plain, inputs, model);
+  g_autoptr (IrRun) run = run_model (plain, inputs, "ref", &error);
+  if (run == NULL)
+    return g_strdup_printf ("without functions: %s", error->message);
+  g_autoptr (IrModel) read = read_again (model), opened = rewritten (model, "from-closures"),
+                      others = rewritten_at_random (model, rand, way);
+  g_autoptr (GHashTable) read_inputs = inputs_of (plain, inputs, read);
+  found = try_way (model, plain, run, same, "functions");
+  if (found == NULL)
+    found = try_threads (model, plain, run, same, "functions");
+  if (found == NULL)
+    found = try_way (read, plain, run, read_inputs, "functions, written and read");
+  if (found == NULL)
+    found = try_way (opened, plain, run, same, "functions, from closures");
+  return found != NULL ? found : try_way (others, plain, run, same, way->str);
+}
+
 static char *
 try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint *n_left)
 {
@@ -496,6 +576,12 @@ try_program (const char *text, guint64 seed, guint n_broken, guint *n_ran, guint
     found = try_in_parts (model, run, inputs, seed);
   if (found == NULL)
     found = try_closures (closures, model, run, inputs);
+  if (found == NULL)
+    found = try_threads (model, model, run, inputs, "as it is");
+  if (found == NULL)
+    found = try_threads (lowered, model, run, inputs, "lowered");
+  if (found == NULL)
+    found = try_unrolled (model, run, inputs);
   set_parallel (read, 1);
   if (found == NULL)
     found = try_way (read, model, run, read_inputs, "lowered, 1 in flight");
@@ -547,6 +633,10 @@ main (int argc, char **argv)
       g_autofree char *found = try_program (text, (guint64) seed, (guint) MAX (n_broken, 0), &n_ran,
                                             &n_left);
       n_constructs += n;
+      g_autofree char *functions = NULL, *without = NULL;
+      flow_function_programs ((guint64) seed, &functions, &without);
+      if (found == NULL && (found = try_functions (functions, without, (guint64) seed)) != NULL)
+        g_print ("%s\n%s\n", functions, without);
       if (found == NULL)
         continue;
       g_print ("seed %" G_GINT64_FORMAT ": %s\n%s\n", seed, found, text);

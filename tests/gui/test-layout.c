@@ -5,8 +5,7 @@
 #include "app/gui/state.h"
 #include "app/gui/window.h"
 #include "passes/pipeline/pipeline.h"
-#include "tests/gui/driving.h"
-#include "tests/gui/waiting.h"
+#include "tests/gui/seen.h"
 #include "views/graph/canvas.h"
 #include "views/session/debug.h"
 #include "views/session/file.h"
@@ -21,55 +20,6 @@
 #include <math.h>
 
 #define MOST_LEAST 520 /* px that a view may need */
-
-typedef gboolean (*Wanted) (GtkWidget *widget, gpointer data);
-
-static GtkWidget *
-find (GtkWidget *root, Wanted wanted, gpointer data)
-{
-  GtkWidget *found = wanted (root, data) ? root : NULL;
-
-  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL && found == NULL;
-       child = gtk_widget_get_next_sibling (child))
-    found = find (child, wanted, data);
-  return found;
-}
-
-static gboolean
-is_canvas (GtkWidget *widget, gpointer data)
-{
-  return IR_IS_CANVAS (widget);
-}
-
-static gboolean
-has_type (GtkWidget *widget, gpointer data)
-{
-  return g_strcmp0 (G_OBJECT_TYPE_NAME (widget), data) == 0;
-}
-
-static IrWindow *
-open_window (int width, int height)
-{
-  g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", "digits.onnx", NULL);
-  IrWindow *window;
-
-  ir_state_set_int ("width", width);
-  ir_state_set_int ("height", height);
-  window = ir_window_new (NULL);
-  ir_session_open (ir_window_get_session (window), path);
-  gtk_window_present (GTK_WINDOW (window));
-  wait_for ("the model", is_open_and_idle, ir_window_get_session (window));
-  ir_session_see_sizes (ir_window_get_session (window)); /* what runs does not ask for a batch */
-  settle (300);
-  return window;
-}
-
-static void
-close_window (IrWindow *window)
-{
-  gtk_window_destroy (GTK_WINDOW (window));
-  settle (50);
-}
 
 /* Part of the window that is canvas, of 1. */
 static double
@@ -89,26 +39,6 @@ is_on (IrWindow *window, const char *action)
   g_autoptr (GVariant) state = g_action_group_get_action_state (G_ACTION_GROUP (window), action);
 
   return g_variant_get_boolean (state);
-}
-
-static gboolean
-is_seen (IrWindow *window, const char *view)
-{
-  GtkWidget *found = find (GTK_WIDGET (window), has_type, (gpointer) view);
-
-  return found != NULL && gtk_widget_get_mapped (found) && gtk_widget_get_width (found) > 100;
-}
-
-#define PATIENCE_MS 20000
-
-/* Panes are placed in frames to come: @seen is so in the end. */
-static void
-expect_seen (IrWindow *window, const char *view, gboolean seen)
-{
-  for (guint ms = 0; ms < PATIENCE_MS && is_seen (window, view) != seen; ms += 50)
-    settle (50);
-  if (is_seen (window, view) != seen)
-    g_error ("%s is %s", view, seen ? "not seen" : "seen");
 }
 
 static void
@@ -196,50 +126,6 @@ test_alone (void)
   expect_seen (window, "IrMemoryView", TRUE);
   g_assert_false (is_on (window, "graph-alone"));
   close_window (window);
-}
-
-/* px of the canvas that nothing lies over or below. */
-static int
-free_height (IrWindow *window)
-{
-  GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL);
-
-  return (int) (gtk_widget_get_height (canvas) - ir_canvas_get_inset (IR_CANVAS (canvas)));
-}
-
-/* Selects the first node, of an operator, and has it so far from the middle of the canvas. */
-static void
-select_at (IrWindow *window, const char *op, double right, double down)
-{
-  IrSession *session = ir_window_get_session (window);
-  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
-  guint n;
-  const IrSceneBox *box = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
-
-  while (box->kind != IR_SCENE_NODE ||
-         (op != NULL &&
-          strcmp (ir_model_live_node (ir_session_get_frame (session)->model, box->node)->op_type,
-                  op) != 0))
-    box++;
-  ir_session_select_node (session, box->node);
-  settle (300);
-  ir_canvas_centre (canvas, box->x + box->width / 2 - right / ir_canvas_get_zoom (canvas),
-                    box->y + box->height / 2 - down / ir_canvas_get_zoom (canvas));
-  settle (50);
-}
-
-/* Where the selected box ends, in px of the canvas. */
-static graphene_point_t
-selected_end (IrWindow *window)
-{
-  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
-  const IrCamera now = ir_canvas_get_camera (canvas);
-  guint n;
-  const IrSceneBox *box = ir_scene_boxes (ir_canvas_get_scene (canvas), &n) +
-                          ir_canvas_selected_box (canvas);
-
-  return GRAPHENE_POINT_INIT ((float) ((box->x + box->width) * now.zoom - now.x),
-                              (float) ((box->y + box->height) * now.zoom - now.y));
 }
 
 static void
@@ -356,165 +242,6 @@ test_failing (void)
   close_window (window);
 }
 
-static gboolean
-has_whys (gpointer session)
-{
-  return ir_session_get_whys (session) != NULL && ir_session_get_whys (session)->len > 0;
-}
-
-static gboolean
-shows_pattern (gpointer session)
-{
-  return ir_session_get_frame (session)->marks != NULL;
-}
-
-static gboolean
-shows_none (gpointer session)
-{
-  return ir_session_get_frame (session)->marks == NULL;
-}
-
-/* The last step removes what nobody reads, and the BatchNormalization stays, as its input is an output. */
-static const char refused[] =
-    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-    "net (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] c)\n"
-    "<float[2,2,1,1] w = {1,2,3,4}, float[2] s = {1,2}, float[2] b = {3,4}, float[2] m = {5,6}, float[2] v = {7,8}>\n"
-    "{ d = Abs (x) e = Neg (d) f = Exp (e) c = Conv (x, w) n = BatchNormalization (c, s, b, m, v) y = Tanh (n) }\n";
-
-#define MARK 10 /* px that a box grows by at its end, for the mark of what fits */
-
-/* What a rule needs is drawn around the node that was asked about, and goes again: the node stays. */
-static void
-test_asked (void)
-{
-  IrWindow *window = open_window (1280, 800);
-  IrSession *session = ir_window_get_session (window);
-  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                  *path = g_build_filename (folder, "refused.onnxtxt", NULL);
-  const IrWhy *why = NULL;
-  graphene_point_t before, then;
-
-  g_assert_true (g_file_set_contents (path, refused, -1, NULL));
-  ir_session_open (session, path);
-  wait_for ("the model", is_open_and_idle, session);
-  ir_session_run_pipeline (session, NULL);
-  wait_for ("the steps", is_open_and_idle, session);
-  settle (300);
-
-  select_at (window, "BatchNormalization", 100, -60);
-  before = selected_end (window);
-  ir_session_ask_why (session, ir_session_get_selected_node (session));
-  wait_for ("the answers", has_whys, session);
-  for (guint i = 0; why == NULL || why->holds; i++)
-    why = ir_session_get_whys (session)->pdata[i];
-  ir_session_show_why (session, why);
-  wait_for ("the pattern", shows_pattern, session);
-  settle (400);
-  g_assert_nonnull (find (GTK_WIDGET (window), has_type, "IrStepPicture")); /* of the step, still */
-  then = selected_end (window);
-  g_assert_true (graphene_point_near (&before, &then, MARK));
-  ir_session_show_why (session, NULL);
-  wait_for ("the step", shows_none, session);
-  settle (400);
-  then = selected_end (window);
-  g_assert_true (graphene_point_near (&before, &then, MARK));
-  close_window (window);
-}
-
-/* What is looked for in a closed group comes into sight, though what reads it was drawn all along. */
-static void
-test_found (void)
-{
-  enum
-  {
-    LENGTH = 40
-  };
-  IrWindow *window = open_window (1280, 800);
-  IrSession *session = ir_window_get_session (window);
-  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
-  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                  *path = g_build_filename (folder, "group.onnxtxt", NULL);
-  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                                           "net (float[4] v0) => (float[4] y) {\n");
-  const IrSceneBox *boxes;
-  const IrNode *node;
-  guint n, i = 0;
-
-  for (guint k = 0; k < LENGTH; k++)
-    g_string_append_printf (text, "  [\"/group/n%u\"] v%u = %s (v%u)\n", k, k + 1,
-                            k % 3 == 0 ? "Tanh" : "Neg", k);
-  g_string_append_printf (text, "  y = Exp (v%u)\n}\n", LENGTH);
-  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
-  ir_session_open (session, path);
-  wait_for ("the model", is_open_and_idle, session);
-  settle (300);
-  boxes = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
-  while (boxes[i].fold == NULL)
-    i++;
-  if (!ir_scene_box_is_closed (&boxes[i]))
-    ir_session_toggle_fold (session, boxes[i].fold);
-  settle (400);
-  g_assert_cmpint (ir_canvas_selected_box (canvas), <, 0);
-  node = ir_graph_find_value (ir_session_get_frame (session)->model->main, "v34")->producer;
-  ir_session_show_node (session, node->id);
-  settle (600);
-  g_assert_cmpint (ir_canvas_selected_box (canvas), >=, 0);
-  g_assert_cmpfloat (selected_end (window).y, >, 0);
-  g_assert_cmpfloat (selected_end (window).y, <, free_height (window));
-  close_window (window);
-}
-
-/* What is selected stays where it is while other groups are opened and closed from elsewhere. */
-static void
-test_selected_stays (void)
-{
-  IrWindow *window = open_window (1280, 800);
-  IrSession *session = ir_window_get_session (window);
-  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                  *path = g_build_filename (folder, "scopes.onnxtxt", NULL);
-  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                                           "net (float[4] v0) => (float[4] y) {\n");
-  const IrScene *scene;
-  const IrModel *model;
-  graphene_point_t before, then;
-  guint n, n_closed = 0;
-
-  for (guint k = 0; k < 20; k++)
-    g_string_append_printf (
-        text,
-        "  [\"/part%c/a\"] a%u = %s (v%u) [\"/part%c/b\"] b%u = Identity (a%u)\n"
-        "  [\"/part%c/c\"] c%u = Exp (b%u) [\"/part%c/d\"] v%u = Add (c%u, v%u)\n",
-        'A' + k, k, k % 3 == 0 ? "Tanh" : "Neg", k, 'A' + k, k, k, 'A' + k, k, k, 'A' + k, k + 1, k,
-        k);
-  g_string_append (text, "  y = Exp (v20)\n}\n");
-  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
-  ir_session_open (session, path);
-  wait_for ("the model", is_open_and_idle, session);
-  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
-  wait_for ("the pipeline", is_open_and_idle, session);
-  ir_session_goto (session, 12);
-  wait_for ("the step", is_open_and_idle, session);
-  settle (300);
-  model = ir_session_get_frame (session)->model;
-  ir_session_select_node (session, ir_graph_find_value (model->main, "c11")->producer->id);
-  settle (300);
-  before = selected_end (window);
-  scene = ir_session_get_frame (session)->scene;
-  for (const IrSceneBox *box = ir_scene_boxes (scene, &n); n_closed < 3; box++)
-    if (box->fold != NULL) /* before it */
-      {
-        ir_session_toggle_fold (session, box->fold);
-        n_closed++;
-      }
-  wait_for ("another picture", is_open_and_idle, session);
-  settle (400);
-  g_assert_true (scene != ir_session_get_frame (session)->scene);
-  then = selected_end (window);
-  g_assert_cmpfloat (fabs (before.x - then.x), <, 2);
-  g_assert_cmpfloat (fabs (before.y - then.y), <, 2);
-  close_window (window);
-}
-
 /* What floats over the graph stands beside a pane that lies on it. */
 static void
 test_beside_drawer (void)
@@ -540,156 +267,6 @@ test_beside_drawer (void)
       g_assert_cmpfloat (at.origin.x, >=, over.origin.x + over.size.width);
       g_assert_cmpfloat (at.origin.x + at.size.width, <=, 800);
     }
-  close_window (window);
-}
-
-/* A pipeline leads to what its last step changed, whatever was selected before. */
-static void
-test_led (void)
-{
-  IrWindow *window = open_window (1280, 800);
-  IrSession *session = ir_window_get_session (window);
-  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
-  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                  *path = g_build_filename (folder, "chain.onnxtxt", NULL);
-  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                                           "net (float[4] v0) => (float[4] y) {\n");
-  const IrSceneBox *boxes;
-  IrCamera now;
-  guint n, n_seen = 0;
-
-  for (guint k = 0; k < 150; k++)
-    g_string_append_printf (text, "  v%u = %s (v%u)\n", k + 1, k % 2 == 0 ? "Tanh" : "Sin", k);
-  g_string_append (text, "  z = Identity (v150)\n  y = Exp (z)\n}\n");
-  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
-  ir_session_open (session, path);
-  wait_for ("the model", is_open_and_idle, session);
-  settle (300);
-  select_at (window, "Tanh", 0, 0);
-  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
-  wait_for ("the pipeline", is_open_and_idle, session);
-  settle (800);
-  boxes = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
-  now = ir_canvas_get_camera (canvas);
-  for (guint i = 0; i < n; i++)
-    {
-      const double x = (boxes[i].x + boxes[i].width / 2) * now.zoom - now.x,
-                   y = (boxes[i].y + boxes[i].height / 2) * now.zoom - now.y;
-
-      n_seen += (boxes[i].state == IR_SCENE_REMOVED || boxes[i].state == IR_SCENE_CHANGED) &&
-                x > 0 && x < now.width && y > 0 && y < free_height (window);
-    }
-  g_assert_cmpuint (n_seen, >, 0);
-  close_window (window);
-}
-
-/* Boxes that are new or went lie whole where they can be seen: below nothing, and not below the map. */
-static void
-expect_change_in_sight (IrWindow *window, guint step)
-{
-  GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL),
-            *map = find (GTK_WIDGET (window), has_type, "IrMinimap");
-  const IrCamera now = ir_canvas_get_camera (IR_CANVAS (canvas));
-  const IrSceneBox *boxes;
-  graphene_rect_t over;
-  guint n;
-
-  boxes = ir_scene_boxes (ir_canvas_get_scene (IR_CANVAS (canvas)), &n);
-  for (guint i = 0; i < n; i++)
-    {
-      const graphene_rect_t at = ir_camera_rect (&now, &boxes[i]);
-
-      if (boxes[i].kind == IR_SCENE_CLUSTER ||
-          (boxes[i].state != IR_SCENE_NEW && boxes[i].state != IR_SCENE_REMOVED))
-        continue;
-      g_test_message ("step %u: %.0f, %.0f, %.0fx%.0f", step, at.origin.x, at.origin.y,
-                      at.size.width, at.size.height);
-      g_assert_cmpfloat (at.origin.x, >=, 0);
-      g_assert_cmpfloat (at.origin.y, >=, 0);
-      g_assert_cmpfloat (at.origin.x + at.size.width, <=, now.width);
-      g_assert_cmpfloat (at.origin.y + at.size.height, <=, free_height (window));
-      if (gtk_widget_get_mapped (map) && gtk_widget_compute_bounds (map, canvas, &over))
-        g_assert_false (graphene_rect_intersection (&at, &over, NULL));
-    }
-}
-
-/* Whatever panes come and however one jumps, what a step did is seen. */
-static void
-test_jumps (void)
-{
-  static const int sizes[][2] = { { 1280, 800 }, { 800, 600 } };
-
-  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
-    {
-      IrWindow *window = open_window (sizes[i][0], sizes[i][1]);
-      IrSession *session = ir_window_get_session (window);
-      g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                      *path = g_build_filename (folder, "split.onnxtxt", NULL);
-      g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                                               "net (float[4] v0) => (float[4] y) {\n");
-      guint n;
-
-      for (guint k = 0; k < 36; k++)
-        g_string_append_printf (text,
-                                k % 6 == 5   ? "  v%u = Add (v%u, v%u)\n"
-                                : k % 3 == 1 ? "  v%u = Identity (v%u)\n"
-                                             : "  v%u = Tanh (v%u)\n",
-                                k + 1, k, k - k % 6);
-      g_string_append (text, "  y = Exp (v36)\n}\n");
-      g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
-      ir_session_open (session, path);
-      wait_for ("the model", is_open_and_idle, session);
-      settle (300);
-      g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
-      wait_for ("the pipeline", is_open_and_idle, session);
-      n = ir_session_get_n_steps (session);
-      g_assert_cmpuint (n, >, 8);
-      for (guint k = 0; k < n + 6; k++) /* now a step on, now far away */
-        {
-          settle (k == 0 ? 800 : 60);
-          wait_for ("the step", is_open_and_idle, session);
-          expect_change_in_sight (window, ir_session_get_cursor (session));
-          ir_session_goto (session, 1 + (k % 2 == 0 ? k / 2 : k * 7) % n);
-        }
-      close_window (window);
-    }
-}
-
-/* What is in sight stays there when a pane comes, and does not come to lie below the map. */
-static void
-test_pane_comes (void)
-{
-  IrWindow *window = open_window (1280, 800);
-  IrSession *session = ir_window_get_session (window);
-  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                  *path = g_build_filename (folder, "wide.onnxtxt", NULL);
-  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                                           "net (float[4] x) => (float[4] y) {\n");
-
-  for (guint k = 0; k < 3; k++)
-    g_string_append_printf (text, "  a%u = Tanh (x) b%u = Identity (a%u) c%u = Sin (b%u)\n", k, k,
-                            k, k, k);
-  g_string_append (text, "  v0 = Sum (c0, c1, c2)\n");
-  for (guint k = 0; k < 60; k++)
-    g_string_append_printf (text, "  v%u = Tanh (v%u)\n", k + 1, k);
-  g_string_append (text, "  y = Exp (v60)\n}\n");
-  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
-  ir_session_open (session, path);
-  wait_for ("the model", is_open_and_idle, session);
-  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
-  wait_for ("the pipeline", is_open_and_idle, session);
-  settle (800);
-  g_action_group_activate_action (G_ACTION_GROUP (window), "show-start", NULL); /* goes */
-  expect_seen (window, "IrStepsView", FALSE);
-  ir_canvas_zoom_to (IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL)), 1);
-  ir_session_set_compare (session, IR_COMPARE_ORIGINAL);
-  wait_for ("the difference", is_open_and_idle, session);
-  settle (300);
-  expect_change_in_sight (window, 0);
-  g_action_group_activate_action (G_ACTION_GROUP (window), "show-start", NULL);
-  expect_seen (window, "IrStepsView", TRUE);
-  settle (300);
-  expect_change_in_sight (window, 1);
   close_window (window);
 }
 
@@ -843,18 +420,6 @@ test_names (void)
   close_window (window);
 }
 
-/* As the application does: its style says how small tabs and buttons are. */
-static void
-load_style (void)
-{
-  g_autoptr (GtkCssProvider) style = gtk_css_provider_new ();
-
-  gtk_css_provider_load_from_resource (style, "/org/irscope/Irscope/style.css");
-  gtk_style_context_add_provider_for_display (gdk_display_get_default (),
-                                              GTK_STYLE_PROVIDER (style),
-                                              GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
-}
-
 /* -- the text beside the graph -- */
 
 static int
@@ -979,13 +544,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/panes lie over the graph in a small window", test_narrow);
   g_test_add_func ("/layout/the text is beside the graph", test_beside);
   g_test_add_func ("/layout/a run leaves the graph room in a small window", test_small_run);
-  g_test_add_func ("/layout/a node stays where it is asked about", test_asked);
-  g_test_add_func ("/layout/what is found in a closed group is seen", test_found);
-  g_test_add_func ("/layout/a pipeline leads to what it changed", test_led);
-  g_test_add_func ("/layout/a step is in sight wherever one jumps", test_jumps);
-  g_test_add_func ("/layout/a change stays in sight when a pane comes", test_pane_comes);
   g_test_add_func ("/layout/tabs that do not fit are in a menu", test_tabs);
-  g_test_add_func ("/layout/what is selected stays in its place", test_selected_stays);
   g_test_add_func ("/layout/what floats stands beside a drawer", test_beside_drawer);
   g_test_add_func ("/layout/names of pipelines make no window wider", test_long_names);
   g_test_add_func ("/layout/a message leaves the legend", test_message);

@@ -17,6 +17,7 @@
 #define LEAST_PART    0.6 /* of the graph, or of what is in sight, that is filled on each axis */
 #define BESIDE        60  /* px beside a graph that is larger than the window */
 #define ROOM_ABOVE    8   /* px, above a graph that is looked at from its beginning */
+#define FIRST_HEIGHT  32  /* px, of a first box that is cut so far and no more */
 #define SIDE_GAP      8   /* px, at the left of what makes room for the map */
 #define FIT_MARGIN    0.96
 #define WHOLE_ZOOM    0.45 /* a pattern is rather shown whole, so far out */
@@ -631,7 +632,7 @@ filled (double at, double low, double size, double room)
   return CLAMP (at, low - BESIDE, low + size - room + BESIDE);
 }
 
-/* A graph that got smaller may have left the place that is in sight. */
+/* A graph that got smaller may have left the place that is in sight; and its beginning is not cut. */
 static void
 follow_graph (IrCanvas *self)
 {
@@ -644,7 +645,11 @@ follow_graph (IrCanvas *self)
 
   if (across >= LEAST_PART * MIN (now.width, width) &&
       down >= LEAST_PART * MIN (height, bounds.height * now.zoom))
-    return;
+    {
+      if (low_y - now.y < ROOM_ABOVE && low_y - now.y > -FIRST_HEIGHT)
+        fly_to (self, now.zoom, now.x, low_y - ROOM_ABOVE);
+      return;
+    }
   fly_to (self, now.zoom, filled (now.x, low_x, width, now.width),
           filled (now.y, low_y, bounds.height * now.zoom, height));
 }

@@ -833,12 +833,12 @@ ir_play_view_init (IrPlayView *self)
   gtk_widget_set_margin_start (self->note, 12);
   gtk_widget_set_margin_end (self->note, 12);
   gtk_widget_add_css_class (self->note, "warning");
-  gtk_box_append (GTK_BOX (self->content), make_bar (self));
+  gtk_box_append (GTK_BOX (self->content), ir_view_scrolled_row (make_bar (self)));
   gtk_box_append (GTK_BOX (self->content), self->note);
   self->pages = gtk_stack_new ();
   self->iterations = ir_iterations_new (on_chosen, self);
   page = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  gtk_box_append (GTK_BOX (page), make_event_bar (self));
+  gtk_box_append (GTK_BOX (page), ir_view_scrolled_row (make_event_bar (self)));
   gtk_box_append (GTK_BOX (page), make_table (self));
   gtk_stack_add_named (GTK_STACK (self->pages), page, "events");
   gtk_stack_add_named (GTK_STACK (self->pages), self->iterations, "iterations");

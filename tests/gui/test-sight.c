@@ -1,0 +1,358 @@
+/* What one looks at stays in sight, or comes there. */
+#include "config.h"
+
+#include "tests/gui/seen.h"
+#include "views/session/debug.h"
+
+#include <math.h>
+
+static gboolean
+has_whys (gpointer session)
+{
+  return ir_session_get_whys (session) != NULL && ir_session_get_whys (session)->len > 0;
+}
+
+static gboolean
+shows_pattern (gpointer session)
+{
+  return ir_session_get_frame (session)->marks != NULL;
+}
+
+static gboolean
+shows_none (gpointer session)
+{
+  return ir_session_get_frame (session)->marks == NULL;
+}
+
+/* The last step removes what nobody reads, and the BatchNormalization stays, as its input is an output. */
+static const char refused[] =
+    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+    "net (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] c)\n"
+    "<float[2,2,1,1] w = {1,2,3,4}, float[2] s = {1,2}, float[2] b = {3,4}, float[2] m = {5,6}, float[2] v = {7,8}>\n"
+    "{ d = Abs (x) e = Neg (d) f = Exp (e) c = Conv (x, w) n = BatchNormalization (c, s, b, m, v) y = Tanh (n) }\n";
+
+#define MARK 10 /* px that a box grows by at its end, for the mark of what fits */
+
+/* What a rule needs is drawn around the node that was asked about, and goes again: the node stays. */
+static void
+test_asked (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "refused.onnxtxt", NULL);
+  const IrWhy *why = NULL;
+  graphene_point_t before, then;
+
+  g_assert_true (g_file_set_contents (path, refused, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  ir_session_run_pipeline (session, NULL);
+  wait_for ("the steps", is_open_and_idle, session);
+  settle (300);
+
+  select_at (window, "BatchNormalization", 100, -60);
+  before = selected_end (window);
+  ir_session_ask_why (session, ir_session_get_selected_node (session));
+  wait_for ("the answers", has_whys, session);
+  for (guint i = 0; why == NULL || why->holds; i++)
+    why = ir_session_get_whys (session)->pdata[i];
+  ir_session_show_why (session, why);
+  wait_for ("the pattern", shows_pattern, session);
+  settle (400);
+  g_assert_nonnull (find (GTK_WIDGET (window), has_type, "IrStepPicture")); /* of the step, still */
+  then = selected_end (window);
+  g_assert_true (graphene_point_near (&before, &then, MARK));
+  ir_session_show_why (session, NULL);
+  wait_for ("the step", shows_none, session);
+  settle (400);
+  then = selected_end (window);
+  g_assert_true (graphene_point_near (&before, &then, MARK));
+  close_window (window);
+}
+
+/* What is looked for in a closed group comes into sight, though what reads it was drawn all along. */
+static void
+test_found (void)
+{
+  enum
+  {
+    LENGTH = 40
+  };
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "group.onnxtxt", NULL);
+  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                           "net (float[4] v0) => (float[4] y) {\n");
+  const IrSceneBox *boxes;
+  const IrNode *node;
+  guint n, i = 0;
+
+  for (guint k = 0; k < LENGTH; k++)
+    g_string_append_printf (text, "  [\"/group/n%u\"] v%u = %s (v%u)\n", k, k + 1,
+                            k % 3 == 0 ? "Tanh" : "Neg", k);
+  g_string_append_printf (text, "  y = Exp (v%u)\n}\n", LENGTH);
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  settle (300);
+  boxes = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
+  while (boxes[i].fold == NULL)
+    i++;
+  if (!ir_scene_box_is_closed (&boxes[i]))
+    ir_session_toggle_fold (session, boxes[i].fold);
+  settle (400);
+  g_assert_cmpint (ir_canvas_selected_box (canvas), <, 0);
+  node = ir_graph_find_value (ir_session_get_frame (session)->model->main, "v34")->producer;
+  ir_session_show_node (session, node->id);
+  settle (600);
+  g_assert_cmpint (ir_canvas_selected_box (canvas), >=, 0);
+  g_assert_cmpfloat (selected_end (window).y, >, 0);
+  g_assert_cmpfloat (selected_end (window).y, <, free_height (window));
+  close_window (window);
+}
+
+/* The first box of a graph in which nothing changed is whole, or out of sight. */
+static void
+test_beginning (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
+  GtkAdjustment *down = gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (canvas));
+  double top;
+
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  settle (300);
+  ir_session_goto (session, 1);
+  wait_for ("the step", is_open_and_idle, session);
+  settle (300);
+  ir_canvas_zoom_to (canvas, 1);
+  top = ir_scene_bounds (ir_canvas_get_scene (canvas)).y * ir_canvas_get_zoom (canvas);
+  gtk_adjustment_set_value (down, top + 12);
+  ir_session_goto (session, 0);
+  wait_for ("the original", is_open_and_idle, session);
+  settle (300);
+  top = ir_scene_bounds (ir_canvas_get_scene (canvas)).y * ir_canvas_get_zoom (canvas);
+  g_assert_cmpfloat (gtk_adjustment_get_value (down), <=, top);
+  close_window (window);
+}
+
+/* What is selected stays where it is while other groups are opened and closed from elsewhere. */
+static void
+test_selected_stays (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "scopes.onnxtxt", NULL);
+  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                           "net (float[4] v0) => (float[4] y) {\n");
+  const IrScene *scene;
+  const IrModel *model;
+  graphene_point_t before, then;
+  guint n, n_closed = 0;
+
+  for (guint k = 0; k < 20; k++)
+    g_string_append_printf (
+        text,
+        "  [\"/part%c/a\"] a%u = %s (v%u) [\"/part%c/b\"] b%u = Identity (a%u)\n"
+        "  [\"/part%c/c\"] c%u = Exp (b%u) [\"/part%c/d\"] v%u = Add (c%u, v%u)\n",
+        'A' + k, k, k % 3 == 0 ? "Tanh" : "Neg", k, 'A' + k, k, k, 'A' + k, k, k, 'A' + k, k + 1, k,
+        k);
+  g_string_append (text, "  y = Exp (v20)\n}\n");
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  ir_session_goto (session, 12);
+  wait_for ("the step", is_open_and_idle, session);
+  settle (300);
+  model = ir_session_get_frame (session)->model;
+  ir_session_select_node (session, ir_graph_find_value (model->main, "c11")->producer->id);
+  settle (300);
+  before = selected_end (window);
+  scene = ir_session_get_frame (session)->scene;
+  for (const IrSceneBox *box = ir_scene_boxes (scene, &n); n_closed < 3; box++)
+    if (box->fold != NULL) /* before it */
+      {
+        ir_session_toggle_fold (session, box->fold);
+        n_closed++;
+      }
+  wait_for ("another picture", is_open_and_idle, session);
+  settle (400);
+  g_assert_true (scene != ir_session_get_frame (session)->scene);
+  then = selected_end (window);
+  g_assert_cmpfloat (fabs (before.x - then.x), <, 2);
+  g_assert_cmpfloat (fabs (before.y - then.y), <, 2);
+  close_window (window);
+}
+
+/* A pipeline leads to what its last step changed, whatever was selected before. */
+static void
+test_led (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "chain.onnxtxt", NULL);
+  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                           "net (float[4] v0) => (float[4] y) {\n");
+  const IrSceneBox *boxes;
+  IrCamera now;
+  guint n, n_seen = 0;
+
+  for (guint k = 0; k < 150; k++)
+    g_string_append_printf (text, "  v%u = %s (v%u)\n", k + 1, k % 2 == 0 ? "Tanh" : "Sin", k);
+  g_string_append (text, "  z = Identity (v150)\n  y = Exp (z)\n}\n");
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  settle (300);
+  select_at (window, "Tanh", 0, 0);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  settle (800);
+  boxes = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
+  now = ir_canvas_get_camera (canvas);
+  for (guint i = 0; i < n; i++)
+    {
+      const double x = (boxes[i].x + boxes[i].width / 2) * now.zoom - now.x,
+                   y = (boxes[i].y + boxes[i].height / 2) * now.zoom - now.y;
+
+      n_seen += (boxes[i].state == IR_SCENE_REMOVED || boxes[i].state == IR_SCENE_CHANGED) &&
+                x > 0 && x < now.width && y > 0 && y < free_height (window);
+    }
+  g_assert_cmpuint (n_seen, >, 0);
+  close_window (window);
+}
+
+/* Boxes that are new or went lie whole where they can be seen: below nothing, and not below the map. */
+static void
+expect_change_in_sight (IrWindow *window, guint step)
+{
+  GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL),
+            *map = find (GTK_WIDGET (window), has_type, "IrMinimap");
+  const IrCamera now = ir_canvas_get_camera (IR_CANVAS (canvas));
+  const IrSceneBox *boxes;
+  graphene_rect_t over;
+  guint n;
+
+  boxes = ir_scene_boxes (ir_canvas_get_scene (IR_CANVAS (canvas)), &n);
+  for (guint i = 0; i < n; i++)
+    {
+      const graphene_rect_t at = ir_camera_rect (&now, &boxes[i]);
+
+      if (boxes[i].kind == IR_SCENE_CLUSTER ||
+          (boxes[i].state != IR_SCENE_NEW && boxes[i].state != IR_SCENE_REMOVED))
+        continue;
+      g_test_message ("step %u: %.0f, %.0f, %.0fx%.0f", step, at.origin.x, at.origin.y,
+                      at.size.width, at.size.height);
+      g_assert_cmpfloat (at.origin.x, >=, 0);
+      g_assert_cmpfloat (at.origin.y, >=, 0);
+      g_assert_cmpfloat (at.origin.x + at.size.width, <=, now.width);
+      g_assert_cmpfloat (at.origin.y + at.size.height, <=, free_height (window));
+      if (gtk_widget_get_mapped (map) && gtk_widget_compute_bounds (map, canvas, &over))
+        g_assert_false (graphene_rect_intersection (&at, &over, NULL));
+    }
+}
+
+/* Whatever panes come and however one jumps, what a step did is seen. */
+static void
+test_jumps (void)
+{
+  static const int sizes[][2] = { { 1280, 800 }, { 800, 600 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      IrWindow *window = open_window (sizes[i][0], sizes[i][1]);
+      IrSession *session = ir_window_get_session (window);
+      g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                      *path = g_build_filename (folder, "split.onnxtxt", NULL);
+      g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                               "net (float[4] v0) => (float[4] y) {\n");
+      guint n;
+
+      for (guint k = 0; k < 36; k++)
+        g_string_append_printf (text,
+                                k % 6 == 5   ? "  v%u = Add (v%u, v%u)\n"
+                                : k % 3 == 1 ? "  v%u = Identity (v%u)\n"
+                                             : "  v%u = Tanh (v%u)\n",
+                                k + 1, k, k - k % 6);
+      g_string_append (text, "  y = Exp (v36)\n}\n");
+      g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+      ir_session_open (session, path);
+      wait_for ("the model", is_open_and_idle, session);
+      settle (300);
+      g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+      wait_for ("the pipeline", is_open_and_idle, session);
+      n = ir_session_get_n_steps (session);
+      g_assert_cmpuint (n, >, 8);
+      for (guint k = 0; k < n + 6; k++) /* now a step on, now far away */
+        {
+          settle (k == 0 ? 800 : 60);
+          wait_for ("the step", is_open_and_idle, session);
+          expect_change_in_sight (window, ir_session_get_cursor (session));
+          ir_session_goto (session, 1 + (k % 2 == 0 ? k / 2 : k * 7) % n);
+        }
+      close_window (window);
+    }
+}
+
+/* What is in sight stays there when a pane comes, and does not come to lie below the map. */
+static void
+test_pane_comes (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "wide.onnxtxt", NULL);
+  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                           "net (float[4] x) => (float[4] y) {\n");
+
+  for (guint k = 0; k < 3; k++)
+    g_string_append_printf (text, "  a%u = Tanh (x) b%u = Identity (a%u) c%u = Sin (b%u)\n", k, k,
+                            k, k, k);
+  g_string_append (text, "  v0 = Sum (c0, c1, c2)\n");
+  for (guint k = 0; k < 60; k++)
+    g_string_append_printf (text, "  v%u = Tanh (v%u)\n", k + 1, k);
+  g_string_append (text, "  y = Exp (v60)\n}\n");
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  settle (800);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show-start", NULL); /* goes */
+  expect_seen (window, "IrStepsView", FALSE);
+  ir_canvas_zoom_to (IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL)), 1);
+  ir_session_set_compare (session, IR_COMPARE_ORIGINAL);
+  wait_for ("the difference", is_open_and_idle, session);
+  settle (300);
+  expect_change_in_sight (window, 0);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show-start", NULL);
+  expect_seen (window, "IrStepsView", TRUE);
+  settle (300);
+  expect_change_in_sight (window, 1);
+  close_window (window);
+}
+
+int
+main (int argc, char **argv)
+{
+  start_window_tests (&argc, &argv);
+  load_style ();
+  g_test_add_func ("/sight/a node stays where it is asked about", test_asked);
+  g_test_add_func ("/sight/what is found in a closed group is seen", test_found);
+  g_test_add_func ("/sight/a pipeline leads to what it changed", test_led);
+  g_test_add_func ("/sight/a step is in sight wherever one jumps", test_jumps);
+  g_test_add_func ("/sight/a change stays in sight when a pane comes", test_pane_comes);
+  g_test_add_func ("/sight/the beginning of a graph is not cut", test_beginning);
+  g_test_add_func ("/sight/what is selected stays in its place", test_selected_stays);
+  return run_window_tests ();
+}

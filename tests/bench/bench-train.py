@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Derivatives and training against PyTorch eager, interleaved, and what the backward part of networks is made of.
 
-    bench-train.py IRSCOPE FOLDER [checkpoint] [speed] [graphs] [--rounds N] [--threads 1 2] [--only NAME..]
+    bench-train.py IRSCOPE FOLDER [checkpoint] [speed] [digits] [graphs] [--rounds N] [--threads 1 2] [--only NAME..]
 
 checkpoint  36 x (Linear 256, Tanh), batch 512: torch's checkpoint at each of seven segment counts, and irscope with
             what that keeps as --budget; and irscope alone at parts of what it takes without a budget.
-speed       forward and backward of ResNet-18 and -50, BERT-base and GPT-2 at batch 1, and steps on the digits.
+speed       forward and backward of ResNet-18 and -50, BERT-base and GPT-2 at batch 1.
+digits      a step on the bundled digits, Adam and Dropout with it, at batch 64 and 1.
 graphs      nodes, products and kept bytes of the backward part behind the pipeline train.
 
 Time is that of the processor, one thread unless --threads says so, per step: that of a process with many steps less
@@ -13,6 +14,8 @@ that of one with a few. FOLDER keeps the models. Needs PyPI: pip install torch o
 
 import argparse
 import collections
+import importlib.util
+import itertools
 import json
 import os
 import resource
@@ -249,10 +252,10 @@ def chain_steps():
     return layers, step
 
 
-def spread(values):
+def spread(values, places=1):
     values = sorted(values)
     quarter = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
-    return f'{statistics.median(values):.1f} ({quarter[0]:.1f} to {quarter[2]:.1f})'
+    return f'{statistics.median(values):.{places}f} ({quarter[0]:.{places}f} to {quarter[2]:.{places}f})'
 
 
 def ratios(values, base):
@@ -311,6 +314,52 @@ def speed(options):
                   f'({min(each):.2f} to {max(each):.2f}) |', flush=True)
 
 
+def digits_of_torch(batch):
+    """A step as the command train does it: the next batch, loss, derivatives, Adam"""
+    spec = importlib.util.spec_from_file_location('train_torch', os.path.join(ROOT, 'tests/oracle/train-torch.py'))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    images, labels = (torch.from_numpy(np.load(os.path.join(ROOT, 'data/examples', name)).astype(kind))
+                      for name, kind in (('digits-images.npy', np.float32), ('digits-labels.npy', np.int64)))
+    network = module.Digits(dropout=0.25)
+    optimizer, order = torch.optim.Adam(network.parameters(), lr=3e-3), iter(())
+
+    def step():
+        nonlocal order
+        pick = list(itertools.islice(order, batch))
+        if len(pick) < batch:
+            order = iter(torch.randperm(len(images)).tolist())
+            pick = list(itertools.islice(order, batch))
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(network(images[pick]), labels[pick]).backward()
+        optimizer.step()
+    return step, len(images)
+
+
+def digits(options):
+    def train(epochs):
+        before = processor_of_children()
+        irscope(options.irscope, 'train', os.path.join(examples, 'digits-untrained.onnx'), '--data', f'image={examples}/digits-images.npy',
+                '--target', f'{examples}/digits-labels.npy', '--loss', 'cross-entropy', '--optimizer', 'adam', '--rate', '3e-3', '-q',
+                '--batch', batch, '--epochs', epochs, '--threads', threads, '-o', os.path.join(options.folder, 'digits-trained.onnx'))
+        return processor_of_children() - before
+
+    examples = os.path.join(ROOT, 'data/examples')
+    print('| digits | threads | torch ms | irscope ms | irscope / torch |\n|---|---|---|---|---|')
+    for batch, epochs in ((64, 12), (1, 1)):
+        step, rows = digits_of_torch(batch)
+        n = rows // batch * epochs
+        for threads in options.threads:
+            torch.set_num_threads(threads)
+            ours, theirs = [], []
+            for _ in range(options.rounds):
+                theirs.append(theirs_ms(step, n))
+                ours.append(1e3 * (train(1 + epochs) - train(1)) / n)
+            each = ratios(ours, theirs)
+            print(f'| batch {batch}, {n} steps | {threads} | {spread(theirs, 2)} | {spread(ours, 2)} | {statistics.median(each):.2f} '
+                  f'({min(each):.2f} to {max(each):.2f}) |', flush=True)
+
+
 def forward_part(graph):
     """Indices of the nodes that the loss is computed by; all others are the backward part"""
     producer = {name: i for i, node in enumerate(graph.node) for name in node.output}
@@ -353,11 +402,14 @@ def graphs(options):
         print(f'| {name} | {sides[0]} | {sides[1]} | {kept_bytes(options, made, graph, forward) / 1e6:.1f} |', flush=True)
 
 
+PARTS_BY_NAME = {'checkpoint': checkpoints, 'speed': speed, 'digits': digits, 'graphs': graphs}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('irscope', type=os.path.abspath)
     parser.add_argument('folder')
-    parser.add_argument('parts', nargs='*', choices=['checkpoint', 'speed', 'graphs'], default=['checkpoint', 'speed', 'graphs'])
+    parser.add_argument('parts', nargs='*', choices=list(PARTS_BY_NAME), default=list(PARTS_BY_NAME))
     parser.add_argument('--rounds', type=int, default=7)
     parser.add_argument('--steps', type=int, default=10)
     parser.add_argument('--threads', type=int, nargs='+', default=[1])
@@ -367,7 +419,7 @@ def main():
     os.makedirs(options.folder, exist_ok=True)
     torch.set_num_threads(1)
     for part in options.parts:
-        {'checkpoint': checkpoints, 'speed': speed, 'graphs': graphs}[part](options)
+        PARTS_BY_NAME[part](options)
 
 
 if __name__ == '__main__':

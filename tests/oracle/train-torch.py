@@ -54,10 +54,11 @@ def order_of(rows, seed, epoch):
 
 
 class Digits(nn.Module):
-    """data/make-digits.py without its Dropout."""
+    """That of data/make-digits.py."""
 
-    def __init__(self):
+    def __init__(self, dropout=0):
         super().__init__()
+        self.dropout = dropout
         def norm(n): return nn.BatchNorm2d(n, eps=float(np.float32(1e-5)))
         self.conv1, self.bn1 = nn.Conv2d(1, 12, 3, padding=1, bias=False), norm(12)
         self.conv2, self.bn2 = nn.Conv2d(12, 24, 3, padding=1, bias=False), norm(24)
@@ -71,7 +72,7 @@ class Digits(nn.Module):
         x = torch.max_pool2d(torch.relu(self.bn2(self.conv2(x))), 2)
         y = torch.relu(self.block['bn1'](self.block['conv1'](x)))
         y = self.block['bn2'](self.block['conv2'](y)) * self.gamma.view(1, 24, 1, 1) + self.beta
-        return self.fc(torch.relu(x + y).flatten(1))
+        return self.fc(nn.functional.dropout(torch.relu(x + y), self.dropout).flatten(1))
 
 
 def own_name(name):

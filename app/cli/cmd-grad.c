@@ -257,8 +257,8 @@ add_layers (const Answer *answer, cJSON *json)
 
       cli_grad_add_node (ir_model_node (answer->model, layer->node), object);
       cJSON_AddStringToObject (object, "value", ir_model_value (answer->model, layer->value)->name);
-      cli_json_add_double (object, "norm", layer->stats.l2);
-      cli_json_add_double (object, "max_abs", ir_gradient_max_abs (&layer->stats));
+      cli_json_add_double (object, "norm", ir_tensor_stats_norm (&layer->stats));
+      cli_json_add_double (object, "max_abs", ir_tensor_stats_max_abs (&layer->stats));
       cli_json_add_double (object, "zeros", (double) layer->stats.n_zero / layer->stats.n);
       cli_json_add_uint (object, "nan", layer->stats.n_nan);
       if (isnan (layer->growth))
@@ -294,7 +294,8 @@ print_layers (const Answer *answer)
                                   : g_strdup_printf ("%u of %u", layer->n_dead, layer->n_units);
 
       cli_print ("  %-32s %-20s %12.5g %12.5g %9s %5.0f %% %8" G_GUINT64_FORMAT "  %s\n", label,
-                 node->op_type, layer->stats.l2, ir_gradient_max_abs (&layer->stats), growth,
+                 node->op_type, ir_tensor_stats_norm (&layer->stats),
+                 ir_tensor_stats_max_abs (&layer->stats), growth,
                  100.0 * layer->stats.n_zero / layer->stats.n, layer->stats.n_nan, dead);
     }
 }

@@ -176,8 +176,9 @@ verdict_of (const Pair *pair)
 static char *
 norm_text (const IrGradientRow *row)
 {
-  return row == NULL || row->stats.n == 0 ? g_strdup ("–")
-                                          : g_strdup_printf ("%.6g", row->stats.l2);
+  return row == NULL || row->stats.n == 0
+             ? g_strdup ("–")
+             : g_strdup_printf ("%.6g", ir_tensor_stats_norm (&row->stats));
 }
 
 static void
@@ -223,9 +224,9 @@ add_json (cJSON *json, const Sides *sides)
 
       cJSON_AddStringToObject (object, "name", pair->name);
       add_number (object, "norm_a", pair->a != NULL && pair->a->stats.n > 0,
-                  pair->a != NULL ? pair->a->stats.l2 : 0);
+                  pair->a != NULL ? ir_tensor_stats_norm (&pair->a->stats) : 0);
       add_number (object, "norm_b", pair->b != NULL && pair->b->stats.n > 0,
-                  pair->b != NULL ? pair->b->stats.l2 : 0);
+                  pair->b != NULL ? ir_tensor_stats_norm (&pair->b->stats) : 0);
       add_number (object, "max_abs", !isnan (pair->max_abs), pair->max_abs);
       cJSON_AddBoolToObject (object, "same", pair->same);
       cJSON_AddBoolToObject (object, "diverges", pair->diverges);

@@ -99,13 +99,6 @@ cli_grad_save (const CliGradOptions *options,
 }
 
 double
-cli_grad_max_abs (const IrTensorStats *stats)
-{
-  return stats->n_pos_inf + stats->n_neg_inf > 0 ? INFINITY
-                                                 : MAX (fabs (stats->min), fabs (stats->max));
-}
-
-double
 cli_grad_sum (const IrTensor *tensor)
 {
   double sum = 0;
@@ -117,24 +110,21 @@ cli_grad_sum (const IrTensor *tensor)
   return sum;
 }
 
-/* What is summed over a NaN is one, and so is the largest where all are. */
-static void
-count (const IrTensor *tensor, IrTensorStats *stats, double *norm, double *largest)
+static IrTensorStats
+stats_of (const IrTensor *tensor)
 {
-  *stats = (IrTensorStats){ 0 };
+  IrTensorStats stats = { 0 };
+
   if (tensor != NULL)
-    ir_tensor_stats (tensor, 0, stats);
-  *norm = stats->n_nan > 0 ? NAN : stats->l2;
-  *largest = stats->n_nan > 0 && stats->n_nan == stats->n ? NAN : cli_grad_max_abs (stats);
+    ir_tensor_stats (tensor, 0, &stats);
+  return stats;
 }
 
 void
 cli_grad_add_tensor (cJSON *object, const IrTensor *tensor, const char *path)
 {
-  IrTensorStats stats;
-  double norm, largest;
+  const IrTensorStats stats = stats_of (tensor);
 
-  count (tensor, &stats, &norm, &largest);
   if (path != NULL)
     cJSON_AddStringToObject (object, "file", path);
   else
@@ -142,8 +132,8 @@ cli_grad_add_tensor (cJSON *object, const IrTensor *tensor, const char *path)
   cJSON *shape = cJSON_AddArrayToObject (object, "shape");
   for (guint i = 0; tensor != NULL && i < ir_tensor_rank (tensor); i++)
     cJSON_AddItemToArray (shape, cJSON_CreateNumber ((double) ir_tensor_dims (tensor)[i]));
-  cli_json_add_double (object, "norm", norm);
-  cli_json_add_double (object, "max_abs", largest);
+  cli_json_add_double (object, "norm", ir_tensor_stats_norm (&stats));
+  cli_json_add_double (object, "max_abs", ir_tensor_stats_max_abs (&stats));
   cli_json_add_uint (object, "zeros", stats.n_zero);
   cli_json_add_uint (object, "nan", stats.n_nan);
 }
@@ -160,19 +150,17 @@ cli_grad_add_held (cJSON *object, double norm)
 void
 cli_grad_print_tensor (const char *name, const IrTensor *tensor, const char *why)
 {
-  IrTensorStats stats;
-  double norm, largest;
+  const IrTensorStats stats = stats_of (tensor);
 
   if (tensor == NULL)
     {
       cli_print ("  %-32s none  %s\n", name, why != NULL ? why : "");
       return;
     }
-  count (tensor, &stats, &norm, &largest);
   cli_print ("  %-32s norm %-12.6g max %-12.6g %8" G_GUINT64_FORMAT " zeros %6" G_GUINT64_FORMAT
              " NaN%s%s\n",
-             name, norm, largest, stats.n_zero, stats.n_nan, why != NULL ? "  " : "",
-             why != NULL ? why : "");
+             name, ir_tensor_stats_norm (&stats), ir_tensor_stats_max_abs (&stats), stats.n_zero,
+             stats.n_nan, why != NULL ? "  " : "", why != NULL ? why : "");
 }
 
 void

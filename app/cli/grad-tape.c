@@ -79,7 +79,7 @@ size_of (const IrTensor *tensor)
   if (ir_tensor_n_elements (tensor) == 1)
     return ir_tensor_get_double (tensor, 0);
   ir_tensor_stats (tensor, 0, &stats);
-  return stats.l2;
+  return ir_tensor_stats_norm (&stats);
 }
 
 static void

@@ -52,7 +52,6 @@ gboolean cli_grad_save (const CliGradOptions *options,
                         const IrTensor *tensor,
                         char **path,
                         GError **error);
-double cli_grad_max_abs (const IrTensorStats *stats);
 double cli_grad_sum (const IrTensor *tensor); /* (nullable): NaN */
 /* file, shape, norm, max_abs, zeros, nan; @tensor, @path: (nullable) */
 void cli_grad_add_tensor (cJSON *object, const IrTensor *tensor, const char *path);

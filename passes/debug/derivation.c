@@ -79,7 +79,7 @@ figure_of (const IrTensor *tensor)
   if (ir_tensor_n_elements (tensor) == 1)
     return g_strdup_printf ("%.9g", ir_tensor_get_double (tensor, 0));
   ir_tensor_stats (tensor, 0, &stats);
-  return g_strdup_printf ("norm %.6g", stats.l2);
+  return g_strdup_printf ("norm %.6g", ir_tensor_stats_norm (&stats));
 }
 
 /* -- the ways -- */

@@ -308,11 +308,8 @@ add_stage (IrExplain *s, const IrValue *value, const IrValue *gradient)
 
   if (!ir_explain_stats_of (s, gradient, &stats))
     return;
-  stage.norm = stats.n_nan > 0 ? NAN : stats.l2;
-  stage.max_abs = stats.n_nan == stats.n ? NAN
-                  : stats.n_pos_inf + stats.n_neg_inf > 0
-                      ? INFINITY
-                      : MAX (fabs (stats.min), fabs (stats.max));
+  stage.norm = ir_tensor_stats_norm (&stats);
+  stage.max_abs = ir_tensor_stats_max_abs (&stats);
   stage.zeros = (double) stats.n_zero / stats.n;
   stage.n_nan = stats.n_nan;
   g_array_append_val (s->reason->stages, stage);
@@ -585,7 +582,7 @@ explain_end (IrExplain *s, const IrPassage *passage, const IrValue *input)
 {
   const IrNode *node = passage->node;
   const IrValue *factor = zero_factor (s, node, input);
-  const IrGradientKind loss = kind_of_step (s, passage);
+  const IrGradientKind loss = kind_of_step (s, passage), block = ir_explain_kind_of_block (node);
   g_autofree char *label = ir_node_label (node),
                   *came = ir_explain_range_of (s, what_came (s, passage));
 
@@ -604,7 +601,8 @@ explain_end (IrExplain *s, const IrPassage *passage, const IrValue *input)
         s, IR_GRADIENT_CANCELLED, node, 1,
         "At %s what came (%s) cancels: parts that are not 0 have the sum 0, so %s has no influence.",
         label, came, input->name);
-  else if (ir_explain_kind_of_block (node) != IR_GRADIENT_PLAIN)
+  else if (block != IR_GRADIENT_PLAIN &&
+           (block != IR_GRADIENT_DEAD || input == ir_node_input (node, 0))) /* not PRelu's slope */
     say_block (s, node, 1, "nothing of what came passes");
   else if (factor != NULL)
     explain_factor (s, node, factor);

@@ -311,19 +311,6 @@ ir_gradients_run (IrGradients *gradients,
 /* -- what is remarkable -- */
 
 /**
- * ir_gradient_max_abs:
- * @stats: of a derivative
- *
- * Returns: the largest magnitude
- */
-double
-ir_gradient_max_abs (const IrTensorStats *stats)
-{
-  return stats->n_pos_inf + stats->n_neg_inf > 0 ? INFINITY
-                                                 : MAX (fabs (stats->min), fabs (stats->max));
-}
-
-/**
  * ir_gradient_is_remarkable:
  * @row: a derivative that a run has computed
  *

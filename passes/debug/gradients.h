@@ -71,7 +71,6 @@ gboolean ir_gradients_run (IrGradients *gradients,
 /* (transfer none) (nullable): of the run, or an initializer */
 IrTensor *ir_gradients_tensor (const IrGradients *gradients, IrValueId value);
 gboolean ir_gradient_is_remarkable (const IrGradientRow *row);
-double ir_gradient_max_abs (const IrTensorStats *stats);
 IrGradientReason *ir_gradients_explain (const IrGradients *gradients, guint row);
 GArray *ir_gradients_check (const IrGradients *gradients,
                             guint row,

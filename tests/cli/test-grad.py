@@ -458,6 +458,16 @@ def _():
         assert code == 2 and said in err, (options, code, err)
 
 
+@test('the norm of what is not finite is not finite')
+def _():
+    at = EXAMPLE, '--wrt', 'inputs', '--value', 'x1=0', '--value', 'x2=5'
+    got = json_of('grad', *at)['gradients']
+    assert [(g['norm'], g['max_abs']) for g in got][0] == ('Infinity', 'Infinity') and got[1]['norm'] > 0, got
+    assert 'norm inf' in irscope('grad', *at)[1]
+    stages = json_of('grad', EXAMPLE, *at[3:], '--explain', 'x1')['explain']['stages']
+    assert stages[-1]['norm'] == 'Infinity' and stages[0]['norm'] == 1, stages
+
+
 @test('names with commas stand in lists of names')
 def _():
     net = model('commas', 'g (float[2] "a,b", float[2] a, float[2] "a,b,c") => (float[2] y) '
@@ -509,6 +519,7 @@ CAUSES = (
     ('h = Mul (w, steep)  h2 = Mul (h, thin)  h3 = Sub (h2, steep)  [at] y = Tanh (h3)', 'saturated', 'at'),
     ('[at] p = Softmax (w)  q = Mul (p, steep)  y = Sum (q)', 'cancelled', 'at'),
     ('c = Greater (none, one)  [at] y = Where (c, w, x)', 'masked', 'at'),
+    ('h = Abs (steep)  [at] y = PRelu (h, w)', 'masked', 'at'),
     ('[at] t = Mul (w, none)  y = Add (t, x)', 'times-zero', 'at'),
     ('[at] t = Mul (w, thin)  y = Mul (t, thin)', 'underflow', 'at'),
     ('c = Greater (mixed, none)  v = Mul (w, mixed)  [at] s = Sqrt (v)  y = Where (c, s, w)', 'non-finite', 'at'),

@@ -149,14 +149,14 @@ row_ratio (gpointer item)
   const IrTensorStats *stats = &row_of (item)->stats;
 
   return row_of (item)->held > 0 && stats->n > 0 && stats->n_nan == 0
-             ? stats->l2 / row_of (item)->held
+             ? ir_tensor_stats_norm (stats) / row_of (item)->held
              : NAN;
 }
 
 static double
 row_max (gpointer item)
 {
-  return row_of (item)->stats.n > 0 ? ir_gradient_max_abs (&row_of (item)->stats) : NAN;
+  return row_of (item)->stats.n > 0 ? ir_tensor_stats_max_abs (&row_of (item)->stats) : NAN;
 }
 
 static double

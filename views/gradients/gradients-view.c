@@ -194,8 +194,9 @@ checked_text (const CheckRequest *request, const IrGradcheckItem *item)
   return g_strdup_printf (
       "%s%s %s: %.9g by the backward part, %.9g by differences%s. Both in double; "
       "the run gave %.9g.",
-      item->input, ir_tensor_rank (gradient) > 0 ? at : "", ir_gradcheck_verdict_name (item->verdict), item->analytic, item->numeric,
-      sides, ir_tensor_get_double (gradient, request->index));
+      item->input, ir_tensor_rank (gradient) > 0 ? at : "",
+      ir_gradcheck_verdict_name (item->verdict), item->analytic, item->numeric, sides,
+      ir_tensor_get_double (gradient, request->index));
 }
 
 static void
@@ -252,7 +253,8 @@ layer_text (const IrGradients *gradients, const IrGradientLayer *layer)
   GString *text = g_string_new (NULL);
 
   g_string_append_printf (text, "%s: norm %.4g came back to %s, %.0f %% zeros", label,
-                          layer->stats.l2, ir_model_value (gradients->model, layer->value)->name,
+                          ir_tensor_stats_norm (&layer->stats),
+                          ir_model_value (gradients->model, layer->value)->name,
                           100.0 * (double) layer->stats.n_zero / (double) layer->stats.n);
   if (!isnan (layer->growth))
     g_string_append_printf (text, "; %.3g times that, by root mean square, went on", layer->growth);

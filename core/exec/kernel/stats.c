@@ -766,3 +766,31 @@ ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats)
 {
   ir_tensor_stats_with (tensor, n_bins, (IrThreads){ 0 }, stats);
 }
+
+/**
+ * ir_tensor_stats_norm:
+ * @stats: of a tensor
+ *
+ * Unlike the field l2, which leaves out what is not finite.
+ *
+ * Returns: the norm of all elements: not a number where one is none, infinity where one is infinite
+ */
+double
+ir_tensor_stats_norm (const IrTensorStats *stats)
+{
+  return stats->n_nan > 0 ? NAN : stats->n_pos_inf + stats->n_neg_inf > 0 ? INFINITY : stats->l2;
+}
+
+/**
+ * ir_tensor_stats_max_abs:
+ * @stats: of a tensor
+ *
+ * Returns: the largest magnitude among its numbers; not a number where no element is one
+ */
+double
+ir_tensor_stats_max_abs (const IrTensorStats *stats)
+{
+  return stats->n_nan > 0 && stats->n_nan == stats->n ? NAN
+         : stats->n_pos_inf + stats->n_neg_inf > 0    ? INFINITY
+                                                      : MAX (fabs (stats->min), fabs (stats->max));
+}

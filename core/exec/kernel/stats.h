@@ -17,6 +17,8 @@ typedef struct
   guint64 checksum; /* of the bytes */
 } IrTensorStats;
 void ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats);
+double ir_tensor_stats_norm (const IrTensorStats *stats);
+double ir_tensor_stats_max_abs (const IrTensorStats *stats);
 void ir_tensor_stats_with (const IrTensor *tensor,
                            guint n_bins,
                            IrThreads threads,

@@ -548,6 +548,9 @@ def finds_a_planted_rule():
     window = Window(WRONG_GUI, IRSCOPE_DATADIR=data)
     try:
         opens(window, DIGITS)
+        key('ctrl+b')
+        check('a key says why it does nothing yet',
+              window.wait('the reason', lambda: window.text_with('There are no steps yet')) is not None)
         key('F5')
         where(window, n, n)
         check('the steps are said to be broken',

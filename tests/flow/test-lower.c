@@ -178,6 +178,50 @@ test_nothing_unread (void)
   expect_same_values (original, model);
 }
 
+static guint
+count_calls (const IrModel *model)
+{
+  guint n = 0;
+
+  for (IrNodeId id = 1; id < model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_live_node (model, id);
+      n += node != NULL && strcmp (node->domain, "local") == 0;
+    }
+  return n;
+}
+
+/* Calls of functions among tokens, in a frame and on one side of a choice, are inlined there and go back with it. */
+static void
+test_functions (void)
+{
+  static const char *const passes[] = { PASS, "inline-functions", "eliminate-dead-code",
+                                        "raise-control-flow" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (IrModel) original = ir_text_read (
+      "<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>\n"
+      "g (float[3] x, int64 n, bool c) => (float[3] y) { a = local.twice (x) z = Loop (n, \"\", a) "
+      "<body = b (int64 i, bool go, float[3] s) => (bool on, float[3] t) { on = Identity (go) t = local.twice (s) }> "
+      "y = If (c) <then_branch = h () => (float[3] p) { p = local.twice (z) }, else_branch = e () => (float[3] q) { "
+      "q = Neg (z) }> }\n"
+      "<domain: \"local\", opset_import: [\"\" : 21]>\ntwice (u) => (v) { v = Add (u, u) }\n",
+      -1, problems, &error);
+  g_autoptr (IrModel) model = NULL;
+
+  g_assert_no_error (error);
+  model = ir_model_clone (original);
+  for (guint i = 0; i < G_N_ELEMENTS (passes); i++)
+    {
+      g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find (passes[i]));
+      g_assert_true (ir_pipeline_run (model, pipeline, NULL, NULL, NULL, &error));
+      g_assert_no_error (error);
+      g_assert_cmpuint (count_calls (model), ==, i == 0 ? 3 : 0);
+      g_assert_cmpint (ir_graph_has_tokens (model->main), ==, i < 3);
+      expect_same_values (original, model);
+    }
+}
+
 /* Each step is proved by running the graph as a whole; a step that is wrong is found. */
 static void
 test_proved (void)
@@ -230,6 +274,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lower/rewritten", test_rewritten);
   g_test_add_func ("/lower/names of frames", test_names);
   g_test_add_func ("/lower/nothing unread", test_nothing_unread);
+  g_test_add_func ("/lower/functions", test_functions);
   g_test_add_func ("/lower/proved", test_proved);
   return g_test_run ();
 }

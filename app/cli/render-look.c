@@ -186,8 +186,8 @@ choose_overlay (IrLook *look, const CliRender *options, GError **error)
   if (id != NULL &&
       (ir_overlay_find (id) == NULL || (strcmp (id, "file") == 0 && options->overlay_file == NULL)))
     {
-      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--overlay %s: needs %s%s", id,
-                   ids, strcmp (id, "file") == 0 ? "; numbers of a file with --overlay-file" : "");
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "--overlay %s: needs %s; numbers of a file with --overlay-file", id, ids);
       return FALSE;
     }
   look->overlay = g_strdup (id);

@@ -244,12 +244,9 @@ char *
 ir_overlay_ids (void)
 {
   GString *text = g_string_new (NULL);
+  const guint n = G_N_ELEMENTS (overlays) - 1; /* the last one is that of a file */
 
-  for (guint i = 0; i < G_N_ELEMENTS (overlays); i++)
-    g_string_append_printf (text, "%s%s",
-                            i == 0                             ? ""
-                            : i + 1 == G_N_ELEMENTS (overlays) ? " or "
-                                                               : ", ",
-                            overlays[i].id);
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", overlays[i].id);
   return g_string_free (text, FALSE);
 }

@@ -69,6 +69,9 @@ def _():
     assert 'function header' in texts_of(place('closures.svg')), texts_of(place('closures.svg'))
     code, _, err = render(newton, '-o', place('flow.svg'), '--view', 'flow', '--overlay', 'flops')
     assert code == 2 and 'needs --view graph' in err, err
+    for name in ('numbers.json', 'file'):  # who has a file hears how it is given
+        code, _, err = render(newton, '-o', place('flow.svg'), '--overlay', name)
+        assert code == 2 and 'verdict or age; numbers of a file with --overlay-file' in err, err
 
 
 @test('rendering twice gives the same bytes', sanitized=False)

@@ -67,10 +67,13 @@ def closing(code, start):
 
 
 def operands(code, start, end):
-  """Operands of && or || at the top of code[start:end], and which of the two; (None, [..]) for a single one."""
+  """Operands of && or || at the top of code[start:end], and which of the two; (None, [..]) for a single one, (None, [])
+  where both or a choice stand there."""
   depth, cuts, operator, i = 0, [start], None, start
   while i < end:
     depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(code[i], 0)
+    if depth == 0 and code[i] == "?":  # binds less than both
+      return None, []
     if depth == 0 and code[i:i + 2] in ("&&", "||"):
       if operator not in (None, code[i:i + 2]):
         return None, []

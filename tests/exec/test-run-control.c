@@ -18,6 +18,7 @@ typedef struct
   gulong stand_us;
   GCancellable *cancellable;
   gboolean told; /* it is told to go on by another thread */
+  gboolean once; /* it is asked to stop but once */
 } Case;
 
 static gpointer
@@ -54,7 +55,10 @@ on_stopped (IrRunControl *control, const IrRunStop *stop, gpointer data)
 static void
 on_ran (IrRunControl *control, const IrNode *node, gpointer data)
 {
-  ir_run_control_pause (control); /* as another thread would, at any time */
+  Case *self = data;
+
+  if (!self->once || self->n_stops == 0)
+    ir_run_control_pause (control); /* as another thread would, at any time */
 }
 
 /* y = relu (neg (x)), through a view */
@@ -111,6 +115,19 @@ test_paused (void)
                     2); /* asked for behind each of three nodes; none is behind the last */
   g_assert_cmpint (self.kind, ==, IR_RUN_STOPPED_BY_PAUSE);
   assert_tensor (ir_run_value (done, self.y->id), "float[4]", "1 2 3 4", 0);
+  case_clear (&self);
+}
+
+static void
+test_paused_once (void)
+{
+  Case self;
+
+  case_init (&self, IR_RUN_CONTINUE, TRUE);
+  self.once = TRUE;
+  g_autoptr (IrRun) done = run (&self, 0, NULL, NULL);
+  g_assert_nonnull (done);
+  g_assert_cmpuint (self.n_stops, ==, 1);
   case_clear (&self);
 }
 
@@ -183,6 +200,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/run-control/paused", test_paused);
+  g_test_add_func ("/run-control/goes on when it was paused once", test_paused_once);
   g_test_add_func ("/run-control/standing-costs-no-time", test_standing_costs_no_time);
   g_test_add_func ("/run-control/told-by-another-thread", test_told_by_another_thread);
   g_test_add_func ("/run-control/cancelled-while-it-stands", test_cancelled_while_it_stands);

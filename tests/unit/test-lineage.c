@@ -198,8 +198,12 @@ test_last_steps (Fixture *f, gconstpointer data)
     IrNode *beside = add (edit, "Neg", 1, f->all->outputs);
     ir_edit_step_map_node (edit, f->all->id, beside->id);
     ir_edit_end_step (edit);
+    ir_edit_begin_step (edit, "into one that is there", IR_CLASS_EXACT, 0);
+    add (edit, "Abs", 1, f->all->outputs);
+    ir_edit_step_map_node (edit, f->all->id, beside->id);
+    ir_edit_end_step (edit);
   }
-  for (guint step = 0; step <= 3; step++)
+  for (guint step = 0; step <= 4; step++)
     {
       g_autoptr (GArray) last = ir_lineage_last_steps (f->model, step);
       g_assert_cmpuint (last->len, ==, f->model->nodes->len);

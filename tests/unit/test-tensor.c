@@ -173,6 +173,17 @@ test_equality (void)
   g_assert_false (ir_tensor_equal (a, c));
   g_assert_cmpuint (ir_tensor_hash (a), !=, ir_tensor_hash (c));
   g_assert_false (ir_tensor_equal (a, shaped));
+  {
+    const gint64 two[] = { 2 };
+    GBytes *words[] = { g_bytes_new_static ("a", 1), g_bytes_new_static ("b", 1),
+                        g_bytes_new_static ("c", 1) };
+    GBytes *others[] = { words[0], words[2] };
+    g_autoptr (IrTensor) text = ir_tensor_new_strings (1, two, words);
+    g_autoptr (IrTensor) ends_otherwise = ir_tensor_new_strings (1, two, others);
+    g_assert_false (ir_tensor_equal (text, ends_otherwise));
+    for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+      g_bytes_unref (words[i]);
+  }
   g_assert_cmpuint (ir_tensor_hash (a), !=, ir_tensor_hash (shaped));
 }
 

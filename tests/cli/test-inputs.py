@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -329,6 +330,17 @@ def _():
     assert abs(mean - 10) < 0.2 and abs((sum((x - mean) ** 2 for x in normal) / 4000) ** 0.5 - 2) < 0.2
     assert filled('5', 'normal,seed=3') == filled('5', 'normal,seed=3', '--random', '8') != filled('5', 'normal,seed=4')
     assert filled('n', 'ones', '--dim', 'n=7') == [1] * 7
+
+
+@test('complex inputs are drawn and filled part by part')
+def _():
+    for dtype in ('complex64', 'complex128'):
+        path = model('complex', f'g ({dtype}[2,50] x) => ({dtype}[2,50] y) {{ y = Identity (x) }}')
+        for fill, low, high in (((), -6, 6), (('--fill', 'x=uniform,low=2,high=3'), 2, 3)):
+            out = irscope('tensor', path, 'y', *fill)[1]
+            parts = [(float(real), float(imaginary)) for real, imaginary in re.findall(r'(-?[\d.]+)([-+][\d.]+)j', out)]
+            assert parts and all(low <= part <= high for pair in parts for part in pair), (dtype, fill, out)
+            assert len({part for pair in parts for part in pair}) == 2 * len(parts), out
 
 
 @test('a distribution that means nothing is refused')

@@ -510,14 +510,25 @@ fill (IrDtype dtype, const Range *range, void *data, guint64 n, guint64 *state)
       ir_dtype_set_int64 (dtype, data, i, ir_random_in_range (state, range->low, range->high));
 }
 
+/* Complex numbers are filled as the two parts of each. */
+static IrDtype
+part_of (IrDtype dtype, guint64 *n)
+{
+  if (ir_dtype_kind (dtype) != IR_DTYPE_KIND_COMPLEX)
+    return dtype;
+  *n *= 2;
+  return dtype == IR_DTYPE_COMPLEX64 ? IR_DTYPE_FLOAT : IR_DTYPE_DOUBLE;
+}
+
 /* As it was asked for. FALSE: a number does not fit the element type. */
 static gboolean
 fill_as_asked (const IrFill *asked, IrTensor *tensor, guint64 *state)
 {
-  const IrDtype dtype = ir_tensor_dtype (tensor);
+  guint64 n = ir_tensor_n_elements (tensor);
+  const IrDtype dtype = part_of (ir_tensor_dtype (tensor), &n);
   void *data = ir_tensor_data_writable (tensor);
 
-  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+  for (guint64 i = 0; i < n; i++)
     {
       const double number = ir_fill_draw (asked, !ir_dtype_is_float (dtype), state);
 
@@ -568,6 +579,7 @@ random_tensor (
   if (tensor == NULL || asked != NULL)
     return asked_tensor (input, asked, tensor, &state, error);
   Range range = input_range (input);
+  dtype = part_of (dtype, &n);
   fill (dtype, &range, ir_tensor_data_writable (tensor), n, &state);
   return tensor;
 }
@@ -606,8 +618,7 @@ check_kind (const IrValue *input, GError **error)
   const IrType *part = tensor_part (input->type);
 
   if (part != NULL && part->dtype != IR_DTYPE_UNDEFINED &&
-      (ir_type_has_rank (part) || part != input->type) &&
-      ir_dtype_kind (part->dtype) != IR_DTYPE_KIND_COMPLEX)
+      (ir_type_has_rank (part) || part != input->type))
     return TRUE;
   g_autofree char *type = input->type != NULL
                               ? ir_type_to_string (input->graph->model->context, input->type)

@@ -61,6 +61,7 @@ struct _IrTrainingForm
   GPtrArray *inputs; /* of char *: names, as the rows of @data */
   GPtrArray *rows;   /* of GtkWidget: likewise */
   GStrv losses;
+  gboolean rate_typed; /* and not entered yet */
 };
 
 G_DEFINE_FINAL_TYPE (IrTrainingForm, ir_training_form, GTK_TYPE_WIDGET)
@@ -297,21 +298,41 @@ ir_training_form_enable (IrTrainingForm *self, gboolean idle)
     gtk_root_set_focus (root, NULL);
   for (GtkWidget *child = gtk_widget_get_first_child (self->box); child != NULL;
        child = gtk_widget_get_next_sibling (child))
-    gtk_widget_set_sensitive (child, idle);
-  gtk_widget_set_sensitive (gtk_widget_get_parent (self->rate), TRUE);
+    gtk_widget_set_sensitive (child, idle || child == gtk_widget_get_parent (self->rate));
 }
 
 /* -- building -- */
 
+/* Enter, or the focus goes elsewhere: on the way to 1e-4 there is a 1, which no step should take. */
 static void
 on_rate (IrTrainingForm *self)
 {
   char *end;
   const double rate = g_ascii_strtod (text_of (self->rate), &end);
 
-  if (*text_of (self->rate) != '\0' && *end == '\0' && isfinite (rate) && rate >= 0)
+  if (self->rate_typed && *text_of (self->rate) != '\0' && *end == '\0' && isfinite (rate) &&
+      rate >= 0)
     g_signal_emit (self, signals[RATE], 0, rate);
+  self->rate_typed = FALSE;
+}
+
+static void
+on_rate_typed (IrTrainingForm *self)
+{
+  self->rate_typed = TRUE;
   on_changed (self);
+}
+
+static void
+watch_rate (IrTrainingForm *self)
+{
+  GtkEntry *entry = ir_entry_row_entry (self->rate);
+  GtkEventController *focus = gtk_event_controller_focus_new ();
+
+  g_signal_connect_object (entry, "changed", G_CALLBACK (on_rate_typed), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (entry, "activate", G_CALLBACK (on_rate), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (focus, "leave", G_CALLBACK (on_rate), self, G_CONNECT_SWAPPED);
+  gtk_widget_add_controller (GTK_WIDGET (entry), focus);
 }
 
 static GtkWidget *
@@ -415,10 +436,10 @@ fill (IrTrainingForm *self)
   self->validate = text_row (list, "Held out", "20%",
                              "The last samples, a share or a number: they are not trained on");
   list = make_list (self);
-  self->rate = text_row (list, "Learning rate", "0.003",
-                         "It may be changed while the training runs");
-  g_signal_connect_object (ir_entry_row_entry (self->rate), "changed", G_CALLBACK (on_rate), self,
-                           G_CONNECT_SWAPPED);
+  self->rate = text_row (
+      list, "Learning rate", "0.003",
+      "It may be changed while the training runs: Enter, or leaving it, sets it");
+  watch_rate (self);
   list = make_list (self);
   self->optimizer = gtk_drop_down_new_from_strings (optimizers);
   add_action (list, "Optimizer", self->optimizer);

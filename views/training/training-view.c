@@ -371,7 +371,7 @@ const IrViewInfo ir_view_training = {
       "Files have a sample per row. Train begins with the weights of the graph on screen; Step makes one batch and stands, "
       "Step Node stands before each node of a batch, forwards and backwards, selects it or the one that it derives, and "
       "shows what it reads; breakpoints of runs stop a batch, too. Pause stands behind the step under way, Continue goes "
-      "on, and a rate that is typed meanwhile counts from the next step. "
+      "on, and a rate that is entered meanwhile counts from the next step. "
       "Parameters says of each how long it is and how far steps move it. "
       "It stops at the first numbers that are not finite, and selects their node. What was trained is written after each epoch; "
       "Write Weights gives the graph its weights, as one step that can be undone.",

@@ -110,14 +110,14 @@ cpu_integer_copy (
     }
 }
 
-/* (transfer full) (nullable): @n zero points, of an input that has none, one or so many; %NULL: it
- * has another number of them, or there is no memory */
+/* (transfer full) (nullable): @n zero points, of an input that has none, one or a vector of so many; %NULL:
+ * it is of another shape, or there is no memory */
 gint16 *
 cpu_integer_zeros (const IrCall *call, guint slot, gint64 n)
 {
   const IrTensor *tensor = ir_call_input (call, slot);
   gint64 own = tensor != NULL ? (gint64) ir_tensor_n_elements (tensor) : 0;
-  gboolean fits = tensor == NULL || own == 1 || own == n;
+  gboolean fits = tensor == NULL || own == 1 || (own == n && ir_tensor_rank (tensor) == 1);
   gint16 *zeros = fits ? g_try_new0 (gint16, (gsize) MAX (n, 1)) : NULL;
 
   for (gint64 i = 0; zeros != NULL && tensor != NULL && i < n; i++)

@@ -10,6 +10,8 @@ fit (gpointer row)
   const double room = gtk_adjustment_get_page_size (along);
   graphene_rect_t at;
 
+  if (gtk_widget_get_root (row) == NULL) /* its window is closed, and what was in it is gone */
+    return G_SOURCE_REMOVE;
   gtk_widget_set_visible (gtk_widget_get_last_child (row),
                           gtk_adjustment_get_upper (along) > room + 1);
   for (GtkWidget *tab = gtk_widget_get_first_child (tabs); tab != NULL;

@@ -455,6 +455,12 @@ selected_op (Opened *self)
   return node != NULL ? node->op_type : NULL;
 }
 
+static gboolean
+is_at_conv (gpointer self)
+{
+  return g_strcmp0 (selected_op (self), "Conv") == 0;
+}
+
 static void
 end_training (Opened *self)
 {
@@ -481,7 +487,7 @@ test_training_nodes (void)
   ir_session_train (self.session, &wish, IR_TRAINING_NODE);
   wait_for ("the first node", stands_within, &self);
   wait_for_text (&self, "Standing in step 1 of");
-  g_assert_cmpstr (selected_op (&self), ==, "Conv");
+  wait_for ("the node that is next", is_at_conv, &self);
   g_auto (IrCourse) first = ir_session_get_course (self.session);
   g_assert_true (g_str_has_prefix (first.standing, "Before "));
   g_assert_nonnull (strstr (first.standing, "\nimage float[8,1,8,8]: 0 to 1, mean "));

@@ -41,6 +41,7 @@ struct _IrTensorView
   GtkWidget *difference_box, *difference, *metrics, *more;
   GtkWidget *against;
   IrTensorRounds rounds;
+  GtkWidget *copy, *save;
   GtkWidget *tools, *listing; /* how contents are drawn; the table with what is said below it */
   GtkWidget *format, *as, *not_so, *histogram, *compared, *axes, *zoom_in, *zoom_out, *find,
       *links[IR_N_TENSOR_LINKS];
@@ -348,7 +349,8 @@ show_facts (IrTensorView *self)
                                 : "After: the graph that ran");
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     show_side (self, side);
-  GtkWidget *const of_contents[] = { self->tools, self->format, self->go_to, self->listing };
+  GtkWidget *const of_contents[] = { self->tools, self->format, self->go_to,
+                                     self->copy,  self->save,   self->listing };
   for (guint i = 0; i < G_N_ELEMENTS (of_contents); i++)
     gtk_widget_set_visible (of_contents[i], main_tensor (self) != NULL);
   show_relation (self);
@@ -873,13 +875,14 @@ make_header (IrTensorView *self)
                                       self);
   gtk_box_append (GTK_BOX (box), self->format);
   gtk_box_append (GTK_BOX (box), self->go_to);
-  gtk_box_append (GTK_BOX (box), tensor_flat_button ("Copy", "Copy the values, a line for each row",
-                                                     G_CALLBACK (on_copy), self));
-  gtk_box_append (GTK_BOX (box),
-                  tensor_flat_button ("Save…",
-                                      "Save the values as .npy, .csv or .pb, or the picture as "
-                                      ".png or .svg, of either side or of the difference",
-                                      G_CALLBACK (on_save), self));
+  self->copy = tensor_flat_button ("Copy", "Copy the values, a line for each row",
+                                   G_CALLBACK (on_copy), self);
+  self->save = tensor_flat_button ("Save…",
+                                   "Save the values as .npy, .csv or .pb, or the picture as "
+                                   ".png or .svg, of either side or of the difference",
+                                   G_CALLBACK (on_save), self);
+  gtk_box_append (GTK_BOX (box), self->copy);
+  gtk_box_append (GTK_BOX (box), self->save);
   return box;
 }
 

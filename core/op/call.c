@@ -904,6 +904,7 @@ ir_call_set_input_tensor (IrCall *call, guint slot, IrTensor *tensor)
   ensure_input (call, slot);
   call_own (call, tensor, (GDestroyNotify) ir_tensor_unref);
   ir_call_set_input (call, slot, tensor);
+  call->inputs[slot].block = 0; /* what was there before may have been in NCHWc */
 }
 
 /**

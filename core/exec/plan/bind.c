@@ -76,8 +76,8 @@ bind_blocks (const IrPrepared *prepared, IrRunStep *step)
 {
   const IrNode *node = step->node;
 
-  for (guint i = 0; i < node->n_inputs; i++)
-    if (node->inputs[i] != NULL)
+  for (guint i = 0; i < node->n_inputs; i++) /* of old forms some are put in place of inputs */
+    if (node->inputs[i] != NULL && step->call.inputs[i].type == node->inputs[i]->type)
       step->call.inputs[i].block = (guint8) ir_schedule_block (prepared->schedule, node->inputs[i]);
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL)

@@ -117,7 +117,8 @@ cpu_half_loops (IrDtype dtype, gboolean plain)
   if (dtype == IR_DTYPE_BFLOAT16)
     return (CpuHalfLoops){ widen_bfloat, narrow_bfloat };
 #ifdef __x86_64__
-  if (!plain && __builtin_cpu_supports ("f16c"))
+  /* whatever has AVX2 has F16C, which clang cannot ask for */
+  if (!plain && __builtin_cpu_supports ("avx2"))
     return (CpuHalfLoops){ widen_f16c, narrow_f16c };
 #endif
   return (CpuHalfLoops){ widen_plain, narrow_plain };

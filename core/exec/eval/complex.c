@@ -22,6 +22,10 @@
 #include <math.h>
 #include <string.h>
 
+#ifndef CMPLX /* as with clang */
+#define CMPLX(x, y) __builtin_complex ((double) (x), (double) (y))
+#endif
+
 typedef double complex Number;
 
 typedef struct

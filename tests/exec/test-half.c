@@ -2,7 +2,7 @@
  * bits. That they agree with the reference, operator by operator, is held by tests/fuzz. */
 #include "config.h"
 
-#include "core/exec/cpu/half.h"
+#include "core/exec/kernel/half.h"
 #include "core/exec/kernel/prepack.h"
 #include "tests/exec/graphs.h"
 
@@ -42,13 +42,13 @@ static void
 test_every_code (gconstpointer data)
 {
   const Loops *which = data;
-  CpuHalfLoops loops = cpu_half_loops (which->dtype, which->plain);
+  IrHalfLoops loops = ir_half_loops (which->dtype, which->plain);
   g_autofree guint8 *codes = g_malloc (2 * 65536 + 1);
   g_autofree float *values = g_new (float, 65536);
 
   for (guint i = 0; i < 65536; i++)
     memcpy (codes + 1 + 2 * i, &(guint16){ (guint16) i }, 2); /* as files have them */
-  loops.widen ((const CpuHalf *) (codes + 1), values, 65536);
+  loops.widen ((const IrHalf *) (codes + 1), values, 65536);
   for (guint i = 0; i < 65536; i++)
     assert_same (values[i], float_of (which->dtype, (guint16) i));
 }
@@ -59,7 +59,7 @@ static void
 test_rounding (gconstpointer data)
 {
   const Loops *which = data;
-  CpuHalfLoops loops = cpu_half_loops (which->dtype, which->plain);
+  IrHalfLoops loops = ir_half_loops (which->dtype, which->plain);
   enum
   {
     AROUND = 5

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/half.h"
+#include "core/exec/kernel/half.h"
 #include "core/exec/kernel/prepack.h"
 #include "core/ir/pages.h"
 
@@ -26,6 +27,25 @@ cpu_half_is_widened (const IrCpuKernel *kernel, const IrCall *call)
   for (guint i = 0; i < call->n_inputs && !some; i++)
     some = is_half (call->inputs[i].tensor);
   return some && kernel->refuses != NULL && kernel->refuses (call->node) == cpu_half;
+}
+
+/* Shared by the threads of @call: @half into @wide, or, without it, @wide rounded into @to. */
+static void
+convert (const IrCall *call, IrDtype dtype, const IrHalf *half, float *wide, guint16 *to, gint64 n)
+{
+  int n_threads = cpu_n_threads (call, (guint64) n);
+  IrHalfLoops loops = ir_half_loops (dtype, FALSE);
+
+#pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
+  for (int part = 0; part < n_threads; part++)
+    {
+      gint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
+
+      if (half != NULL)
+        loops.widen (half + first, wide + first, end - first);
+      else
+        loops.narrow (wide + first, to + first, end - first);
+    }
 }
 
 /* What is made of a call for the time that it runs. */
@@ -57,6 +77,16 @@ half_type (const IrCallOutput *output)
              : NULL;
 }
 
+/* Whether it is widened once for all runs. */
+static gboolean
+is_kept (const IrCall *call, guint slot)
+{
+  const IrValue *value = ir_node_input (call->node, slot);
+
+  return call->packed != NULL && ir_packed_keeps (call->packed) && value != NULL &&
+         ir_value_constant (value) == call->inputs[slot].tensor;
+}
+
 /* As much as all operands need whose sizes are known. */
 static void
 find_memory (Wide *w)
@@ -64,7 +94,7 @@ find_memory (Wide *w)
   gsize bytes;
 
   for (guint i = 0; i < w->call->n_inputs; i++)
-    if (is_half (w->call->inputs[i].tensor))
+    if (is_half (w->call->inputs[i].tensor) && !is_kept (w->call, i))
       w->bytes += room_for (ir_tensor_n_elements (w->call->inputs[i].tensor));
   for (guint i = 0; i < w->call->n_outputs; i++)
     if (half_type (&w->outputs[i]) != NULL && ir_type_n_bytes (w->outputs[i].type, &bytes))
@@ -90,8 +120,8 @@ new_wide (Wide *w, guint rank, const gint64 *dims, guint64 n_elements, GError **
 static void
 fill (const IrCall *call, const IrTensor *half, IrTensor *wide)
 {
-  cpu_half_widen (call, ir_tensor_dtype (half), ir_tensor_raw (half),
-                  ir_tensor_data_writable (wide), (gint64) ir_tensor_n_elements (half));
+  convert (call, ir_tensor_dtype (half), ir_tensor_raw (half), ir_tensor_data_writable (wide), NULL,
+           (gint64) ir_tensor_n_elements (half));
 }
 
 /* Of a constant, kept with what else is made of it */
@@ -112,10 +142,9 @@ widened (Wide *w, guint slot, GError **error)
 {
   const IrCall *call = w->call;
   const IrTensor *half = call->inputs[slot].tensor;
-  const IrValue *value = ir_node_input (call->node, slot);
   IrTensor *wide = NULL;
 
-  if (call->packed != NULL && value != NULL && ir_value_constant (value) == half)
+  if (is_kept (call, slot))
     wide = ir_packed_tensor (call->packed, half, widen_constant, &w->wide);
   if (wide != NULL)
     return wide;
@@ -191,8 +220,8 @@ narrow_output (Wide *w, guint slot, GError **error)
                              ir_tensor_dims (wide), error);
   if (half == NULL)
     return FALSE;
-  cpu_half_narrow (w->call, type->dtype, ir_tensor_data (wide), ir_tensor_data_writable (half),
-                   (gint64) ir_tensor_n_elements (wide));
+  convert (w->call, type->dtype, NULL, (float *) ir_tensor_data (wide),
+           ir_tensor_data_writable (half), (gint64) ir_tensor_n_elements (wide));
   return TRUE;
 }
 

@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "core/exec/kernel/half.h"
 #include "core/exec/kernel/stats.h"
 #include "core/exec/kernel/backend.h"
 #include "core/exec/kernel/threads.h"
@@ -308,40 +309,16 @@ WIDEN (uint32, guint32, double)
 WIDEN (int64, gint64, double)
 WIDEN (uint64, guint64, double)
 
-static inline float
-float_of_bits (guint32 bits)
-{
-  float value;
-
-  memcpy (&value, &bits, sizeof value);
-  return value;
-}
-
-/* Below its normal range a float16 counts units of 2^-24. */
-VECTORIZED static void
+static void
 widen_float16 (gconstpointer data, guint64 first, guint n, float *to)
 {
-  const guint16 *from = (const guint16 *) data + first;
-
-  for (guint i = 0; i < n; i++)
-    {
-      guint32 sign = (guint32) (from[i] & 0x8000) << 16, magnitude = from[i] & 0x7fff;
-      guint32 is_small = magnitude < 0x400 ? G_MAXUINT32 : 0, small;
-      guint32 bits = (magnitude << 13) + (112u << 23) + (magnitude >= 0x7c00 ? 112u << 23 : 0);
-      float units = (float) (gint32) magnitude * 0x1p-24f;
-
-      memcpy (&small, &units, sizeof small);
-      to[i] = float_of_bits ((small & is_small) | (bits & ~is_small) | sign);
-    }
+  ir_half_loops (IR_DTYPE_FLOAT16, FALSE).widen ((const IrHalf *) data + first, to, n);
 }
 
-VECTORIZED static void
+static void
 widen_bfloat16 (gconstpointer data, guint64 first, guint n, float *to)
 {
-  const guint16 *from = (const guint16 *) data + first;
-
-  for (guint i = 0; i < n; i++)
-    to[i] = float_of_bits ((guint32) from[i] << 16);
+  ir_half_loops (IR_DTYPE_BFLOAT16, FALSE).widen ((const IrHalf *) data + first, to, n);
 }
 
 /* How the elements of a tensor are had. */

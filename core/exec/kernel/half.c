@@ -2,7 +2,7 @@
  * large becomes infinity, NaN stays one. */
 #include "config.h"
 
-#include "core/exec/cpu/half.h"
+#include "core/exec/kernel/half.h"
 
 #include <string.h>
 #ifdef __x86_64__
@@ -29,14 +29,14 @@ bits_of_float (float value)
 
 /* -- bfloat16: the upper half of a float32 -- */
 
-CPU_VECTORIZED static void
-widen_bfloat (const CpuHalf *x, float *y, gint64 n)
+static void
+widen_bfloat (const IrHalf *x, float *y, gint64 n)
 {
   for (gint64 i = 0; i < n; i++)
     y[i] = float_of_bits ((guint32) x[i] << 16);
 }
 
-CPU_VECTORIZED static void
+static void
 narrow_bfloat (const float *x, guint16 *y, gint64 n)
 {
   for (gint64 i = 0; i < n; i++)
@@ -51,8 +51,8 @@ narrow_bfloat (const float *x, guint16 *y, gint64 n)
 /* -- float16 -- */
 
 /* Below the normal range a code counts steps of 2^-24. */
-CPU_VECTORIZED static void
-widen_plain (const CpuHalf *x, float *y, gint64 n)
+static void
+widen_plain (const IrHalf *x, float *y, gint64 n)
 {
   for (gint64 i = 0; i < n; i++)
     {
@@ -65,7 +65,7 @@ widen_plain (const CpuHalf *x, float *y, gint64 n)
 }
 
 /* The sum with 0.5, whose last bit is worth 2^-24, rounds what is below the normal range. */
-CPU_VECTORIZED static void
+static void
 narrow_plain (const float *x, guint16 *y, gint64 n)
 {
   for (gint64 i = 0; i < n; i++)
@@ -86,7 +86,7 @@ narrow_plain (const float *x, guint16 *y, gint64 n)
 #define F16C __attribute__ ((target ("avx,f16c")))
 
 F16C static void
-widen_f16c (const CpuHalf *x, float *y, gint64 n)
+widen_f16c (const IrHalf *x, float *y, gint64 n)
 {
   gint64 i = 0;
 
@@ -109,52 +109,22 @@ narrow_f16c (const float *x, guint16 *y, gint64 n)
 }
 #endif
 
-/* -- of a call, shared by its threads -- */
-
-CpuHalfLoops
-cpu_half_loops (IrDtype dtype, gboolean plain)
+/**
+ * ir_half_loops:
+ * @dtype: %IR_DTYPE_FLOAT16 or %IR_DTYPE_BFLOAT16
+ * @plain: without instructions of the machine for it
+ *
+ * Returns: how elements are converted, those of 16 bits at any address
+ */
+IrHalfLoops
+ir_half_loops (IrDtype dtype, gboolean plain)
 {
   if (dtype == IR_DTYPE_BFLOAT16)
-    return (CpuHalfLoops){ widen_bfloat, narrow_bfloat };
+    return (IrHalfLoops){ widen_bfloat, narrow_bfloat };
 #ifdef __x86_64__
   /* whatever has AVX2 has F16C, which clang cannot ask for */
   if (!plain && __builtin_cpu_supports ("avx2"))
-    return (CpuHalfLoops){ widen_f16c, narrow_f16c };
+    return (IrHalfLoops){ widen_f16c, narrow_f16c };
 #endif
-  return (CpuHalfLoops){ widen_plain, narrow_plain };
-}
-
-/* @x at any even or odd address */
-void
-cpu_half_widen (const IrCall *call, IrDtype dtype, const CpuHalf *x, float *y, gint64 n)
-{
-  int n_threads = cpu_n_threads (call, (guint64) n);
-  CpuHalfLoops loops = cpu_half_loops (dtype, FALSE);
-
-  if (n_threads == 1)
-    loops.widen (x, y, n);
-  else
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-    for (int part = 0; part < n_threads; part++)
-      {
-        gint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
-        loops.widen (x + first, y + first, end - first);
-      }
-}
-
-void
-cpu_half_narrow (const IrCall *call, IrDtype dtype, const float *x, guint16 *y, gint64 n)
-{
-  int n_threads = cpu_n_threads (call, (guint64) n);
-  CpuHalfLoops loops = cpu_half_loops (dtype, FALSE);
-
-  if (n_threads == 1)
-    loops.narrow (x, y, n);
-  else
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-    for (int part = 0; part < n_threads; part++)
-      {
-        gint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
-        loops.narrow (x + first, y + first, end - first);
-      }
+  return (IrHalfLoops){ widen_plain, narrow_plain };
 }

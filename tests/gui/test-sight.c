@@ -24,9 +24,22 @@ shows_none (gpointer session)
   return ir_session_get_frame (session)->marks == NULL;
 }
 
+#define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+
+/* A model that is written for it */
+static void
+open_text (IrSession *session, const char *text)
+{
+  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "net.onnxtxt", NULL);
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+}
+
 /* The last step removes what nobody reads, and the BatchNormalization stays, as its input is an output. */
-static const char refused[] =
-    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+static const char refused[] = HEAD
     "net (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] c)\n"
     "<float[2,2,1,1] w = {1,2,3,4}, float[2] s = {1,2}, float[2] b = {3,4}, float[2] m = {5,6}, float[2] v = {7,8}>\n"
     "{ d = Abs (x) e = Neg (d) f = Exp (e) c = Conv (x, w) n = BatchNormalization (c, s, b, m, v) y = Tanh (n) }\n";
@@ -39,14 +52,10 @@ test_asked (void)
 {
   IrWindow *window = open_window (1280, 800);
   IrSession *session = ir_window_get_session (window);
-  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                  *path = g_build_filename (folder, "refused.onnxtxt", NULL);
   const IrWhy *why = NULL;
   graphene_point_t before, then;
 
-  g_assert_true (g_file_set_contents (path, refused, -1, NULL));
-  ir_session_open (session, path);
-  wait_for ("the model", is_open_and_idle, session);
+  open_text (session, refused);
   ir_session_run_pipeline (session, NULL);
   wait_for ("the steps", is_open_and_idle, session);
   settle (300);
@@ -82,10 +91,7 @@ test_found (void)
   IrWindow *window = open_window (1280, 800);
   IrSession *session = ir_window_get_session (window);
   IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
-  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                  *path = g_build_filename (folder, "group.onnxtxt", NULL);
-  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                                           "net (float[4] v0) => (float[4] y) {\n");
+  g_autoptr (GString) text = g_string_new (HEAD "net (float[4] v0) => (float[4] y) {\n");
   const IrSceneBox *boxes;
   const IrNode *node;
   guint n, i = 0;
@@ -94,9 +100,7 @@ test_found (void)
     g_string_append_printf (text, "  [\"/group/n%u\"] v%u = %s (v%u)\n", k, k + 1,
                             k % 3 == 0 ? "Tanh" : "Neg", k);
   g_string_append_printf (text, "  y = Exp (v%u)\n}\n", LENGTH);
-  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
-  ir_session_open (session, path);
-  wait_for ("the model", is_open_and_idle, session);
+  open_text (session, text->str);
   settle (300);
   boxes = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
   while (boxes[i].fold == NULL)
@@ -147,10 +151,7 @@ test_selected_stays (void)
 {
   IrWindow *window = open_window (1280, 800);
   IrSession *session = ir_window_get_session (window);
-  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                  *path = g_build_filename (folder, "scopes.onnxtxt", NULL);
-  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                                           "net (float[4] v0) => (float[4] y) {\n");
+  g_autoptr (GString) text = g_string_new (HEAD "net (float[4] v0) => (float[4] y) {\n");
   const IrScene *scene;
   const IrModel *model;
   graphene_point_t before, then;
@@ -164,9 +165,7 @@ test_selected_stays (void)
         'A' + k, k, k % 3 == 0 ? "Tanh" : "Neg", k, 'A' + k, k, k, 'A' + k, k, k, 'A' + k, k + 1, k,
         k);
   g_string_append (text, "  y = Exp (v20)\n}\n");
-  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
-  ir_session_open (session, path);
-  wait_for ("the model", is_open_and_idle, session);
+  open_text (session, text->str);
   g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
   wait_for ("the pipeline", is_open_and_idle, session);
   ir_session_goto (session, 12);
@@ -199,10 +198,7 @@ test_led (void)
   IrWindow *window = open_window (1280, 800);
   IrSession *session = ir_window_get_session (window);
   IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
-  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                  *path = g_build_filename (folder, "chain.onnxtxt", NULL);
-  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                                           "net (float[4] v0) => (float[4] y) {\n");
+  g_autoptr (GString) text = g_string_new (HEAD "net (float[4] v0) => (float[4] y) {\n");
   const IrSceneBox *boxes;
   IrCamera now;
   guint n, n_seen = 0;
@@ -210,9 +206,7 @@ test_led (void)
   for (guint k = 0; k < 150; k++)
     g_string_append_printf (text, "  v%u = %s (v%u)\n", k + 1, k % 2 == 0 ? "Tanh" : "Sin", k);
   g_string_append (text, "  z = Identity (v150)\n  y = Exp (z)\n}\n");
-  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
-  ir_session_open (session, path);
-  wait_for ("the model", is_open_and_idle, session);
+  open_text (session, text->str);
   settle (300);
   select_at (window, "Tanh", 0, 0);
   g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
@@ -272,10 +266,7 @@ test_jumps (void)
     {
       IrWindow *window = open_window (sizes[i][0], sizes[i][1]);
       IrSession *session = ir_window_get_session (window);
-      g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                      *path = g_build_filename (folder, "split.onnxtxt", NULL);
-      g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                                               "net (float[4] v0) => (float[4] y) {\n");
+      g_autoptr (GString) text = g_string_new (HEAD "net (float[4] v0) => (float[4] y) {\n");
       guint n;
 
       for (guint k = 0; k < 36; k++)
@@ -285,9 +276,7 @@ test_jumps (void)
                                              : "  v%u = Tanh (v%u)\n",
                                 k + 1, k, k - k % 6);
       g_string_append (text, "  y = Exp (v36)\n}\n");
-      g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
-      ir_session_open (session, path);
-      wait_for ("the model", is_open_and_idle, session);
+      open_text (session, text->str);
       settle (300);
       g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
       wait_for ("the pipeline", is_open_and_idle, session);
@@ -310,10 +299,7 @@ test_pane_comes (void)
 {
   IrWindow *window = open_window (1280, 800);
   IrSession *session = ir_window_get_session (window);
-  g_autofree char *folder = g_dir_make_tmp ("irscope-XXXXXX", NULL),
-                  *path = g_build_filename (folder, "wide.onnxtxt", NULL);
-  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                                           "net (float[4] x) => (float[4] y) {\n");
+  g_autoptr (GString) text = g_string_new (HEAD "net (float[4] x) => (float[4] y) {\n");
 
   for (guint k = 0; k < 3; k++)
     g_string_append_printf (text, "  a%u = Tanh (x) b%u = Identity (a%u) c%u = Sin (b%u)\n", k, k,
@@ -322,9 +308,7 @@ test_pane_comes (void)
   for (guint k = 0; k < 60; k++)
     g_string_append_printf (text, "  v%u = Tanh (v%u)\n", k + 1, k);
   g_string_append (text, "  y = Exp (v60)\n}\n");
-  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
-  ir_session_open (session, path);
-  wait_for ("the model", is_open_and_idle, session);
+  open_text (session, text->str);
   g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
   wait_for ("the pipeline", is_open_and_idle, session);
   settle (800);

@@ -448,20 +448,13 @@ find_mode (const CliGradOptions *options, GError **error)
     const char *name;
     gboolean given;
   } some[] = {
-    { "cotangent", options->cotangent != NULL },
-    { "stop", options->stop != NULL },
-    { "explain", options->explain != NULL },
-    { "layers", options->layers },
-    { "jacobian", options->jacobian },
-    { "order", options->order != NULL },
-    { "output", options->output != NULL },
-    { "out", options->out != NULL },
-    { "tangent", options->tangents != NULL },
-    { "method", options->method != NULL },
-    { "step", options->step != 0 },
-    { "sweep", options->sweep },
-    { "simplify", options->simplify },
-    { "hvp", options->hvp != NULL },
+    { "cotangent", options->cotangent != NULL }, { "stop", options->stop != NULL },
+    { "explain", options->explain != NULL },     { "layers", options->layers },
+    { "jacobian", options->jacobian },           { "order", options->order != NULL },
+    { "output", options->output != NULL },       { "out", options->out != NULL },
+    { "tangent", options->tangents != NULL },    { "method", options->method != NULL },
+    { "step", !isnan (options->step) },          { "sweep", options->sweep },
+    { "simplify", options->simplify },           { "hvp", options->hvp != NULL },
   };
   g_autoptr (GString) names = g_string_new (NULL);
 
@@ -523,6 +516,12 @@ run (Cli *cli)
   return mode (cli, &own, opened.model, &error) ? CLI_OK : cli_fail_run (cli, error);
 }
 
+static void
+set_defaults (gpointer options)
+{
+  ((CliGradOptions *) options)->step = NAN; /* what is good for the method */
+}
+
 const CliCommand cli_command_grad = {
   .name = "grad",
   .arguments = "FILE",
@@ -541,5 +540,6 @@ const CliCommand cli_command_grad = {
   .options = grad_options,
   .model_options = cli_limited_options,
   .options_size = sizeof (CliGradOptions),
+  .defaults = set_defaults,
   .run = run,
 };

@@ -28,7 +28,8 @@ static const CliOption gradcheck_options[] = {
   { "node", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, node),
     "This node alone: its outputs by its inputs, as they are in a run", "N" },
   { "op", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, op),
-    "Each node of the main graph with this operator, alone", "OP" },
+    "Each node of the main graph with this operator, alone; without FILE: the operator's own cases",
+    "OP" },
   { "element", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, element),
     "This element alone of the one value that --wrt names: 0,3 or its number in memory", "I" },
   { "order", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (Options, order),
@@ -71,6 +72,13 @@ worst_of (const GArray *items)
   return worst;
 }
 
+/* @model: (nullable): the graphs are the operator's own cases */
+static const IrNode *
+node_of (const IrModel *model, const IrGradcheckItem *item)
+{
+  return model != NULL ? ir_model_node (model, item->node) : NULL;
+}
+
 static cJSON *
 item_json (const IrModel *model, const IrGradcheckItem *item)
 {
@@ -80,13 +88,15 @@ item_json (const IrModel *model, const IrGradcheckItem *item)
     return cJSON_CreateNull ();
   object = cJSON_CreateObject ();
   cJSON_AddStringToObject (object, "verdict", ir_gradcheck_verdict_name (item->verdict));
-  cli_grad_add_node (ir_model_node (model, item->node), object);
+  cli_grad_add_node (node_of (model, item), object);
   cJSON_AddStringToObject (object, "input", item->input);
   cli_json_add_int (object, "index", item->index);
   cli_json_add_double (object, "analytic", item->analytic);
   cli_json_add_double (object, "numeric", item->numeric);
   cli_json_add_double (object, "left", item->left);
   cli_json_add_double (object, "right", item->right);
+  if (item->graph != NULL)
+    cJSON_AddStringToObject (object, "case", item->graph);
   return object;
 }
 
@@ -114,7 +124,7 @@ print_item (const IrModel *model, const IrGradcheckItem *item)
   g_autofree char *place = item->index >= 0 ? g_strdup_printf ("%s[%" G_GINT64_FORMAT "]",
                                                                item->input, item->index)
                                             : g_strdup_printf ("%s, random direction", item->input);
-  const IrNode *node = ir_model_node (model, item->node);
+  const IrNode *node = node_of (model, item);
   g_autofree char *label = node != NULL ? ir_node_label (node) : NULL;
 
   if (node != NULL)
@@ -124,6 +134,8 @@ print_item (const IrModel *model, const IrGradcheckItem *item)
              item->verdict == IR_GRADCHECK_FAILED ? "FAILED"
                                                   : ir_gradcheck_verdict_name (item->verdict),
              place, item->analytic, item->numeric, item->left, item->right);
+  if (item->graph != NULL)
+    cli_print ("  in %s\n", item->graph);
 }
 
 static void
@@ -187,20 +199,50 @@ is_floating (const IrNode *node)
 }
 
 static gboolean
-fits (const Options *options, GError **error)
+numbers_fit (const Options *options, GError **error)
 {
-  const gboolean alone = options->node != NULL || options->op != NULL;
-
-  if (options->order != 0 && options->order != 1 && options->order != 2)
+  if (options->order != 1 && options->order != 2)
     g_set_error (error, CLI_ERROR, 0, "--order %" G_GINT64_FORMAT ": 1 and 2 are known",
                  options->order);
-  else if (!(options->eps >= 0 && options->eps < 1))
+  else if (!(options->eps > 0 && options->eps < 1))
     g_set_error (error, CLI_ERROR, 0, "--eps %g: needs a step above 0 and below 1, such as 1e-6",
                  options->eps);
   else if (!(options->atol >= 0 && options->rtol >= 0 && isfinite (options->atol + options->rtol)))
     g_set_error (error, CLI_ERROR, 0,
-                 "--atol and --rtol: need numbers above 0, such as 1e-5 and 1e-3");
-  else if (options->node != NULL && options->op != NULL)
+                 "--atol and --rtol: need numbers that are not negative, such as 1e-5 and 1e-3");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+/* Where there is no model */
+static gboolean
+fits_alone (const Options *options, GError **error)
+{
+  const char *given = options->of != NULL        ? "of"
+                      : options->wrt != NULL     ? "wrt"
+                      : options->node != NULL    ? "node"
+                      : options->element != NULL ? "element"
+                                                 : NULL;
+
+  if (options->op == NULL)
+    g_set_error (error, CLI_ERROR, 0,
+                 "needs FILE, a model, or --op OP, an operator that is checked on its own cases");
+  else if (given != NULL)
+    g_set_error (error, CLI_ERROR, 0, "--%s is of a model: give its FILE", given);
+  else
+    return numbers_fit (options, error);
+  return FALSE;
+}
+
+static gboolean
+fits (const Options *options, GError **error)
+{
+  const gboolean alone = options->node != NULL || options->op != NULL;
+
+  if (!numbers_fit (options, error))
+    return FALSE;
+  if (options->node != NULL && options->op != NULL)
     g_set_error (error, CLI_ERROR, 0, "--node names one node, and --op several: leave one out");
   else if (alone && (options->of != NULL || options->wrt != NULL || options->order == 2))
     g_set_error (error, CLI_ERROR, 0,
@@ -248,6 +290,26 @@ check_all (const Options *options,
 }
 
 static CliStatus
+print_items (const Cli *cli, const IrModel *model, const GArray *items)
+{
+  (cli->json ? print_json : print_text) (model, items);
+  return count (items, IR_GRADCHECK_FAILED) > 0 ? CLI_NO : CLI_OK;
+}
+
+static CliStatus
+check_operator (const Cli *cli, IrGradcheckOptions *how)
+{
+  const Options *options = cli->options;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GArray) items = NULL;
+
+  if (!cli_limits (&options->model, &how->limits, &error) ||
+      (items = ir_gradcheck_operator (options->op, how, &error)) == NULL)
+    return cli_fail (cli_status_of (error), error);
+  return print_items (cli, NULL, items);
+}
+
+static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
@@ -262,16 +324,18 @@ run (Cli *cli)
     .wrt = "all",
     .order = (guint) options->order,
     .element = options->element,
-    .eps = options->eps > 0 ? options->eps : IR_GRADCHECK_EPS,
-    .atol = options->atol > 0 ? options->atol : IR_GRADCHECK_ATOL,
-    .rtol = options->rtol > 0 ? options->rtol : IR_GRADCHECK_RTOL,
+    .eps = options->eps,
+    .atol = options->atol,
+    .rtol = options->rtol,
     .seed = (guint64) options->model.seed,
     .n_directions = N_DIRECTIONS,
     .cancellable = cli->cancellable,
   };
 
-  if (!fits (options, &error))
+  if (!(cli->n_args > 0 ? fits : fits_alone) (options, &error))
     return cli_fail (CLI_BAD, error);
+  if (cli->n_args == 0)
+    return check_operator (cli, &how);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   if (!ir_prepare_to_derive (opened.model, &wrt, cli->cancellable, &error))
@@ -282,13 +346,23 @@ run (Cli *cli)
                                    &error)) == NULL ||
       (items = check_all (options, &how, opened.model, inputs, &error)) == NULL)
     return cli_fail (cli_status_of (error), error);
-  (cli->json ? print_json : print_text) (opened.model, items);
-  return count (items, IR_GRADCHECK_FAILED) > 0 ? CLI_NO : CLI_OK;
+  return print_items (cli, opened.model, items);
+}
+
+static void
+set_defaults (gpointer data)
+{
+  Options *options = data;
+
+  options->order = 1;
+  options->eps = IR_GRADCHECK_EPS;
+  options->atol = IR_GRADCHECK_ATOL;
+  options->rtol = IR_GRADCHECK_RTOL;
 }
 
 const CliCommand cli_command_gradcheck = {
   .name = "gradcheck",
-  .arguments = "FILE",
+  .arguments = "FILE|--op OP",
   .takes_model = TRUE,
   .summary = "Compare derivatives with differences of the function itself, in double",
   .doc =
@@ -296,10 +370,11 @@ const CliCommand cli_command_gradcheck = {
       "the element with the largest derivative. At a kink the slopes on both sides differ. With\n"
       "--order 2 the sum of g (g + 1) over all derivatives g is what is derived. Exit status 1\n"
       "if a derivative is wrong.",
-  .min_args = 1,
+  .min_args = 0,
   .max_args = 1,
   .options = gradcheck_options,
   .model_options = cli_limited_options,
   .options_size = sizeof (Options),
+  .defaults = set_defaults,
   .run = run,
 };

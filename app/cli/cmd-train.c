@@ -80,8 +80,8 @@ static const CliOption train_options[] = {
   { "output", 'o', G_OPTION_ARG_FILENAME, AT (output),
     "The trained network, written after each epoch; --resume goes on from it", "F" },
   CLI_DEVICE_OPTION (AT (model.device)),
-  { "threads", 0, G_OPTION_ARG_INT, AT (model.threads), "Number of threads (default: all cores)",
-    "N" },
+  { "threads", 0, G_OPTION_ARG_INT, AT (model.threads),
+    "Number of threads (0, the default: all cores)", "N" },
   { "deterministic", 0, G_OPTION_ARG_NONE, AT (deterministic),
     "Give the same bits at any number of threads; costs some speed", NULL },
   CLI_BUDGET_OPTION (AT (model.budget)),
@@ -153,8 +153,13 @@ check_options (const Options *options, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (needed); i++)
     if (needed[i].value == NULL)
       return fail (error, "%s is needed; irscope train --help says what it is", needed[i].name);
-  if (options->batch < 0 || options->epochs < 0 || options->seed < 0)
-    return fail (error, "--batch, --epochs and --seed must not be negative");
+  if (options->batch < 1 || options->epochs < 1)
+    return fail (error, "--batch and --epochs need 1 or more");
+  if (options->clip != NULL && g_ascii_strtod (options->clip, NULL) == 0)
+    return fail (error, "--clip %s: needs a length above 0; without it nothing is shortened",
+                 options->clip);
+  if (options->seed < 0)
+    return fail (error, "--seed must not be negative");
   if (!g_str_has_suffix (options->output, ".onnx"))
     return fail (error, "-o %s: a trained network is written as .onnx", options->output);
   g_autofree char *folder = g_path_get_dirname (options->output);
@@ -473,6 +478,15 @@ run (Cli *cli)
   return job.diverged == NULL && !cli_run_control_was_hit (job.control) ? CLI_OK : CLI_NO;
 }
 
+static void
+set_defaults (gpointer data)
+{
+  Options *options = data;
+
+  options->batch = IR_TRAINING_BATCH;
+  options->epochs = 1;
+}
+
 const CliCommand cli_command_train = {
   .name = "train",
   .arguments = "FILE",
@@ -488,5 +502,6 @@ const CliCommand cli_command_train = {
   .max_args = 1,
   .options = train_options,
   .options_size = sizeof (Options),
+  .defaults = set_defaults,
   .run = run,
 };

@@ -168,6 +168,8 @@ cli_main (const CliCommand *command, int argc, char **argv, GCancellable *cancel
   CliStatus status;
 
   g_set_prgname (program);
+  if (command->defaults != NULL)
+    command->defaults (options);
   status = parse_with_session (&cli, argc, argv);
   cli_session_clear (&cli);
   free_texts (command->options, options);

@@ -57,6 +57,8 @@ struct _CliCommand
   const CliOption *options;       /* (nullable) ends with a NULL name */
   const CliOption *model_options; /* (nullable) a second table: options shared by commands */
   gsize options_size;
+  void (*defaults) (
+      gpointer options); /* (nullable): numbers that are not 0 where they are not given */
   CliStatus (*run) (Cli *cli);
 };
 

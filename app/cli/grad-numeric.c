@@ -44,8 +44,8 @@ read_method (Answer *answer, GError **error)
       g_set_error (error, CLI_ERROR, 0, "--method %s: needs forward, central or complex", name);
       return FALSE;
     }
-  answer->h = answer->options->step != 0 ? answer->options->step
-                                         : ir_difference_step (answer->method);
+  answer->h = isnan (answer->options->step) ? ir_difference_step (answer->method)
+                                            : answer->options->step;
   if (answer->h > 0 && isfinite (answer->h))
     return TRUE;
   g_set_error (error, CLI_ERROR, 0, "--step %g: needs a number above 0", answer->h);
@@ -253,14 +253,14 @@ cli_grad_numeric (Cli *cli, const CliGradOptions *options, IrModel *model, GErro
   g_auto (Answer) answer = { .cli = cli, .options = options };
 
   answer.function.cancellable = cli->cancellable;
-  if (options->sweep && (options->out != NULL || options->step != 0 || options->method != NULL))
+  if (options->sweep && (options->out != NULL || !isnan (options->step) || options->method != NULL))
     {
       g_set_error (
           error, CLI_ERROR, 0,
           "--%s says nothing to --sweep, which tries all methods and steps and writes none",
-          options->out != NULL ? "out"
-          : options->step != 0 ? "step"
-                               : "method");
+          options->out != NULL     ? "out"
+          : !isnan (options->step) ? "step"
+                                   : "method");
       return FALSE;
     }
   if (!options->sweep && options->tangents != NULL)

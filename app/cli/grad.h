@@ -13,7 +13,7 @@ typedef struct
   char **hvp;      /* likewise */
   char *order;     /* (nullable) */
   char *method;    /* of differences */
-  double step;     /* of them; 0: what is good */
+  double step;     /* of them; NAN: what is good */
   gboolean sweep;
   gboolean layers;
   gboolean jacobian;

@@ -61,7 +61,7 @@
   { "kernel", 0, G_OPTION_ARG_STRING_ARRAY, AT (kernels), \
     "Run a node, or with * all, by this kernel: ref, or a candidate that schedule names; " \
     "one in a function's body is CALL/NODE, as schedule calls it", "NODE=NAME" }, \
-  { "threads", 0, G_OPTION_ARG_INT, AT (threads), "Number of threads (default: all cores)", "N" }
+  { "threads", 0, G_OPTION_ARG_INT, AT (threads), "Number of threads (0, the default: all cores)", "N" }
 /* clang-format on */
 
 const CliOption cli_pass_options[] = { PASS_OPTIONS, { 0 } };

@@ -60,6 +60,20 @@ ir_gradcheck_verdict_name (IrGradcheckVerdict verdict)
   return names[verdict];
 }
 
+/**
+ * ir_gradcheck_items_new:
+ *
+ * Returns: (transfer full) (element-type IrGradcheckItem): an empty list that owns the names in it
+ */
+GArray *
+ir_gradcheck_items_new (void)
+{
+  GArray *items = g_array_new (FALSE, TRUE, sizeof (IrGradcheckItem));
+
+  g_array_set_clear_func (items, clear_item);
+  return items;
+}
+
 /* -- one direction -- */
 
 static gboolean
@@ -334,8 +348,7 @@ ir_gradcheck (IrModel *model, GHashTable *inputs, const IrGradcheckOptions *opti
   g_auto (Check) check = { .options = options };
   gboolean done;
 
-  check.items = g_array_new (FALSE, TRUE, sizeof (IrGradcheckItem));
-  g_array_set_clear_func (check.items, clear_item);
+  check.items = ir_gradcheck_items_new ();
   check.rand = g_rand_new_with_seed ((guint32) options->seed);
   done = options->node != NULL ? check_node (&check, model, inputs, error)
          : options->order == 2

@@ -31,7 +31,8 @@ typedef enum
 
 typedef struct
 {
-  IrNodeId node; /* that was checked alone; 0: none */
+  IrNodeId node;     /* that was checked alone; 0: none */
+  const char *graph; /* (nullable) of a case, in ONNX text: core/grad/cases.h */
   char *input;
   gint64 index; /* of the element; -1: a random direction */
   double analytic, numeric, left, right;
@@ -43,5 +44,7 @@ GArray *ir_gradcheck (IrModel *model,
                       GHashTable *inputs,
                       const IrGradcheckOptions *options,
                       GError **error);
+GArray *ir_gradcheck_items_new (void);
+GArray *ir_gradcheck_operator (const char *name, const IrGradcheckOptions *options, GError **error);
 const char *ir_gradcheck_verdict_name (IrGradcheckVerdict verdict);
 IrModel *ir_model_widen (IrModel *model);

@@ -14,8 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#define N_NAMED       4 /* parameters that a sentence names */
-#define DEFAULT_BATCH 32
+#define N_NAMED 4 /* parameters that a sentence names */
 
 G_GNUC_PRINTF (2, 3)
 static gboolean
@@ -252,7 +251,7 @@ make_setup (IrTrainingRun *run, const IrTrainingOrder *order, IrSamples *samples
   run->setup = (IrTrainerSetup){ .step = run->training->step,
                                  .check = samples->n_held_out > 0 ? run->training->check : NULL,
                                  .samples = samples,
-                                 .batch = order->batch > 0 ? order->batch : DEFAULT_BATCH,
+                                 .batch = order->batch > 0 ? order->batch : IR_TRAINING_BATCH,
                                  .epochs = order->epochs > 0 ? order->epochs : 1,
                                  .rate_input = IR_TRAINING_RATE };
   run->key = (IrCheckpointKey){ order->seed, run->setup.batch, ir_samples_n_training (samples),
@@ -302,7 +301,7 @@ ir_training_run_new (IrModel *model,
                             .settings = (char **) order->settings,
                             .loss_scale = scale,
                             .samples = samples,
-                            .batch = order->batch > 0 ? order->batch : DEFAULT_BATCH };
+                            .batch = order->batch > 0 ? order->batch : IR_TRAINING_BATCH };
   if (added && !check_classes (model, order, samples, &how.classes_last, error))
     return NULL;
   run->method = method_of (order);

@@ -3,6 +3,8 @@
 
 #include "passes/training/training.h"
 
+#define IR_TRAINING_BATCH 32 /* where nothing is said */
+
 /* Texts are those of the options of irscope train. */
 typedef struct
 {

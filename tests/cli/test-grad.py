@@ -494,6 +494,43 @@ def _():
         assert code == 2 and said in err, (options, code, err)
 
 
+@test('gradcheck: the cases of an operator, without a model')
+def _():
+    got = json_of('gradcheck', '--op', 'Gelu')  # of three domains
+    assert got['passed'] == got['checked'] == 21 and got['findings'] == [] and 'Gelu' in got['worst']['case'], got
+    own = json_of('gradcheck', '--op', 'com.microsoft.Gelu')
+    assert own['passed'] == own['checked'] == 3 and own['worst']['case'] == 'y = com.microsoft.Gelu (a)', own
+    assert not list(violations(own, json.load(open(os.path.join(ROOT, 'data/schema/gradcheck.schema.json'))))), own
+    assert json_of('gradcheck', '--op', 'MatMul', '--order', '2')['failed'] == 0
+    far = irscope('gradcheck', '--op', 'Sin', '--eps', '0.9', '--rtol', '0', '--atol', '1e-9')  # far too coarse
+    assert far[0] == 1 and 'FAILED' in far[1] and 'y = Sin (a)' in far[1], far
+    for options, said in (((), 'needs FILE, a model, or --op OP'), (('--op', 'Nobody'), 'there is no operator Nobody'),
+                          (('--op', 'NonZero'), 'nothing to check. '), (('--op', 'Hardmax'), 'its derivative is 0'),
+                          (('--op', 'QuantizeLinear'), 'straight through'), (('--op', 'Upsample'), 'upgraded'),
+                          (('--op', 'com.microsoft.Relu'), 'there is no operator'), (('--op', 'Relu', '--wrt', 'a'), 'give its FILE'),
+                          (('--op', 'Relu', '--order', '3'), '1 and 2 are known')):
+        code, _, err = irscope('gradcheck', *options)
+        assert code == 2 and said in err, (options, code, err)
+
+
+TRAIN = ('--data', 'x=x.npy', '--loss', 'y', '--optimizer', 'sgd', '--rate', '1', '-o', os.path.join(WORK, 'none.onnx'))
+
+
+@test('a number 0 is no default')
+def _():
+    net = model('nought', 'g (float[2] x) => (float[2] y) { y = Sin (x) }')
+    for command, options, said in (('gradcheck', ('--eps', '0'), '--eps 0'), ('gradcheck', ('--order', '0'), '--order 0'),
+                                   ('grad', ('--mode', 'numeric', '--wrt', 'x', '--step', '0'), '--step 0'),
+                                   ('grad', ('--wrt', 'x', '--order', '0'), 'order'),
+                                   ('train', TRAIN + ('--batch', '0'), '--batch and --epochs need 1'),
+                                   ('train', TRAIN + ('--epochs', '0'), '--batch and --epochs need 1'),
+                                   ('train', TRAIN + ('--clip', '0'), '--clip 0: needs a length above 0'), ('grad', ('--wrt', 'x', '--step', '0'), '--step says nothing')):
+        code, _, err = irscope(command, net, *options)
+        assert code == 2 and said in err, (command, options, code, err)
+    code, out, _ = irscope('gradcheck', net, '--atol', '0', '--rtol', '0')  # nothing is allowed
+    assert code == 1 and ' 0 passed' in out, out
+
+
 @test('gradcheck finds what differences do not say: rounding derived straight through')
 def _():
     rounded = model('rounded', 'g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {128}> '

@@ -2,9 +2,9 @@
  * differences, and the slopes of the sweep. */
 #include "config.h"
 
+#include "core/grad/cases.h"
 #include "passes/proof/numeric.h"
 #include "tests/exec/bodies.h"
-#include "tests/exec/gradient-cases.h"
 #include "tests/exec/graphs.h"
 #include "tests/rules/pass-test.h"
 
@@ -34,11 +34,11 @@ assert_near (const char *what, const GPtrArray *a, const GPtrArray *b, double to
 
 /* FALSE: the operator has no complex form, and it says so. */
 static gboolean
-compare_case (const GradientCase *c)
+compare_case (const IrGradientCase *c)
 {
   g_autofree char *b = c->b != NULL ? g_strdup_printf (", %s b", c->b_type) : g_strdup ("");
   g_autofree char *signature = g_strdup_printf ("(%s a%s) => (double y)", c->a_type, b);
-  g_autoptr (IrModel) model = read_graph (GRADIENT_OPSET, signature, c->body);
+  g_autoptr (IrModel) model = read_graph (IR_GRADIENT_CASE_OPSET, signature, c->body);
   g_autoptr (GHashTable) inputs = inputs_new ();
   g_autoptr (GError) error = NULL;
   g_auto (IrMovable) movable = { 0 };
@@ -75,12 +75,12 @@ test_complex_forms (void)
   };
   static const char *const have_not[] = { "Relu", "Abs", "Max", "Softmax", "Clip", NULL };
 
-  for (guint i = 0; i < G_N_ELEMENTS (gradient_cases); i++)
+  for (guint i = 0; i < ir_gradient_n_plain (); i++)
     {
-      gboolean done = compare_case (&gradient_cases[i]);
-      if (done ? g_strv_contains (have_not, gradient_cases[i].op)
-               : g_strv_contains (have, gradient_cases[i].op))
-        g_error ("case %u: %s %s", i, gradient_cases[i].op,
+      gboolean done = compare_case (ir_gradient_case (i));
+      if (done ? g_strv_contains (have_not, ir_gradient_case (i)->op)
+               : g_strv_contains (have, ir_gradient_case (i)->op))
+        g_error ("case %u: %s %s", i, ir_gradient_case (i)->op,
                  done ? "has a complex form" : "has no complex form");
     }
 }

@@ -2,11 +2,11 @@
  * how they are written, and what stops them. */
 #include "config.h"
 
+#include "core/grad/cases.h"
 #include "core/grad/symbolic.h"
 #include "passes/proof/differences.h"
 #include "passes/rewrites/gradient.h"
 #include "tests/exec/bodies.h"
-#include "tests/exec/gradient-cases.h"
 #include "tests/exec/graphs.h"
 #include "tests/rules/pass-test.h"
 
@@ -77,7 +77,7 @@ test_swell (void)
 /* -- every rule that is an expression, at every level, against reverse mode in double -- */
 
 static void
-compare_levels (const GradientCase *c, IrModel *model, IrSymbolic *symbolic, const GPtrArray *by)
+compare_levels (const IrGradientCase *c, IrModel *model, IrSymbolic *symbolic, const GPtrArray *by)
 {
   g_autoptr (GHashTable) inputs = inputs_new ();
   g_autoptr (GError) error = NULL;
@@ -120,15 +120,15 @@ test_every_rule (void)
 {
   guint n = 0;
 
-  for (guint i = 0; i < G_N_ELEMENTS (gradient_cases); i++)
+  for (guint i = 0; i < ir_gradient_n_plain (); i++)
     {
-      const GradientCase *c = &gradient_cases[i];
+      const IrGradientCase *c = ir_gradient_case (i);
       g_autofree char *signature = g_strdup_printf ("(%s a) => (double y)", c->a_type);
       g_autoptr (GPtrArray) by = NULL;
       g_autoptr (GError) error = NULL;
       if (c->b != NULL)
         continue;
-      g_autoptr (IrModel) model = read_graph (GRADIENT_OPSET, signature, c->body);
+      g_autoptr (IrModel) model = read_graph (IR_GRADIENT_CASE_OPSET, signature, c->body);
       g_autoptr (IrSymbolic) symbolic = symbolic_of (model, "inputs", &by, &error);
       if (symbolic == NULL)
         {

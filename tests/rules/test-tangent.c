@@ -2,9 +2,9 @@
  * directions d; what it costs, and what it refuses. */
 #include "config.h"
 
+#include "core/grad/cases.h"
 #include "core/grad/grad.h"
 #include "tests/exec/bodies.h"
-#include "tests/exec/gradient-control.h"
 #include "tests/exec/graphs.h"
 #include "tests/rules/pass-test.h"
 
@@ -68,14 +68,14 @@ dot (const IrTensor *a, const IrTensor *b, double *terms)
 
 /* @which: bit 0: a moves, bit 1: b does */
 static void
-compare_modes (const GradientCase *c, guint which, guint seed)
+compare_modes (const IrGradientCase *c, guint which, guint seed)
 {
   g_autofree char *b = c->b != NULL ? g_strdup_printf (", %s b, %s tb", c->b_type, c->b_type)
                                     : g_strdup ("");
   g_autofree char *signature = g_strdup_printf ("(%s a, %s ta%s) => (double y, double weigh)",
                                                 c->a_type, c->a_type, b);
   g_autofree char *body = g_strdup_printf ("%s\n weigh = Cos (y)\n", c->body);
-  g_autoptr (IrModel) model = read_graph (GRADIENT_OPSET, signature, body);
+  g_autoptr (IrModel) model = read_graph (IR_GRADIENT_CASE_OPSET, signature, body);
   const char *wrt = which == 1 ? "a" : which == 2 ? "b" : "a,b";
   const char *along = which == 1 ? "ta" : which == 2 ? "tb" : "ta,tb";
   g_autofree char *settings = g_strdup_printf (
@@ -118,9 +118,9 @@ compare_modes (const GradientCase *c, guint which, guint seed)
 static void
 test_every_rule (void)
 {
-  for (guint i = 0; gradient_case (i) != NULL; i++)
-    for (guint which = 1; which <= (gradient_case (i)->b != NULL ? 3 : 1); which++)
-      compare_modes (gradient_case (i), which, 100 * i + which);
+  for (guint i = 0; ir_gradient_case (i) != NULL; i++)
+    for (guint which = 1; which <= (ir_gradient_case (i)->b != NULL ? 3 : 1); which++)
+      compare_modes (ir_gradient_case (i), which, 100 * i + which);
 }
 
 /* -- forward over reverse: the Hessian times a vector, against differences of the gradient -- */
@@ -141,7 +141,7 @@ moved (const IrTensor *at, const IrTensor *along, double step)
 
 /* (transfer full) The output called @name, with a moved by @step */
 static IrTensor *
-output_at (const GradientCase *c, IrModel *model, double step, const char *name)
+output_at (const IrGradientCase *c, IrModel *model, double step, const char *name)
 {
   g_autoptr (GHashTable) inputs = inputs_new ();
   g_autoptr (IrTensor) a = tensor_of (c->a_type, c->a), along = tensor_random (c->a_type, 7);
@@ -158,13 +158,13 @@ output_at (const GradientCase *c, IrModel *model, double step, const char *name)
 }
 
 static void
-compare_second (const GradientCase *c)
+compare_second (const IrGradientCase *c)
 {
   g_autofree char *b = c->b != NULL ? g_strdup_printf (", %s b", c->b_type) : g_strdup ("");
   g_autofree char *signature = g_strdup_printf ("(%s a, %s ta%s) => (double[] loss)", c->a_type,
                                                 c->a_type, b);
   g_autofree char *body = g_strdup_printf ("%s" LOSS, c->body);
-  g_autoptr (IrModel) model = read_graph (GRADIENT_OPSET, signature, body);
+  g_autoptr (IrModel) model = read_graph (IR_GRADIENT_CASE_OPSET, signature, body);
   g_autoptr (GError) error = NULL;
 
   derive (model, "gradient", "gradient.of=loss gradient.wrt=a", &error);
@@ -188,8 +188,8 @@ compare_second (const GradientCase *c)
 static void
 test_second_order (void)
 {
-  for (guint i = 0; gradient_case (i) != NULL; i++)
-    compare_second (gradient_case (i));
+  for (guint i = 0; ir_gradient_case (i) != NULL; i++)
+    compare_second (ir_gradient_case (i));
 }
 
 /* What a word of .linear names is an input of the operator. */

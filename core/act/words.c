@@ -416,6 +416,21 @@ make_attr (IrContext *context, const char *name, IrAttrKind kind, const char *te
   return NULL;
 }
 
+/* What a text has to be for an attribute of that kind. */
+static const char *
+needed_for (IrAttrKind kind)
+{
+  static const char *const needed[IR_N_ATTR_KINDS] = {
+    [IR_ATTR_FLOAT] = "a number, such as 0.5",
+    [IR_ATTR_FLOATS] = "numbers, such as 0.5,2",
+    [IR_ATTR_INT] = "a whole number, such as 1, or an element type, such as float16",
+    [IR_ATTR_INTS] = "whole numbers, such as 1,2",
+    [IR_ATTR_TYPE] = "a type, such as float[batch,3]",
+  };
+
+  return needed[kind] != NULL ? needed[kind] : "the graph's text: words cannot say it";
+}
+
 const IrAttr *
 act_attr (IrContext *context, const char *name, IrAttrKind kind, const char *text, GError **error)
 {
@@ -425,8 +440,8 @@ act_attr (IrContext *context, const char *name, IrAttrKind kind, const char *tex
   if (attr == NULL && why != NULL)
     act_misread (error, "attribute %s: %s", name, why->message);
   else if (attr == NULL)
-    act_misread (error, "attribute %s: '%s' is no %s%s", name, text, ir_attr_kind_name (kind),
-                 kind == IR_ATTR_GRAPH ? "; a graph is edited where it is" : "");
+    act_misread (error, "attribute %s: '%s' is no %s; needs %s", name, text,
+                 ir_attr_kind_name (kind), needed_for (kind));
   return attr;
 }
 

@@ -256,6 +256,32 @@ expect_change_in_sight (IrWindow *window, guint step)
     }
 }
 
+static int
+canvas_width (IrWindow *window)
+{
+  return gtk_widget_get_width (find (GTK_WIDGET (window), is_canvas, NULL));
+}
+
+/* A jump to what lies at the edge that a pane will cover moves nothing; the pane does. */
+static void
+expect_aimed (IrWindow *window, guint step, const char *pane, double right, double down)
+{
+  IrSession *session = ir_window_get_session (window);
+
+  ir_session_goto (session, step - 1);
+  wait_for ("the step before", is_open_and_idle, session);
+  settle (300);
+  select_at (window, "Identity", right, down); /* that goes next */
+  ir_session_select_node (session, 0);
+  ir_session_goto (session, step);
+  wait_for ("the step", is_open_and_idle, session);
+  settle (300);
+  expect_change_in_sight (window, step);
+  g_action_group_activate_action (G_ACTION_GROUP (window), pane, NULL);
+  settle (400);
+  expect_change_in_sight (window, step);
+}
+
 /* Whatever panes come and however one jumps, what a step did is seen. */
 static void
 test_jumps (void)
@@ -289,6 +315,8 @@ test_jumps (void)
           expect_change_in_sight (window, ir_session_get_cursor (session));
           ir_session_goto (session, 1 + (k % 2 == 0 ? k / 2 : k * 7) % n);
         }
+      expect_aimed (window, 3, "show-end", 0, 0); /* goes */
+      expect_aimed (window, 4, "show-end", 130 - canvas_width (window) / 2.0, 60);
       close_window (window);
     }
 }

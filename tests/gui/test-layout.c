@@ -368,6 +368,50 @@ test_menu (void)
   close_window (window);
 }
 
+static gboolean
+is_menu_of_canvas (GtkWidget *widget, gpointer data)
+{
+  return GTK_IS_POPOVER_MENU (widget) && gtk_widget_has_css_class (widget, "dense");
+}
+
+static const IrSceneBox *
+find_owner (IrSession *session)
+{
+  guint n;
+  const IrSceneBox *box = ir_scene_boxes (ir_session_get_frame (session)->scene, &n);
+
+  while (box->node == 0 || box->fold == NULL)
+    box++;
+  return box;
+}
+
+/* What has the most entries, the menu of a node that is a group and owns graphs, has room on a small screen, and
+ * slides up there: above or below the pointer alone it would be cut. */
+static void
+test_menu_of_node (void)
+{
+  g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", "if-branch.onnx", NULL);
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *menu;
+  GtkRequisition size;
+
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  ir_session_select_node (session, find_owner (session)->node);
+  settle (300);
+  g_signal_emit_by_name (find (GTK_WIDGET (window), is_canvas, NULL), "menu", 100.0, 400.0);
+  settle (300);
+  menu = find (GTK_WIDGET (window), is_menu_of_canvas, NULL);
+  gtk_widget_get_preferred_size (menu, NULL, &size);
+  g_assert_cmpint (size.height, >, 400);
+  g_assert_cmpint (size.height, <=, 600);
+  g_assert_cmpint (gtk_popover_get_position (GTK_POPOVER (menu)), ==, GTK_POS_RIGHT);
+  gtk_popover_popdown (GTK_POPOVER (menu));
+  settle (300);
+  close_window (window);
+}
+
 /* A pane below the graph is as wide as 1,280 px leave beside two others. */
 static void
 assert_narrow (GtkWidget *widget)
@@ -549,6 +593,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/names of pipelines make no window wider", test_long_names);
   g_test_add_func ("/layout/a message leaves the legend", test_message);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
+  g_test_add_func ("/layout/the menu of a node fits a small screen", test_menu_of_node);
   g_test_add_func ("/layout/each icon says what it does, and no view needs much room", test_names);
   return run_window_tests ();
 }

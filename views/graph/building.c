@@ -658,11 +658,14 @@ enum
   NEEDS_MOVED = 1 << 3 /* boxes were moved */
 };
 
+#define IN_ONE_ROW 2 /* a section: its acts are icons beside each other */
+
 static const struct
 {
   const char *name, *title, *keys[2];
   GtkWidgetActionActivateFunc activate;
   guint where, section;
+  const char *icon;
 } rows[] = {
   { "view.add-node",
     "Add Node…",
@@ -683,10 +686,28 @@ static const struct
   { "view.wrap", "Wrap as Function…", { "w" }, activate_wrap, ON_NODES, 1 },
   { "view.extract", "Extract…", { "x" }, activate_extract, ON_NODES, 1 },
   { "view.delete", "Delete", { "Delete", "BackSpace" }, activate_delete, ON_NODES | ON_VALUE, 1 },
-  { "view.cut", "Cut", { "<Control>x" }, activate_cut, ON_NODES, 2 },
-  { "view.copy", "Copy", { "<Control>c" }, activate_copy, ON_NODES, 2 },
-  { "view.paste", "Paste", { "<Control>v" }, activate_paste, ON_NODES | ON_GRAPH, 2 },
-  { "view.select-all", "Select All", { "<Control>a" }, activate_select_all, ON_GRAPH, 2 },
+  { "view.cut", "Cut", { "<Control>x" }, activate_cut, ON_NODES, IN_ONE_ROW, "edit-cut-symbolic" },
+  { "view.copy",
+    "Copy",
+    { "<Control>c" },
+    activate_copy,
+    ON_NODES,
+    IN_ONE_ROW,
+    "edit-copy-symbolic" },
+  { "view.paste",
+    "Paste",
+    { "<Control>v" },
+    activate_paste,
+    ON_NODES | ON_GRAPH,
+    IN_ONE_ROW,
+    "edit-paste-symbolic" },
+  { "view.select-all",
+    "Select All",
+    { "<Control>a" },
+    activate_select_all,
+    ON_GRAPH,
+    IN_ONE_ROW,
+    "edit-select-all-symbolic" },
   { "view.fix-size", "Fix Size…", { NULL }, activate_fix_size, ON_GRAPH, 3 },
   { "view.set-opset", "Change Opset…", { NULL }, activate_set_opset, ON_GRAPH, 3 },
   { "view.convert", "Convert Element Type…", { NULL }, activate_convert, ON_GRAPH, 3 },
@@ -706,10 +727,14 @@ ir_building_install_actions (GtkWidgetClass *klass)
 }
 
 static void
-append_section (GMenu *menu, GMenu *section)
+append_section (GMenu *menu, GMenu *section, guint number)
 {
+  g_autoptr (GMenuItem) item = g_menu_item_new_section (NULL, G_MENU_MODEL (section));
+
+  if (number == IN_ONE_ROW)
+    g_menu_item_set_attribute (item, "display-hint", "s", "horizontal-buttons");
   if (g_menu_model_get_n_items (G_MENU_MODEL (section)) > 0)
-    g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
+    g_menu_append_item (menu, item);
   g_object_unref (section);
 }
 
@@ -726,7 +751,7 @@ ir_building_append_menu (IrBuilding *self, GMenu *menu)
 
       if (i > 0 && rows[i].section != rows[i - 1].section)
         {
-          append_section (menu, section);
+          append_section (menu, section, rows[i - 1].section);
           section = g_menu_new ();
         }
       if ((rows[i].where & where) == 0 ||
@@ -735,9 +760,11 @@ ir_building_append_menu (IrBuilding *self, GMenu *menu)
       item = g_menu_item_new (rows[i].title, rows[i].name);
       if (rows[i].keys[0] != NULL)
         g_menu_item_set_attribute (item, "accel", "s", rows[i].keys[0]);
+      if (rows[i].icon != NULL)
+        g_menu_item_set_attribute (item, "verb-icon", "s", rows[i].icon);
       g_menu_append_item (section, item);
     }
-  append_section (menu, section);
+  append_section (menu, section, rows[G_N_ELEMENTS (rows) - 1].section);
 }
 
 void

@@ -329,21 +329,25 @@ append_item (GMenu *menu, const char *title, const char *action)
   g_menu_append_item (menu, item);
 }
 
-/* What can be done with what was clicked; nothing that cannot. */
+/* What can be done with what was clicked; nothing that cannot. What is further off is a row that leads to it, so that
+ * a small screen has room for all. */
 static GMenuModel *
 context_menu (IrGraphView *self)
 {
   GMenu *menu = g_menu_new ();
-  g_autoptr (GMenu) node = g_menu_new (), reach = g_menu_new (), groups = g_menu_new ();
-  g_autoptr (GMenu) view = g_menu_new (), parts = g_menu_new ();
+  g_autoptr (GMenu) node = g_menu_new (), steps = g_menu_new (), reach = g_menu_new ();
+  g_autoptr (GMenu) graphs = g_menu_new (), groups = g_menu_new (), view = g_menu_new ();
+  g_autoptr (GMenu) sight = g_menu_new (), rest = g_menu_new ();
   const gboolean of_group = selected_group (self) != NULL;
+  const gboolean any_groups = ir_session_has_folds (session (self), TRUE) ||
+                              ir_session_has_folds (session (self), FALSE);
 
   append_item (node, "Open Value", "view.open-value");
-  append_item (node, "Go to the Step That Made It", "view.goto-step");
-  append_item (node, "Show Where It Comes From", "view.show-lineage");
   append_item (node, "Why Not…", "view.why");
-  append_item (node, "Stop at Steps That Touch It", "view.break-at");
   append_item (node, "Copy Name", "view.copy-name");
+  append_item (steps, "Go to the Step That Made It", "view.goto-step");
+  append_item (steps, "Show Where It Comes From", "view.show-lineage");
+  append_item (steps, "Stop at Steps That Touch It", "view.break-at");
   append_item (reach, "Inputs of the Selection", "view.grow-inputs");
   append_item (reach, "Outputs of the Selection", "view.grow-outputs");
   append_item (reach, "All That Reaches It", "view.select-reaching");
@@ -353,21 +357,26 @@ context_menu (IrGraphView *self)
   append_item (groups, "Close Group", "view.close-group");
   append_item (groups, "Open All Groups", "view.open-groups");
   append_item (groups, "Close All Groups", "view.close-groups");
-  append_item (view, "Bring into Sight", "view.show-selected");
-  append_item (view, "Fit the Graph", "view.fit");
-  append_item (view, "Zoom to the Change", "view.show-changes");
-  append_item (view, "Before and After Side by Side", "view.side-by-side");
+  append_item (sight, "Bring into Sight", "view.show-selected");
+  append_item (sight, "Fit the Graph", "view.fit");
+  append_item (sight, "Zoom to the Change", "view.show-changes");
+  append_item (sight, "Before and After Side by Side", "view.side-by-side");
+  g_menu_append_section (view, NULL, G_MENU_MODEL (sight));
+  ir_parts_append_menus (IR_VIEW (self), graphs, view);
+  if (selected_node (self) != NULL)
+    g_menu_append_submenu (node, "Its Steps", G_MENU_MODEL (steps));
   if (!gtk_bitset_is_empty (ir_session_get_selection (session (self))))
     g_menu_append_submenu (node, "Select", G_MENU_MODEL (reach));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
   if (of_group) /* what was clicked comes first */
     g_menu_append_section (menu, NULL, G_MENU_MODEL (groups));
-  ir_parts_append_menu (IR_VIEW (self), parts);
-  g_menu_append_section (menu, NULL, G_MENU_MODEL (parts));
   ir_building_append_menu (self->building, menu);
-  if (!of_group)
-    g_menu_append_section (menu, NULL, G_MENU_MODEL (groups));
-  g_menu_append_section (menu, NULL, G_MENU_MODEL (view));
+  if (g_menu_model_get_n_items (G_MENU_MODEL (graphs)) > 0)
+    g_menu_append_submenu (rest, "Enter or Leave", G_MENU_MODEL (graphs));
+  if (!of_group && any_groups)
+    g_menu_append_submenu (rest, "Groups", G_MENU_MODEL (groups));
+  g_menu_append_submenu (rest, "View", G_MENU_MODEL (view));
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (rest));
   return G_MENU_MODEL (menu);
 }
 
@@ -737,8 +746,11 @@ build_menu (IrGraphView *self)
 {
   GtkWidget *popover = gtk_popover_menu_new_from_model (NULL);
 
+  gtk_widget_add_css_class (popover, "dense");
   gtk_popover_set_has_arrow (GTK_POPOVER (popover), FALSE);
-  gtk_widget_set_halign (popover, GTK_ALIGN_START);
+  gtk_popover_set_position (GTK_POPOVER (popover),
+                            GTK_POS_RIGHT); /* it slides up where it has to */
+  gtk_widget_set_valign (popover, GTK_ALIGN_START);
   self->menu = GTK_POPOVER_MENU (popover);
   g_signal_connect_swapped (popover, "closed", G_CALLBACK (gtk_widget_grab_focus), self->canvas);
   return popover;

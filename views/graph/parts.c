@@ -362,9 +362,9 @@ ir_parts_attach (IrView *view, IrCanvas *canvas, GtkWidget *widget)
   gtk_widget_add_controller (widget, controller);
 }
 
-/* Graphs of the node stand in the menu itself; the rest is one row of it. */
+/* @graphs gets what leads into graphs of the node and out of them, @view what is shown of the graph. */
 void
-ir_parts_append_menu (IrView *view, GMenu *menu)
+ir_parts_append_menus (IrView *view, GMenu *graphs, GMenu *view_menu)
 {
   g_autoptr (GMenu) show = g_menu_new ();
 
@@ -376,11 +376,11 @@ ir_parts_append_menu (IrView *view, GMenu *menu)
         continue;
       item = g_menu_item_new (rows[i].title, rows[i].name);
       g_menu_item_set_attribute (item, "accel", "s", rows[i].keys[0]);
-      g_menu_append_item (i < N_OF_GRAPHS ? menu : show, item);
+      g_menu_append_item (i < N_OF_GRAPHS ? graphs : show, item);
     }
   append_numbers (show, "Keep This View", "view.keep", NULL);
   append_numbers (show, "Show Kept View", "view.show-kept", ir_session_get_kept (session (view)));
-  g_menu_append_submenu (menu, "Show", G_MENU_MODEL (show));
+  g_menu_append_section (view_menu, NULL, G_MENU_MODEL (show));
 }
 
 void

@@ -7,6 +7,6 @@
 
 void ir_parts_install_actions (GtkWidgetClass *klass);
 void ir_parts_attach (IrView *view, IrCanvas *canvas, GtkWidget *widget);
-void ir_parts_append_menu (IrView *view, GMenu *menu);
+void ir_parts_append_menus (IrView *view, GMenu *graphs, GMenu *view_menu);
 void ir_parts_update_actions (IrView *view);
 void ir_parts_go_where_wanted (IrView *view); /* where the session was looked at that is restored */

@@ -445,14 +445,14 @@ ir_view_scrolled (GtkWidget *child)
 }
 
 /**
- * ir_view_scrolled_row:
+ * ir_view_fading_row:
  * @row: (transfer floating): tabs, or a toolbar
  *
  * Returns: (transfer floating): @row, as wide as there is room: what does not fit is scrolled to by
  * the focus, the wheel or a touch
  */
 GtkWidget *
-ir_view_scrolled_row (GtkWidget *row)
+ir_view_fading_row (GtkWidget *row)
 {
   GtkWidget *scroller = gtk_scrolled_window_new ();
   GtkWidget *viewport = gtk_viewport_new (NULL, NULL);
@@ -466,4 +466,80 @@ ir_view_scrolled_row (GtkWidget *row)
   gtk_widget_set_focusable (scroller, FALSE);
   gtk_widget_add_css_class (scroller, "fades"); /* at the side where there is more */
   return scroller;
+}
+
+/* -- a row with arrows where there is more -- */
+
+#define PAGE 0.7 /* of what is in sight, by which an arrow goes on */
+
+static void
+go_on (GtkAdjustment *along, double pages)
+{
+  gtk_adjustment_set_value (along, gtk_adjustment_get_value (along) +
+                                       pages * gtk_adjustment_get_page_size (along));
+}
+
+static void
+on_back (GtkButton *button, GtkAdjustment *along)
+{
+  go_on (along, -PAGE);
+}
+
+static void
+on_forth (GtkButton *button, GtkAdjustment *along)
+{
+  go_on (along, PAGE);
+}
+
+static void
+show_arrows (GtkAdjustment *along, GtkWidget *overlay)
+{
+  const double value = gtk_adjustment_get_value (along),
+               end = gtk_adjustment_get_upper (along) - gtk_adjustment_get_page_size (along);
+
+  gtk_widget_set_visible (g_object_get_data (G_OBJECT (overlay), "back"),
+                          value > gtk_adjustment_get_lower (along) + 1);
+  gtk_widget_set_visible (g_object_get_data (G_OBJECT (overlay), "forth"), value < end - 1);
+}
+
+/* @key: of the data of @overlay */
+static void
+add_arrow (GtkWidget *overlay, const char *key, GtkAlign side, GCallback clicked)
+{
+  const gboolean forth = side == GTK_ALIGN_END;
+  GtkWidget *button = gtk_button_new_from_icon_name (forth ? "go-next-symbolic"
+                                                           : "go-previous-symbolic");
+
+  gtk_widget_add_css_class (button, "more");
+  gtk_widget_set_halign (button, side);
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_widget_set_focusable (button, FALSE); /* the focus itself brings what it is on into sight */
+  gtk_widget_set_tooltip_text (button, forth ? "More to the right" : "More to the left");
+  g_signal_connect_object (button, "clicked", clicked,
+                           gtk_scrolled_window_get_hadjustment (
+                               GTK_SCROLLED_WINDOW (gtk_overlay_get_child (GTK_OVERLAY (overlay)))),
+                           0);
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), button);
+  g_object_set_data (G_OBJECT (overlay), key, button);
+}
+
+/**
+ * ir_view_scrolled_row:
+ * @row: (transfer floating): a toolbar
+ *
+ * Returns: (transfer floating): as ir_view_fading_row(), with arrows that lead to what does not fit
+ */
+GtkWidget *
+ir_view_scrolled_row (GtkWidget *row)
+{
+  GtkWidget *overlay = gtk_overlay_new (), *scroller = ir_view_fading_row (row);
+  GtkAdjustment *along = gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (scroller));
+
+  gtk_overlay_set_child (GTK_OVERLAY (overlay), scroller);
+  add_arrow (overlay, "back", GTK_ALIGN_START, G_CALLBACK (on_back));
+  add_arrow (overlay, "forth", GTK_ALIGN_END, G_CALLBACK (on_forth));
+  g_signal_connect_object (along, "value-changed", G_CALLBACK (show_arrows), overlay, 0);
+  g_signal_connect_object (along, "changed", G_CALLBACK (show_arrows), overlay, 0);
+  show_arrows (along, overlay);
+  return overlay;
 }

@@ -74,4 +74,5 @@ GtkWidget *ir_view_empty_page (const char *icon_name,
                                const char *action_label);
 /* @child behind a vertical scroll bar, as high as there is room, and never too low to be read. */
 GtkWidget *ir_view_scrolled (GtkWidget *child);
+GtkWidget *ir_view_fading_row (GtkWidget *row);
 GtkWidget *ir_view_scrolled_row (GtkWidget *row);

@@ -60,7 +60,7 @@ GtkWidget *
 ir_tab_row_new (GtkWidget *tabs, IrViewPlace place, GtkStack *stack)
 {
   GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0),
-            *scroller = ir_view_scrolled_row (tabs);
+            *scroller = ir_view_fading_row (tabs);
   GtkAdjustment *along = gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (scroller));
 
   gtk_box_append (GTK_BOX (row), scroller);

@@ -369,6 +369,45 @@ test_menu (void)
 }
 
 static gboolean
+leads_on (GtkWidget *widget, gpointer icon)
+{
+  return GTK_IS_BUTTON (widget) && gtk_widget_has_css_class (widget, "more") &&
+         g_strcmp0 (gtk_button_get_icon_name (GTK_BUTTON (widget)), icon) == 0;
+}
+
+/* Tools that do not fit are reached by an arrow. */
+static void
+test_tools (void)
+{
+  GtkWidget *window = gtk_window_new (), *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 4),
+            *scrolled, *last = NULL, *forth, *back;
+  graphene_rect_t at;
+
+  for (guint i = 0; i < 20; i++)
+    gtk_box_append (GTK_BOX (row), last = gtk_button_new_with_label ("A tool"));
+  scrolled = ir_view_scrolled_row (row);
+  gtk_window_set_child (GTK_WINDOW (window), scrolled);
+  gtk_window_set_default_size (GTK_WINDOW (window), 300, 60);
+  gtk_window_present (GTK_WINDOW (window));
+  settle (300);
+  forth = find (scrolled, leads_on, "go-next-symbolic");
+  back = find (scrolled, leads_on, "go-previous-symbolic");
+  g_assert_true (gtk_widget_get_visible (forth));
+  g_assert_false (gtk_widget_get_visible (back));
+  for (guint i = 0; i < 30 && gtk_widget_get_visible (forth); i++)
+    {
+      g_signal_emit_by_name (forth, "clicked");
+      settle (30);
+    }
+  g_assert_false (gtk_widget_get_visible (forth));
+  g_assert_true (gtk_widget_get_visible (back));
+  g_assert_true (gtk_widget_compute_bounds (last, scrolled, &at));
+  g_assert_cmpfloat (at.origin.x, >, 0);
+  g_assert_cmpfloat (at.origin.x + at.size.width, <=, gtk_widget_get_width (scrolled) + 1);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+static gboolean
 is_menu_of_canvas (GtkWidget *widget, gpointer data)
 {
   return GTK_IS_POPOVER_MENU (widget) && gtk_widget_has_css_class (widget, "dense");
@@ -593,6 +632,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/names of pipelines make no window wider", test_long_names);
   g_test_add_func ("/layout/a message leaves the legend", test_message);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
+  g_test_add_func ("/layout/tools that do not fit are reached by arrows", test_tools);
   g_test_add_func ("/layout/the menu of a node fits a small screen", test_menu_of_node);
   g_test_add_func ("/layout/each icon says what it does, and no view needs much room", test_names);
   return run_window_tests ();

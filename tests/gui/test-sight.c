@@ -354,6 +354,38 @@ test_pane_comes (void)
   close_window (window);
 }
 
+/* At the first look the map stands in the corner in which there is nothing. */
+static void
+test_map (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL),
+            *map = find (GTK_WIDGET (window), has_type, "IrMinimap");
+  g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", "transformer-block.onnx",
+                                            NULL);
+  const IrSceneBox *boxes;
+  IrCamera now;
+  graphene_rect_t over;
+  guint n;
+
+  ir_session_open (session, path);
+  wait_for ("the model", is_open_and_idle, session);
+  settle (800);
+  now = ir_canvas_get_camera (IR_CANVAS (canvas));
+  boxes = ir_scene_boxes (ir_canvas_get_scene (IR_CANVAS (canvas)), &n);
+  g_assert_true (gtk_widget_get_mapped (map));
+  g_assert_true (gtk_widget_compute_bounds (map, canvas, &over));
+  for (guint i = 0; i < n; i++)
+    {
+      const graphene_rect_t at = ir_camera_rect (&now, &boxes[i]);
+
+      g_assert_false (boxes[i].kind != IR_SCENE_CLUSTER &&
+                      graphene_rect_intersection (&at, &over, NULL));
+    }
+  close_window (window);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -366,5 +398,6 @@ main (int argc, char **argv)
   g_test_add_func ("/sight/a change stays in sight when a pane comes", test_pane_comes);
   g_test_add_func ("/sight/the beginning of a graph is not cut", test_beginning);
   g_test_add_func ("/sight/what is selected stays in its place", test_selected_stays);
+  g_test_add_func ("/sight/the map lies on nothing at first", test_map);
   return run_window_tests ();
 }

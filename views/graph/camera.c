@@ -202,17 +202,19 @@ static void
 place_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom, double *x, double *y)
 {
   const IrCamera now = ir_canvas_get_camera (self);
-  const double end = now.width - MAX (self->map_width, self->cover_right);
+  const double begin = MAX (self->map_width, self->cover_left),
+               end = now.width - MAX (self->map_width, self->cover_right);
   double left = self->cover_left + (free_width (self) - rect->width * zoom) / 2;
   const double bare = free_height (self) - rect->height * zoom;
   const double room = MAX (bare - corner_height (self, rect->width * zoom), MIN (bare, 0));
   double top = room / 2;
 
-  if (top < self->map_height && left + rect->width * zoom > end)
+  if (top < self->map_height && (self->map_left ? left < begin : left + rect->width * zoom > end))
     {
-      const double beside = end - rect->width * zoom;
+      const double beside = self->map_left ? begin : end - rect->width * zoom;
 
-      if (beside >= self->cover_left + SIDE_GAP)
+      if (self->map_left ? beside + rect->width * zoom + SIDE_GAP <= now.width - self->cover_right
+                         : beside >= self->cover_left + SIDE_GAP)
         left = beside;
       else
         top = CLAMP (self->map_height, top, MAX (bare, top));
@@ -370,10 +372,11 @@ ir_canvas_fit (IrCanvas *self)
 }
 
 void
-ir_canvas_set_map (IrCanvas *self, double width, double height)
+ir_canvas_set_map (IrCanvas *self, double width, double height, gboolean left)
 {
   const gboolean aimed = canvas_is_aimed (self);
 
+  self->map_left = left;
   self->map_width = width;
   self->map_height = height;
   if (aimed && canvas_scene (self) != NULL)
@@ -470,7 +473,8 @@ sees (IrCanvas *self, IrCamera now, const IrLayoutRect *rect, double margin)
 
   const double right = x + rect->width * now.zoom, bottom = y + rect->height * now.zoom;
 
-  if (right > now.width - self->map_width && y < self->map_height)
+  if (y < self->map_height &&
+      (self->map_left ? x < self->map_width : right > now.width - self->map_width))
     return FALSE; /* the map lies on it */
   if (bottom > free_height (self) - CORNER_HEIGHT &&
       (right > now.width - ZOOM_BAR || (self->note_height > 0 && x < self->note_width)))

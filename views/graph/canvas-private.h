@@ -41,7 +41,8 @@ struct _IrCanvas
   int allocated_width, allocated_height;
   double inset;                   /* px at the bottom that something floats over */
   double cover_left, cover_right; /* px at the sides that panes lie on */
-  double map_width, map_height;   /* px in the upper right corner, where nothing is in sight */
+  double map_width, map_height;   /* px in an upper corner, where nothing is in sight */
+  gboolean map_left;              /* in the left one */
   double note_width, note_height; /* px in the lower left corner, the same */
   gboolean configuring, allocating, zoom_to_tell;
   GHashTable *places;   /* root or "" -> IrCamera *: where one was in graphs that were left */

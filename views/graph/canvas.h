@@ -38,9 +38,8 @@ double ir_canvas_get_inset (IrCanvas *self);
 void ir_canvas_set_inset (IrCanvas *self, double px); /* something floats over so much below */
 /* panes lie on so much at either side; what is selected stays in sight */
 void ir_canvas_set_cover (IrCanvas *self, double left, double right);
-void ir_canvas_set_map (IrCanvas *self,
-                        double width,
-                        double height); /* in the upper right corner */
+/* In an upper corner, the right one or the @left one. */
+void ir_canvas_set_map (IrCanvas *self, double width, double height, gboolean left);
 void ir_canvas_set_note (IrCanvas *self,
                          double width,
                          double height);              /* in the lower left corner */

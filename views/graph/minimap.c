@@ -2,6 +2,7 @@
 
 #include "views/graph/minimap.h"
 #include "views/colours.h"
+#include "views/session/frame.h"
 
 #include "core/render/palette.h"
 
@@ -17,6 +18,7 @@
 #define VEIL_DARK     0.25 /* colours on dark have less to lose */
 #define MANY          2000 /* boxes */
 #define MARGINS       36   /* px beside the map, as in style.css */
+#define REST_MS       300  /* until the first look at a graph has its place */
 #define MOST_PART     0.92 /* of the picture in sight: then there is nothing to be found here */
 
 struct _IrMinimap
@@ -28,6 +30,9 @@ struct _IrMinimap
   double scale;             /* px of the map per px of the scene */
   int width, height;        /* px of the map */
   double most_width, most_height;
+  gboolean left;       /* the corner where it stands */
+  gconstpointer model; /* its context: that the corner was chosen for; may be gone */
+  guint choosing;      /* source, or 0 */
   IrPaletteKind colours;
 };
 
@@ -205,6 +210,43 @@ take_room (IrMinimap *self)
   return TRUE;
 }
 
+/* Whether boxes would lie below it in that corner. */
+static gboolean
+covers (IrMinimap *self, gboolean left)
+{
+  const IrCamera now = ir_canvas_get_camera (self->canvas);
+  const float width = (float) self->width + MARGINS, height = (float) self->height + MARGINS;
+  const graphene_rect_t corner = GRAPHENE_RECT_INIT (left ? 0 : (float) now.width - width, 0, width,
+                                                     height);
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (ir_canvas_get_scene (self->canvas), &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const graphene_rect_t at = ir_camera_rect (&now, &boxes[i]);
+
+      if (boxes[i].kind != IR_SCENE_CLUSTER && graphene_rect_intersection (&at, &corner, NULL))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Once for a graph, as it would be a nuisance if it moved along. */
+static gboolean
+on_choose (gpointer data)
+{
+  IrMinimap *self = data;
+
+  self->choosing = 0;
+  if (ir_canvas_get_scene (self->canvas) == NULL)
+    return G_SOURCE_REMOVE;
+  self->left = covers (self, FALSE) && !covers (self, TRUE);
+  gtk_widget_set_halign (GTK_WIDGET (self), self->left ? GTK_ALIGN_START : GTK_ALIGN_END);
+  gtk_widget_queue_resize (GTK_WIDGET (self)); /* what it lies in places it anew */
+  ir_minimap_update (self);
+  return G_SOURCE_REMOVE;
+}
+
 /* Shown only where there is more than is in sight. */
 void
 ir_minimap_update (IrMinimap *self)
@@ -226,15 +268,24 @@ ir_minimap_update (IrMinimap *self)
     }
   gtk_widget_set_visible (GTK_WIDGET (self), !whole);
   ir_canvas_set_map (self->canvas, whole ? 0 : self->width + MARGINS,
-                     whole ? 0 : self->height + MARGINS);
+                     whole ? 0 : self->height + MARGINS, self->left);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 void
 ir_minimap_scene_changed (IrMinimap *self)
 {
+  const IrFrame *frame = ir_canvas_get_frame (self->canvas);
+  gconstpointer model = frame != NULL && frame->scene != NULL ? frame->model->context : NULL;
+
   make_picture (self);
   ir_minimap_update (self);
+  if (model != self->model)
+    {
+      g_clear_handle_id (&self->choosing, g_source_remove);
+      self->choosing = g_timeout_add (REST_MS, on_choose, self);
+    }
+  self->model = model;
 }
 
 static void
@@ -249,6 +300,7 @@ on_colours_changed (IrMinimap *self)
 static void
 ir_minimap_finalize (GObject *object)
 {
+  g_clear_handle_id (&IR_MINIMAP (object)->choosing, g_source_remove);
   g_clear_pointer (&IR_MINIMAP (object)->picture, cairo_surface_destroy);
   G_OBJECT_CLASS (ir_minimap_parent_class)->finalize (object);
 }

@@ -170,7 +170,7 @@ find_place (IrTip *self, const graphene_rect_t *about, double width, double heig
     .scene = canvas_scene (self->canvas),
     .camera = now,
     .about = *about,
-    .corners = { rect (now.width - c->map_width, 0, c->map_width, c->map_height),
+    .corners = { rect (c->map_left ? 0 : now.width - c->map_width, 0, c->map_width, c->map_height),
                  rect (0, now.height - c->inset - c->note_height, c->note_width, c->note_height) },
     .box = self->hit.box,
   };

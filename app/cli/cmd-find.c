@@ -221,6 +221,7 @@ const CliCommand cli_command_find_nodes = {
   .doc = "Terms of QUERY hold together:\n"
          "  conv relu             words of operators, names, scopes, element types\n"
          "  \"Conv\"                one of these is so, exactly\n"
+         "  #12                   the node of this number\n"
          "  op:conv name:head scope:block dtype:float16\n"
          "  shape:1,64,*,*        the shape of an output; shape:64 has such a dim\n"
          "  attr:group=32         an attribute, and what it is\n"

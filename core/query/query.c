@@ -41,6 +41,7 @@ typedef struct
   char comparison;   /* '<', '>' or '=' */
   gboolean or_equal; /* of '<' and '>' */
   double number;
+  IrNodeId id;            /* not 0: "#12", this node alone */
   IrQueryContent content; /* of KEY_HAS */
 } Term;
 
@@ -89,6 +90,7 @@ ir_query_help (void)
 {
   return "conv relu\twords of operators, names, scopes and element types\n"
          "\"Conv\"\texactly so\n"
+         "#12\tthe node of this number\n"
          "op:conv  name:head  scope:block\tin one of these\n"
          "dtype:float16\telement type of an output\n"
          "shape:1,64,*,*\tshape of an output; shape:64 has such a dim\n"
@@ -176,6 +178,17 @@ find_key (const char *word, const char **rest)
   return KEY_WORD;
 }
 
+/* "#12"; 0: @word is no number of a node */
+static IrNodeId
+read_id (const char *word)
+{
+  gint64 id;
+
+  return word[0] == '#' && g_ascii_string_to_signed (word + 1, 10, 1, G_MAXINT32, &id, NULL)
+             ? (IrNodeId) id
+             : 0;
+}
+
 static gboolean
 read_term (Term *term, const char *word, gboolean quoted, GError **error)
 {
@@ -187,6 +200,7 @@ read_term (Term *term, const char *word, gboolean quoted, GError **error)
   term->exact = quoted;
   if (keys[term->key].number)
     return read_comparison (term, rest, error);
+  term->id = term->key == KEY_WORD && !quoted ? read_id (rest) : 0;
   term->text = g_utf8_strdown (term->key == KEY_WORD ? rest : rest + 1, -1);
   if (term->key != KEY_HAS)
     return TRUE;
@@ -401,6 +415,8 @@ node_matches (const Term *term, const IrNode *node, const IrQueryFacts *facts)
 {
   gboolean partial;
 
+  if (term->id != 0)
+    return node->id == term->id;
   if (term->key == KEY_COST)
     return compare (term, (double) ir_cost_node_flops (node, &partial));
   if (term->key == KEY_BYTES)
@@ -460,8 +476,9 @@ ir_query_matches_value (const IrQuery *query, const IrValue *value, const IrQuer
   for (guint i = 0; i < query->terms->len; i++)
     {
       const Term *term = &g_array_index (query->terms, Term, i);
-      const gboolean is = value_matches (term, value, known) ||
-                          (term->key == KEY_WORD && has_text (term, known->also));
+      const gboolean is = term->id == 0 &&
+                          (value_matches (term, value, known) ||
+                           (term->key == KEY_WORD && has_text (term, known->also)));
 
       if (is == term->negated)
         return FALSE;

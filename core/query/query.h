@@ -4,6 +4,7 @@
  *
  *   conv relu            each word occurs in the operator, a name, the scope or an element type
  *   "Conv"               one of these is this, exactly
+ *   #12                  the node of this number
  *   op:conv name:head scope:block.3 dtype:float16
  *   shape:1,64,*,*       the shape of an output; shape:64 one dim of it
  *   attr:group attr:group=32 attr:kernel_shape=3,3

@@ -52,6 +52,16 @@ def _():
     assert len(names(model())) == 4
 
 
+@test('a node by its number, as the list has it')
+def _():
+    listed = json.loads(run('find', model(), '--json').stdout)['nodes']
+    for node in listed:
+        assert names(model(), f'#{node["id"]}') == [node['node']]
+    assert names(model(), f'stem -#{listed[0]["id"]}') == ['stem/act']
+    for none in (f'#{listed[0]["id"]} op:neg', '#99', f'"#{listed[0]["id"]}"', '#', '#0'):
+        assert names(model(), none, found=False) == [], none
+
+
 @test('fields')
 def _():
     assert names(model(), 'op:con') == ['stem/conv']

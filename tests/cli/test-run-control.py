@@ -281,6 +281,15 @@ CONSTANTS = model('constants.onnxtxt', '''g (float[4] x) => (float[4] y) {
 }''')
 
 
+@test('a breakpoint names a node by its number, with tests of values beside it')
+def _():
+    for node in json.loads(subprocess.run([PROGRAM, 'find', CHAIN, '--json'], capture_output=True, text=True).stdout)['nodes']:
+        stops = answer(CHAIN, *VALUES, '--break', f'#{node["id"]}', status=1)['stops']
+        assert [(stop['id'], stop['when']) for stop in stops] == [(node['id'], 'before')], stops
+    stops = answer(CHAIN, *VALUES, '--break', f'#{node["id"]} abs>=0', status=1)['stops']
+    assert [(stop['id'], stop['when']) for stop in stops] == [(node['id'], 'after')], stops
+
+
 @test('after a change only what it affects runs again, with the bits of a run of everything')
 def _():
     least = 1
@@ -303,7 +312,7 @@ def _():
 @test('what cannot be asked for is refused, with what to ask for')
 def _():
     for args, words in ((('--break', 'max'), 'max>6'), (('--break', 'max>six'), 'number'), (('--break', ''), 'nan'),
-                        (('--break', 'memory>lots'), 'memory>100M'), (('--break', 'op:frob'), 'no such node'),
+                        (('--break', 'memory>lots'), 'memory>100M'), (('--break', 'op:frob'), 'no such node'), (('--break', '#99'), 'no such node'),
                         (('--until', 'nowhere'), 'nowhere'), (('--watch', 'op:relu'), '--break'),
                         (('--break', 'nan', '--runs', '3'), '--runs'), (('--debug', '--until', 'root'), 'to NODE'),
                         (('--since', '3'), 'steps 0 to 0'), (('--since', '-1'), 'no step'), (('--since', 'x'), 'no step'),

@@ -11,6 +11,7 @@
 #include "core/exec/gpu/cache.h"
 #include "core/exec/gpu/runtime.h"
 #include "core/exec/lower/lower.h"
+#include "core/exec/measure/timeline.h"
 #include "core/exec/plan/plan.h"
 #include "core/io/io.h"
 #include "tests/fuzz/graph-gen.h"
@@ -32,6 +33,18 @@ static const GOptionEntry options[] = {
 
 static guint n_own, n_fallback, n_copies, n_run, n_beside, n_timed, n_items;
 
+/* What is predicted lies in the streams that a run uses. */
+static void
+check_lanes (const IrSchedule *schedule, const IrPlaces *places, const IrModel *model)
+{
+  g_autoptr (IrTimeline) timeline = ir_timeline_new_predicted (schedule, model);
+  guint n_lanes = 0;
+
+  for (guint i = 0; i < timeline->lanes->len; i++)
+    n_lanes += g_str_has_prefix (timeline->lanes->pdata[i], "gpu stream");
+  g_assert_cmpuint (n_lanes, ==, places->streams->n_streams);
+}
+
 /* Whether the steps of a plan for @model are in several streams. */
 static gboolean
 has_streams (IrModel *model)
@@ -39,6 +52,8 @@ has_streams (IrModel *model)
   g_autoptr (IrSchedule) schedule = ir_schedule_new (model, &ir_backend_gpu, 1, NULL);
   g_autoptr (IrPlaces) places = schedule != NULL ? ir_places_new (schedule, model, NULL) : NULL;
 
+  if (places != NULL)
+    check_lanes (schedule, places, model);
   return places != NULL && places->streams->n_streams > 1;
 }
 

@@ -212,13 +212,15 @@ IrTimeline *
 ir_timeline_new_predicted (const IrSchedule *schedule, const IrModel *model)
 {
   IrTimeline *timeline = timeline_new (model, FALSE);
+  g_autoptr (IrPlaces) places = ir_places_new (schedule, model, NULL);
 
   for (guint i = 0; i < schedule->items->len; i++)
     {
       const IrScheduleItem *step = &g_array_index (schedule->items, IrScheduleItem, i);
+      const guint stream = places != NULL ? places->streams->stream[i] : IR_STREAM_NONE;
       const IrTimelineItem item = { .node = step->node,
                                     .worker = step->worker,
-                                    .lane = step->memory != NULL ? 1 : 0,
+                                    .lane = stream != IR_STREAM_NONE ? stream + 1 : 0,
                                     .start_ms = step->start_ms,
                                     .end_ms = step->end_ms,
                                     .kernel = g_strdup (step->kernel) };

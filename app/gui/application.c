@@ -9,6 +9,7 @@
 struct _IrApplication
 {
   AdwApplication parent_instance;
+  GFile *session; /* (nullable) until it is opened: of --session */
   gboolean exit_after_startup;
 };
 
@@ -176,11 +177,24 @@ present_new (IrApplication *self, GFile *file)
     g_timeout_add (500, quit_when_drawn, self);
 }
 
+/* FALSE: --session was not given, or is open */
+static gboolean
+open_session (IrApplication *self)
+{
+  g_autoptr (GFile) session = g_steal_pointer (&self->session);
+
+  if (session != NULL)
+    present_new (self, session);
+  return session != NULL;
+}
+
 static void
 ir_application_activate (GApplication *application)
 {
   GtkWindow *window = gtk_application_get_active_window (GTK_APPLICATION (application));
 
+  if (open_session (IR_APPLICATION (application)))
+    return;
   if (window != NULL)
     gtk_window_present (window);
   else
@@ -190,8 +204,32 @@ ir_application_activate (GApplication *application)
 static void
 ir_application_open (GApplication *application, GFile **files, int n_files, const char *hint)
 {
+  open_session (IR_APPLICATION (application));
   for (int i = 0; i < n_files; i++)
     present_new (IR_APPLICATION (application), files[i]);
+}
+
+/* Where the application runs already, it opens the session. */
+static int
+take_session (IrApplication *self, GVariantDict *options)
+{
+  GApplication *application = G_APPLICATION (self);
+  g_autofree char *path = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (!g_variant_dict_lookup (options, "session", "^ay", &path))
+    return -1;
+  self->session = g_file_new_for_commandline_arg (path);
+  if (!g_application_register (application, NULL, &error))
+    {
+      g_printerr ("irscope-gtk: %s\n", error->message);
+      return 1;
+    }
+  if (!g_application_get_is_remote (application))
+    return -1;
+  g_application_open (application, &self->session, 1, "");
+  g_clear_object (&self->session);
+  return 0;
 }
 
 static int
@@ -205,7 +243,7 @@ ir_application_handle_local_options (GApplication *application, GVariantDict *op
       return 0;
     }
   self->exit_after_startup = g_variant_dict_contains (options, "exit-after-startup");
-  return -1;
+  return take_session (self, options);
 }
 
 static void
@@ -232,6 +270,7 @@ ir_application_init (IrApplication *self)
 {
   static const GOptionEntry options[] = {
     { "version", 0, 0, G_OPTION_ARG_NONE, NULL, "Print the version and exit", NULL },
+    { "session", 0, 0, G_OPTION_ARG_FILENAME, NULL, "Open what is in a session file", "F" },
     { "exit-after-startup", 0, 0, G_OPTION_ARG_NONE, NULL, "Show the window and exit; for tests",
       NULL },
     { NULL },

@@ -143,6 +143,7 @@ on_changed (GtkWidget *window, guint changes, IrSession *session)
     {
       self->started = FALSE;
       show_result (self);
+      gtk_window_present (GTK_WINDOW (self->window)); /* a sheet of sizes has had the focus */
     }
   update (self);
 }

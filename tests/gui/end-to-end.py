@@ -464,6 +464,7 @@ def finds_the_culprit(window, n):
     check('and names the first tensor to differ', 'First tensor to differ' in text, text)
     window.shot('9-bisection')
     key('Escape')
+    window.wait('no dialog', lambda: window.find('text', 'Condition') is None)
 
 
 def compares_files(window):
@@ -969,9 +970,11 @@ def plans_memory():
     with open(path, 'w') as f:
         f.write(WIDE)
     plan = irscope('memory', path, '--budget', '95%')
-    window = Window()
+    session = os.path.join(os.path.dirname(path), 'wide.json')
+    irscope('session', path, '-o', session)
+    window = Window(arguments=['--session', session])
     try:
-        opens(window, path)
+        window.expect('label', 'Restored the session')
         key('alt+m')
         window.expect('label', 'The plan that a run would follow')
         key('ctrl+r')

@@ -126,7 +126,7 @@ class Node:
 class Window:
     """A window of its own, with settings, recent files and sessions of its own."""
 
-    def __init__(self, program, settings=None, shots=None, **more):
+    def __init__(self, program, settings=None, shots=None, arguments=(), **more):
         home = tempfile.mkdtemp(prefix='irscope-home-')
         self.shots = shots
         self.settings_file = os.path.join(home, 'irscope', 'window.ini')
@@ -143,7 +143,7 @@ class Window:
         self.told = {}  # the children of an object, by what the toolkit's list has of them
         for left in range(REFUSALS, -1, -1):
             with open(self.console, 'w') as f:
-                self.process = subprocess.Popen([program], env=environment, stderr=f)
+                self.process = subprocess.Popen([program, *arguments], env=environment, stderr=f)
             try:
                 self.owner = self.wait('the application', self.find_application)
                 break

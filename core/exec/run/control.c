@@ -151,10 +151,19 @@ forget_time (IrRunState *state, gint64 since_ns)
     state->watch.deadline_us += ns / 1000;
 }
 
+/* Before a step of the main graph, the clock was just looked at. */
+static gint64
+began_to_stand (const IrRunState *state, const IrRunStop *stop)
+{
+  return !stop->after && stop->depth == 0 && stop->node != NULL && stop->node == state->node
+             ? state->start_ns + state->step_ns
+             : ir_run_now_ns ();
+}
+
 static void
 stand (IrRunControl *self, IrRunStop *stop)
 {
-  const gint64 since_ns = ir_run_now_ns ();
+  const gint64 since_ns = began_to_stand (self->state, stop);
   const IrFrameAt *at = self->state->frame;
   g_autofree char *frame = at != NULL ? ir_frame_at_path (at) : NULL;
 
@@ -355,7 +364,6 @@ hits (IrRunControl *self,
       if (i == n)
         return FALSE;
       stop->value = given[i].value;
-      stop->stats = given[i].stats;
       stop->came_in = node != NULL ? find_inputs (self, by, node) : NULL;
     }
   else if (needs & IR_RUN_BREAK_REF)

@@ -51,7 +51,6 @@ typedef struct
   guint64 live_bytes;   /* that values hold */
   IrRunBreak *hit;      /* (nullable) */
   const IrValue *value; /* (nullable) of which @hit holds */
-  IrTensorStats stats;  /* of @value */
   IrRunFinding finding; /* of @hit */
   char *
       came_in; /* (nullable) names of inputs of @node of which @hit holds, too, and that are still there */

@@ -393,6 +393,7 @@ ir_run_schedule (IrRunState *state, GError **error)
         }
       if (is_late (state, start_ns) && !ir_run_check (state, step->node, error))
         break;
+      state->step_ns = start_ns;
       if (!run_step (state, step, error))
         break;
       item->by_ref = !step->bound || state->diverged ? state->by_ref

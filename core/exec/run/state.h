@@ -94,6 +94,7 @@ struct _IrRunState
   guint n_done;               /* steps of the schedule */
   guint n_copied;             /* copies of the plan that were made, or were not needed */
   const IrNode *node;         /* (nullable) of the step under way */
+  gint64 step_ns;             /* when that began, from the start */
 };
 
 /* Memory that was allocated: a run that is left tells of it while its last kernel may still ask for

@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_NAMED 4 /* broken steps of one rule; of more only how many */
+#define SHOW_US    100000 /* between two looks at how far a check is */
+#define MOST_NAMED 4      /* broken steps of one rule; of more only how many */
 
 typedef struct
 {
@@ -298,10 +299,39 @@ print_text (const Options *options, const char *path, IrModel *model, const IrBi
   cli_print ("%u checks of %u %s\n", found->checks, n, options->kernels ? "kernels" : "steps");
 }
 
+/* One search, as it goes on. */
+typedef struct
+{
+  const Cli *cli;
+  guint checks, expected;
+  gint64 shown_us; /* when last */
+} Progress;
+
 static void
 show_check (guint checks, guint expected, gpointer data)
 {
-  cli_progress (data, "check", checks, MAX (checks, expected));
+  Progress *progress = data;
+
+  progress->checks = checks;
+  progress->expected = MAX (checks, expected);
+  cli_progress (progress->cli, "check", checks, progress->expected);
+}
+
+/* A check may take long. */
+static void
+show_node (guint done, guint total, const IrNode *node, gpointer data)
+{
+  Progress *progress = data;
+  const gint64 now_us = g_get_monotonic_time ();
+  g_autofree char *what = NULL;
+
+  if (now_us - progress->shown_us < SHOW_US)
+    return;
+  progress->shown_us = now_us;
+  what = progress->expected > 0 ? g_strdup_printf ("check %u/%u, node", progress->checks + 1,
+                                                   MAX (progress->expected, progress->checks + 1))
+                                : g_strdup ("node");
+  cli_progress (progress->cli, what, done, total);
 }
 
 /* A step that changes numbers may not be the only one: the verdicts tell. A proof costs a few runs,
@@ -374,6 +404,7 @@ run (Cli *cli)
   g_autoptr (GError) error = NULL;
   IrParallelMode parallel = IR_PARALLEL_OFF;
   CliStatus status;
+  Progress progress = { cli, 0, 0, 0 };
   gboolean done;
 
   if (options->fail == NULL)
@@ -401,10 +432,14 @@ run (Cli *cli)
   trial = cli_trial (cli, &options->model, &opened, &error);
   if (trial == NULL)
     return cli_fail (cli_status_of (error), error);
-  done = ir_bisect (trial, predicate, show_check, cli, &found, &error);
+  ir_trial_tell (trial, show_node, &progress);
+  if (!cli->json && ir_predicate_runs_graph (predicate))
+    cli_print_default_sizes (opened.model);
+  done = ir_bisect (trial, predicate, show_check, &progress, &found, &error) &&
+         (found.answer != IR_BISECT_FOUND || !ir_predicate_runs_graph (predicate) ||
+          ir_bisect_find_divergence (trial, &found, &error));
   cli_progress_end (cli);
-  if (!done || (found.answer == IR_BISECT_FOUND && ir_predicate_runs_graph (predicate) &&
-                !ir_bisect_find_divergence (trial, &found, &error)))
+  if (!done)
     return cli_fail (cli_status_of (error), error);
   if (!find_others (cli, opened.model, predicate, &found, &error))
     return cli_fail (cli_status_of (error), error);

@@ -3,6 +3,7 @@
 
 #include "app/cli/given.h"
 #include "app/cli/model.h"
+#include "app/cli/print.h"
 
 #include "core/exec/exec.h"
 #include "core/io/io.h"
@@ -222,6 +223,22 @@ cli_json_add_sizes (cJSON *json, const IrModel *model)
           cJSON_AddStringToObject (object, "why", dim->why);
         }
       cJSON_AddItemToArray (array, object);
+    }
+}
+
+void
+cli_print_default_sizes (const IrModel *model)
+{
+  g_autoptr (GArray) dims = ir_free_dims (model, NULL);
+
+  for (guint i = 0; i < dims->len; i++)
+    {
+      const IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
+
+      if (dim->node == 0 && dim->size > 1)
+        cli_print ("%s=%" G_GINT64_FORMAT
+                   " by default; a smaller one, --dim %s=1, is searched sooner\n",
+                   dim->name, dim->size, dim->name);
     }
 }
 

@@ -95,6 +95,8 @@ gboolean cli_bind_dims (const CliModelOptions *options,
 /* What no sizes suit, or not those of @bindings (nullable), with the --dim to give. Returns how many. */
 guint cli_add_size_conflicts (const IrModel *model, GHashTable *bindings, GPtrArray *problems);
 void cli_json_add_sizes (cJSON *json, const IrModel *model);
+/* Of open dimensions, for commands that run often. */
+void cli_print_default_sizes (const IrModel *model);
 GHashTable *cli_bindings (const CliModelOptions *options, GError **error); /* symbol -> gint64 * */
 /* Inputs as --input and --random say. */
 GHashTable *cli_inputs (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error);

@@ -35,6 +35,8 @@ struct _IrTrial
   IrModel *traveller;        /* (nullable) a copy that stands at the step that was sized last */
   gboolean follows;          /* whole runs of the back end, by the plan below */
   IrTrialPlan plan;
+  void (*progress) (guint done, guint total, const IrNode *node, gpointer data); /* (nullable) */
+  gpointer progress_data;
 };
 
 /**
@@ -78,6 +80,23 @@ void
 ir_trial_limit (IrTrial *trial, const IrRunLimits *limits)
 {
   trial->limits = *limits;
+}
+
+/**
+ * ir_trial_tell:
+ * @trial: a trial
+ * @progress: (nullable): told of the nodes of each run from here on, on its thread
+ * @data: for @progress
+ */
+void
+ir_trial_tell (IrTrial *trial,
+               void (*progress) (guint done, guint total, const IrNode *node, gpointer data),
+               gpointer data)
+{
+  trial->progress = progress;
+  trial->progress_data = data;
+  if (trial->evaluator != NULL)
+    ir_evaluator_tell (trial->evaluator, progress, data);
 }
 
 /**
@@ -160,6 +179,8 @@ run_at (IrTrial *trial, guint step, GArray *chosen, const IrIterations *iteratio
     .except = trial->plan.except,
     .capture = chosen != NULL ? IR_CAPTURE_CHOSEN : IR_CAPTURE_ALL,
     .chosen = chosen,
+    .progress = trial->progress,
+    .progress_data = trial->progress_data,
   };
 
   if (iterations != NULL)
@@ -318,6 +339,7 @@ start_evaluator (IrTrial *trial, GError **error)
     return FALSE;
   trial->evaluator = ir_evaluator_new (&trial->plain, trial->n_threads, trial->cancellable);
   ir_evaluator_limit (trial->evaluator, &trial->limits);
+  ir_evaluator_tell (trial->evaluator, trial->progress, trial->progress_data);
   ir_evaluator_take_run (trial->evaluator, flat, original, trial->inputs, NULL);
   return TRUE;
 }

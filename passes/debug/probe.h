@@ -35,6 +35,9 @@ IrTrial *ir_trial_new (IrModel *model,
                        guint n_threads,
                        GCancellable *cancellable);
 void ir_trial_limit (IrTrial *trial, const IrRunLimits *limits);
+void ir_trial_tell (IrTrial *trial,
+                    void (*progress) (guint done, guint total, const IrNode *node, gpointer data),
+                    gpointer data);
 void ir_trial_follow (IrTrial *trial, const IrTrialPlan *plan);
 gboolean ir_trial_follows_plans (const IrTrial *trial);
 void ir_trial_free (IrTrial *trial);

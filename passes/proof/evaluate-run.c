@@ -175,10 +175,13 @@ ir_evaluator_run (IrEvaluator *evaluator,
 
   ir_scope_init (&scope, evaluator, flat, known, &start);
   for (guint i = 0; i < n; i++)
-    for (guint k = 0; k < order[i]->n_outputs; k++)
-      if (order[i]->outputs[k] != NULL &&
-          ir_scope_contents (&scope, order[i]->outputs[k], error) == NULL)
-        return FALSE;
+    {
+      ir_evaluator_report (evaluator, i, n, order[i]);
+      for (guint k = 0; k < order[i]->n_outputs; k++)
+        if (order[i]->outputs[k] != NULL &&
+            ir_scope_contents (&scope, order[i]->outputs[k], error) == NULL)
+          return FALSE;
+    }
   for (guint i = 0; i < chosen->len; i++)
     {
       IrValueId id = g_array_index (chosen, IrValueId, i);

@@ -38,6 +38,8 @@ struct _IrEvaluator
   gint64 deadline_us;
   gsize held_bytes;   /* of computed contents that are not forgotten */
   GHashTable *failed; /* number of a node's output 0 -> GError: it is not run again */
+  void (*progress) (guint done, guint total, const IrNode *node, gpointer data); /* (nullable) */
+  gpointer progress_data;
 };
 
 /* What a kernel has prepared for some weights. */
@@ -115,6 +117,37 @@ ir_evaluator_free (IrEvaluator *evaluator)
   g_hash_table_unref (evaluator->keys);
   g_clear_object (&evaluator->cancellable);
   g_free (evaluator);
+}
+
+/**
+ * ir_evaluator_tell:
+ * @evaluator: an evaluator
+ * @progress: (nullable): told by ir_evaluator_run() how many nodes are done
+ * @data: for @progress
+ */
+void
+ir_evaluator_tell (IrEvaluator *evaluator,
+                   void (*progress) (guint done, guint total, const IrNode *node, gpointer data),
+                   gpointer data)
+{
+  evaluator->progress = progress;
+  evaluator->progress_data = data;
+}
+
+/**
+ * ir_evaluator_report:
+ * @evaluator: an evaluator
+ * @done: nodes that are done
+ * @total: of so many
+ * @node: the one that comes next
+ *
+ * Tells who was given to ir_evaluator_tell().
+ */
+void
+ir_evaluator_report (const IrEvaluator *evaluator, guint done, guint total, const IrNode *node)
+{
+  if (evaluator->progress != NULL)
+    evaluator->progress (done, total, node, evaluator->progress_data);
 }
 
 /**

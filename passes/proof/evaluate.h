@@ -22,6 +22,14 @@ IrEvaluator *ir_evaluator_new (const IrBackend *backend,
 void ir_evaluator_free (IrEvaluator *evaluator);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrEvaluator, ir_evaluator_free)
 void ir_evaluator_limit (IrEvaluator *evaluator, const IrRunLimits *limits);
+void ir_evaluator_tell (
+    IrEvaluator *evaluator,
+    void (*progress) (guint done, guint total, const IrNode *node, gpointer data),
+    gpointer data);
+void ir_evaluator_report (const IrEvaluator *evaluator,
+                          guint done,
+                          guint total,
+                          const IrNode *node);
 void ir_evaluator_start (IrEvaluator *evaluator);
 void ir_evaluator_bound (const IrEvaluator *evaluator, IrEvalOptions *options);
 void ir_evaluator_note_failure (IrEvaluator *evaluator, guint number, const GError *why);

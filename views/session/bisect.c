@@ -81,13 +81,61 @@ found_free (gpointer data)
   g_free (found);
 }
 
+#define TELL_US 100000 /* between two words on how far a check is */
+
+typedef struct
+{
+  IrJob *job;
+  guint checks, expected;
+  gint64 told_us;
+} Watching;
+
+/* @part: of the check under way */
+static void
+tell (Watching *watching, double part)
+{
+  const guint next = watching->checks + 1, total = MAX (next, watching->expected);
+  g_autofree char *text = watching->expected > 0
+                              ? g_strdup_printf ("Bisecting: check %u of about %u", next, total)
+                              : g_strdup ("Bisecting: running the original");
+
+  ir_job_report (watching->job,
+                 watching->expected > 0 ? (watching->checks + part) / total : part / 10, text);
+}
+
 static void
 on_check (guint checks, guint expected, gpointer data)
 {
-  const guint total = MAX (checks, expected);
-  g_autofree char *text = g_strdup_printf ("Bisecting: check %u of about %u", checks, total);
+  Watching *watching = data;
 
-  ir_job_report (data, total > 0 ? (double) checks / total : -1, text);
+  watching->checks = checks;
+  watching->expected = expected;
+  tell (watching, 0);
+}
+
+/* A check may take long. */
+static void
+on_node (guint done, guint total, const IrNode *node, gpointer data)
+{
+  const gint64 now_us = g_get_monotonic_time ();
+  Watching *watching = data;
+
+  if (now_us - watching->told_us < TELL_US || total == 0)
+    return;
+  watching->told_us = now_us;
+  tell (watching, (double) done / total);
+}
+
+/* As ir_bisect(), and @job is told how far it is */
+static gboolean
+bisect (IrJob *job, IrTrial *trial, IrPredicate *predicate, IrBisection *bisection, GError **error)
+{
+  Watching watching = { .job = job };
+
+  ir_trial_tell (trial, on_node, &watching);
+  const gboolean done = ir_bisect (trial, predicate, on_check, &watching, bisection, error);
+  ir_trial_tell (trial, NULL, NULL);
+  return done;
 }
 
 static IrNodeId
@@ -105,8 +153,7 @@ find_culprit (const BisectRequest *request, IrTrial *trial, Found *found, GError
   g_autoptr (IrPredicate) predicate = ir_predicate_parse (request->predicate, error);
   IrBisection *bisection = &found->bisection;
 
-  if (predicate == NULL ||
-      !ir_bisect (trial, predicate, on_check, request->base.job, bisection, error))
+  if (predicate == NULL || !bisect (request->base.job, trial, predicate, bisection, error))
     return FALSE;
   if (bisection->answer != IR_BISECT_FOUND || !ir_predicate_runs_graph (predicate))
     return TRUE;
@@ -315,8 +362,7 @@ run_reproduce (IrJob *job, gpointer data, GCancellable *cancellable, GError **er
   const IrBundleOptions where = { .folder = request->folder };
   IrBundle *bundle;
 
-  if (trial == NULL || predicate == NULL ||
-      !ir_bisect (trial, predicate, on_check, job, &found, error) ||
+  if (trial == NULL || predicate == NULL || !bisect (job, trial, predicate, &found, error) ||
       (ir_predicate_runs_graph (predicate) && !ir_bisect_find_divergence (trial, &found, error)))
     return NULL;
   ir_job_report (job, -1, "Cutting out the smallest part that fails");

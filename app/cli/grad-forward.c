@@ -80,7 +80,7 @@ set (IrPipeline *pipeline, const char *option, const char *value, GError **error
 static gboolean
 run_pass (const Answer *answer, IrPipeline *pipeline, GError **error)
 {
-  const IrPipelineOptions how = { .max_class = IR_CLASS_EXACT };
+  const IrPipelineOptions how = { .max_class = IR_CLASS_ROUNDING };
 
   return ir_pipeline_run (answer->model, pipeline, &how, NULL, answer->cli->cancellable, error);
 }

@@ -45,21 +45,51 @@ gives_tangent (const IrDual *dual, guint output)
   return value != NULL && ir_emit_is_float (value);
 }
 
-/* Outputs of @node from @slot on, one for each output of the derived node from @first that has a tangent */
-static void
-take_results (IrDual *dual, IrNode *node, guint slot, guint first, guint end)
+static gboolean
+is_read (const IrDual *dual, guint output)
+{
+  return output < dual->node->n_outputs && dual->node->outputs[output] != NULL;
+}
+
+/* One more output of @node, in the type of an output of the derived node */
+static IrValue *
+add_result (const IrDual *dual, IrNode *node, guint output)
 {
   IrEdit *edit = dual->emit.edit;
+  IrValue *value = ir_edit_add_value (edit, dual->emit.graph, NULL,
+                                      dual->node->outputs[output]->type);
 
-  ir_edit_set_n_outputs (edit, node, slot);
-  for (guint i = first; i < MIN (end, dual->node->n_outputs); i++)
+  ir_edit_set_n_outputs (edit, node, node->n_outputs + 1);
+  ir_edit_set_output (edit, node, node->n_outputs - 1, value);
+  return value;
+}
+
+/* What the derived node gives from output @first on, which its copy gives as well */
+static void
+add_values (
+    const IrDual *dual, IrGradBody *body, const IrGraph *from, guint from_output, guint first)
+{
+  for (guint i = first; i < dual->node->n_outputs; i++)
+    if (is_read (dual, i))
+      ir_grad_body_add_output (body,
+                               ir_grad_body_at (body, ir_graph_output (from, from_output + i)));
+}
+
+static void
+take_values (const IrDual *dual, IrNode *node, guint first)
+{
+  for (guint i = first; i < dual->node->n_outputs; i++)
+    if (is_read (dual, i))
+      dual->values[i] = add_result (dual, node, i);
+}
+
+/* One for each output of the derived node from @first on that has a tangent */
+static void
+take_results (const IrDual *dual, IrNode *node, guint first)
+{
+  for (guint i = first; i < dual->node->n_outputs; i++)
     if (gives_tangent (dual, i))
-      {
-        dual->results[i] = ir_edit_add_value (edit, dual->emit.graph, NULL,
-                                              dual->node->outputs[i]->type);
-        ir_edit_set_n_outputs (edit, node, slot + 1);
-        ir_edit_set_output (edit, node, slot++, dual->results[i]);
-      }
+      dual->results[i] = add_result (dual, node, i);
 }
 
 static void
@@ -91,12 +121,15 @@ ir_dual_if (IrDual *dual, GError **error)
       g_autoptr (IrForward) inner = forward_in (dual, &body);
       if (!ir_forward_each (inner, body.path, error))
         return FALSE;
+      add_values (dual, &body, from, 0, 0);
       for (guint i = 0; i < dual->node->n_outputs; i++)
         if (gives_tangent (dual, i))
           add_tangent (&body, inner, ir_graph_output (from, i));
       ir_grad_body_close (&body);
     }
-  take_results (dual, node, 0, 0, dual->node->n_outputs);
+  ir_edit_set_n_outputs (dual->emit.edit, node, 0);
+  take_values (dual, node, 0);
+  take_results (dual, node, 0);
   return TRUE;
 }
 
@@ -190,6 +223,7 @@ derive_round (Rounds *r, const GPtrArray *tangents, GError **error)
   for (guint i = 0; i < rounds->n_states; i++)
     if (has_tangent (r, i))
       add_tangent (&r->body, r->inner, ir_graph_output (r->from, rounds->body_out + i));
+  add_values (r->dual, &r->body, r->from, rounds->body_out, rounds->n_states);
   for (guint i = 0; i < rounds->n_scans; i++)
     if (gives_tangent (r->dual, rounds->n_states + i))
       add_tangent (&r->body, r->inner,
@@ -197,7 +231,7 @@ derive_round (Rounds *r, const GPtrArray *tangents, GError **error)
   return TRUE;
 }
 
-/* First the states, which nobody reads, then how they move, then what is scanned */
+/* First the states, then how they move, then what is scanned, and how that moves */
 static void
 give_results (const Rounds *r, IrNode *node)
 {
@@ -215,12 +249,13 @@ give_results (const Rounds *r, IrNode *node)
         IrValue *value = ir_edit_add_value (edit, dual->emit.graph, NULL, type);
         ir_edit_set_n_outputs (edit, node, slot + 1);
         ir_edit_set_output (edit, node, slot++, value);
-        if (!twice || i >= dual->node->n_outputs || dual->node->outputs[i] == NULL)
+        if (!is_read (dual, i))
           continue;
         ir_edit_set_type (edit, value, dual->node->outputs[i]->type);
-        dual->results[i] = value;
+        (twice ? dual->results : dual->values)[i] = value;
       }
-  take_results (dual, node, slot, r->rounds.n_states, dual->node->n_outputs);
+  take_values (dual, node, r->rounds.n_states);
+  take_results (dual, node, r->rounds.n_states);
 }
 
 gboolean
@@ -261,8 +296,9 @@ set_list (const Rounds *r, IrNode *node, const char *name, gboolean of_inputs)
 
   if ((given = ir_node_attr_ints (r->dual->node, name, &n_given)) == NULL)
     return;
-  for (guint i = 0; of_inputs && i < n && i < n_given; i++)
-    g_array_append_val (list, given[i]);
+  for (guint i = 0; i < n && i < n_given; i++)
+    if (of_inputs || is_read (r->dual, r->rounds.n_states + i))
+      g_array_append_val (list, given[i]);
   for (guint i = 0; i < n && i < n_given; i++)
     if (of_inputs ? has_tangent (r, r->rounds.n_states + i)
                   : gives_tangent (r->dual, r->rounds.n_states + i))
@@ -329,11 +365,14 @@ ir_dual_sequence_map (IrDual *dual, GError **error)
       }
   if (!ir_forward_each (inner, body.path, error))
     return FALSE;
+  add_values (dual, &body, from, 0, 0);
   for (guint i = 0; i < node->n_outputs; i++)
     if (gives_tangent (dual, i))
       add_tangent (&body, inner, ir_graph_output (from, i));
   set_inputs (dual, map, inputs);
   ir_grad_body_close (&body);
-  take_results (dual, map, 0, 0, node->n_outputs);
+  ir_edit_set_n_outputs (dual->emit.edit, map, 0);
+  take_values (dual, map, 0);
+  take_results (dual, map, 0);
   return TRUE;
 }

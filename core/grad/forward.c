@@ -8,8 +8,9 @@
  * x' has the shape of x; what does not depend on what is derived by has none, and costs no node. The tangent
  * of a node is found in one of four ways, the first that its row allows:
  *
- *   its body      a call becomes the nodes of its function, any other is computed once more by its
- *                 body; these nodes are derived in turn
+ *   its body      a call becomes the nodes of its function, and so do products where the forward part may
+ *                 round in another way; any other is computed once more by its body. These nodes
+ *                 are derived in turn
  *   linear        words of letters, one per product: of tangents of inputs (A, B ..), inputs as they
  *                 are (a, b ..) or are left out (.); "*" is all of them, "+" those with a tangent, "each"
  *                 one word per input. The node itself, on these, and the sum of all words. An optional
@@ -441,6 +442,20 @@ move_call (Dual *dual, GError **error)
   return ir_forward_each (dual->forward, path, error);
 }
 
+/**
+ * ir_forward_opens:
+ * @node: a node
+ *
+ * Returns: whether its products stand in nodes that are derived in its place, which compute them too
+ */
+gboolean
+ir_forward_opens (const IrNode *node)
+{
+  return node->op != NULL && ir_grad_has_body (ir_grad_row (node->op)) &&
+         ir_grad_mark (node) == IR_GRAD_MARK_PLAIN &&
+         (node->op->family == IR_FAMILY_LINEAR || node->op->family == IR_FAMILY_FUSED);
+}
+
 static gboolean
 move_body (Dual *dual, GError **error)
 {
@@ -455,6 +470,9 @@ move_body (Dual *dual, GError **error)
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL)
       dual->results[i] = ir_forward_tangent (dual->forward, outputs[i]);
+  for (guint i = 0; i < node->n_outputs && dual->forward->hooks.opens && ir_forward_opens (node);
+       i++)
+    dual->values[i] = outputs[i];
   return TRUE;
 }
 
@@ -528,6 +546,46 @@ find_captured (const IrForward *forward, const IrNode *node)
   return captured;
 }
 
+static gboolean
+has_results (const Dual *dual)
+{
+  for (guint i = 0; i < dual->node->n_outputs; i++)
+    if (dual->results[i] != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_empty (const IrNode *node)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/* What its tangent is made of gives its outputs, too, so that nothing is computed twice: it goes. */
+static void
+take_place (const Dual *dual, guint first_node)
+{
+  IrEdit *edit = dual->emit.edit;
+  IrNode *node = dual->node;
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      IrValue *y = node->outputs[i], *other = y != NULL ? dual->values[i] : NULL;
+      IrNode *part = other != NULL ? other->producer : NULL;
+      if (part == NULL || part->state != IR_STATE_LIVE || part->graph != node->graph ||
+          part->id < first_node || other->type != y->type)
+        continue;
+      const guint slot = other->output_slot;
+      ir_edit_replace_uses (edit, other, y);
+      ir_edit_set_output (edit, part, slot, y);
+    }
+  if (is_empty (node))
+    ir_edit_remove_node (edit, node);
+}
+
 static void
 keep_results (const Dual *dual)
 {
@@ -551,8 +609,9 @@ static gboolean
 move_node (IrForward *forward, IrNode *node, GError **error)
 {
   g_autofree IrValue **tangents = g_new0 (IrValue *, node->n_inputs + node->n_outputs + 1);
-  g_autofree IrValue **results = g_new0 (IrValue *, node->n_outputs + 1);
+  g_autofree IrValue **results = g_new0 (IrValue *, 2 * node->n_outputs + 1);
   g_autofree gboolean *wanted = g_new0 (gboolean, node->n_inputs + 1);
+  IrValue **values = results + node->n_outputs; /* both are kept */
   g_autoptr (GPtrArray) captured = find_captured (forward, node);
   Dual dual = { .forward = forward,
                 .node = node,
@@ -566,7 +625,8 @@ move_node (IrForward *forward, IrNode *node, GError **error)
                           .inline_body = forward->hooks.inline_body,
                           .inline_data = forward->hooks.data },
                 .tangents = tangents,
-                .results = results };
+                .results = results,
+                .values = values };
   const guint first_node = ir_edit_model (forward->edit)->nodes->len;
   const guint first_value = ir_edit_model (forward->edit)->values->len;
 
@@ -579,8 +639,11 @@ move_node (IrForward *forward, IrNode *node, GError **error)
     return FALSE;
   if (node->state != IR_STATE_LIVE) /* a call: its values are those of its last nodes */
     return TRUE;
-  ir_emit_sweep (forward->edit, first_node, first_value, results, node->n_outputs);
+  if (!has_results (&dual))
+    memset (values, 0, node->n_outputs * sizeof *values);
+  ir_emit_sweep (forward->edit, first_node, first_value, results, 2 * node->n_outputs);
   keep_results (&dual);
+  take_place (&dual, first_node);
   return TRUE;
 }
 

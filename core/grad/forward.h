@@ -10,6 +10,7 @@ struct _IrDual
   IrVjp emit; /* where its nodes go; captured: what its subgraphs read and that has a tangent */
   IrValue **tangents; /* per input (nullable) */
   IrValue **results;  /* per output: to be found; NULL: it is 0 */
+  IrValue **values;   /* per output: what gives it, too, and takes its place; NULL: nothing */
 };
 
 /* Derives all of @path, copies of a body, within a graph of its own. */

@@ -19,6 +19,7 @@ typedef struct
   IrGradInline inline_body;                                                  /* (nullable) */
   gpointer data;
   guint max_nodes; /* that a derivation may add; 0: a million */
+  gboolean opens;  /* forwards: products that are opened are not computed beside, to rounding */
 } IrGradHooks;
 
 #define IR_GRAD_RULES(R)                                                                           \
@@ -65,6 +66,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrForward, ir_forward_free)
 void ir_forward_by (IrForward *forward, IrValue *value, IrValue *tangent);
 void ir_forward_hold (IrForward *forward, IrValue *value);
 gboolean ir_forward_run (IrForward *forward, IrValue *const *of, guint n_of, GError **error);
+gboolean ir_forward_opens (const IrNode *node);
 IrValue *ir_forward_tangent (const IrForward *forward, const IrValue *value);
 
 /* -- the operator Gradient (gradient.c) -- */

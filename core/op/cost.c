@@ -41,6 +41,17 @@ ir_cost_reduce (const IrCall *call)
   return ir_type_count (ir_call_input_type (call, 0));
 }
 
+/* Each element of the output is one of a product with the rows of the first input. */
+guint64
+ir_cost_by_rows (const IrCall *call)
+{
+  const IrType *type = ir_call_input_type (call, 0);
+  const IrDim last = type != NULL && type->rank > 0 ? type->dims[type->rank - 1] : 1;
+
+  return ir_mul_saturated (ir_cost_elementwise (call),
+                           ir_dim_is_known (last) ? 2 * (guint64) last : 2);
+}
+
 static guint64
 type_bytes (const IrType *type)
 {

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define RULE_DIRECT  "direct-tangents"
+#define RULE_OPENED  "opened-tangent"
 #define RULE_KEEP    "keep-for-tangent"
 #define RULE_CONNECT "connect-tangents"
 #define MIN_OPSET    13
@@ -101,19 +102,23 @@ begin_step (const char *rule, const IrNode *anchor, gpointer data)
 {
   IrPassContext *context = data;
   g_autofree char *label = anchor != NULL ? ir_node_label (anchor) : NULL;
+  const gboolean opened = rule == ir_grad_rule_TANGENT && ir_forward_opens (anchor) &&
+                          ir_pass_rule_enabled (context, RULE_OPENED, IR_CLASS_ROUNDING);
 
   if (!ir_pass_begin (context,
-                      rule == ir_grad_rule_SEED   ? RULE_DIRECT
+                      opened                      ? RULE_OPENED
+                      : rule == ir_grad_rule_SEED ? RULE_DIRECT
                       : rule == ir_grad_rule_KEEP ? RULE_KEEP
                                                   : rule,
-                      IR_CLASS_EXACT, anchor))
+                      opened ? IR_CLASS_ROUNDING : IR_CLASS_EXACT, anchor))
     return FALSE;
   if (rule == ir_grad_rule_SEED)
     ir_edit_step_reason (context->edit, "the tangent of what it is derived by");
   else if (rule == ir_grad_rule_KEEP)
     ir_edit_step_reason (context->edit, "%s gives out what its derivative needs beside", label);
   else
-    ir_edit_step_reason (context->edit, "the tangent of the result of %s", label);
+    ir_edit_step_reason (context->edit, "the tangent of the result of %s%s", label,
+                         opened ? ", which stands opened in its place" : "");
   return TRUE;
 }
 
@@ -152,7 +157,9 @@ derive (Derivation *d, GError **error)
 {
   IrPassContext *context = d->context;
   IrGraph *graph = context->model->main;
-  const IrGradHooks hooks = { begin_step, end_step, ir_exec_inline_node, context };
+  const IrGradHooks hooks = { begin_step, end_step, ir_exec_inline_node, context,
+                              .opens = ir_pass_rule_enabled (context, RULE_OPENED,
+                                                             IR_CLASS_ROUNDING) };
   const guint64 rank = ir_gradient_rank (graph);
   g_autoptr (IrForward) forward = ir_forward_new (context->edit, graph, &hooks);
   g_autoptr (GPtrArray) held = g_ptr_array_new ();
@@ -197,6 +204,9 @@ static const IrRule rules[] = {
     "What only the forward part knows and the derivative needs: a Dropout's mask, the places of largest elements." },
   { "tangent", "a node between", "the node, and the tangent of its result", IR_CLASS_EXACT,
     "By the node itself where it is linear, by its GRAD column where that is pointwise, by its vjp turned round else; docs/GRADIENTS.md. A call becomes its body." },
+  { RULE_OPENED, "a product of several operators",
+    "the nodes that it is made of, and the tangent of its result", IR_CLASS_ROUNDING,
+    "Its body is what is derived, and gives its result, too: no product is computed twice. With --class exact the node stays, and its body is computed beside." },
   { RULE_CONNECT, "derivatives", "outputs of the graph", IR_CLASS_EXACT,
     "Derivatives become outputs called NAME.tangent, with a number where that name exists." },
   { NULL },
@@ -223,7 +233,7 @@ const IrPass ir_pass_tangent = {
       "Adds to each value on the way its tangent, where parameters, inputs or other values change "
       "in a direction: the product of the Jacobian with it, as outputs called NAME.tangent.",
   .source = "Griewank and Walther, Evaluating Derivatives; JAX jvp",
-  .step_class = IR_CLASS_EXACT,
+  .step_class = IR_CLASS_ROUNDING,
   .before_after = "x, w -> MatMul -> y\nx, w -> MatMul -> y; dx, w -> MatMul -> y.tangent",
   .run = run,
   .documented_rules = rules,

@@ -134,6 +134,58 @@ test_open (Fixture *fixture, gconstpointer data)
   g_assert_cmpstr (ir_session_get_title (fixture->session), ==, "transformer-block.onnx");
 }
 
+/* As the toolkit tells of files that are dropped on the window. Whether they were taken. */
+static gboolean
+drop (Fixture *fixture, const char *const *names)
+{
+  g_autoptr (GListModel)
+      controllers = gtk_widget_observe_controllers (GTK_WIDGET (fixture->window));
+  g_auto (GValue) value = G_VALUE_INIT;
+  g_autoptr (GtkEventController) target = NULL;
+  GSList *files = NULL;
+  gboolean taken = FALSE;
+
+  for (guint i = 0; target == NULL; i++)
+    {
+      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
+
+      g_assert_nonnull (controller);
+      if (GTK_IS_DROP_TARGET (controller))
+        target = g_steal_pointer (&controller);
+    }
+  for (; *names != NULL; names++)
+    {
+      g_autofree char *path = example (*names);
+
+      files = g_slist_append (files, g_file_new_for_path (path));
+    }
+  g_value_init (&value, GDK_TYPE_FILE_LIST);
+  g_value_take_boxed (&value, files);
+  g_signal_emit_by_name (target, "drop", &value, 10.0, 10.0, &taken);
+  return taken;
+}
+
+static void
+test_drop (Fixture *fixture, gconstpointer data)
+{
+  /* numbers are for the graph that is open: nothing is lost */
+  g_assert_true (drop (fixture, (const char *const[]){ "digits-input-7.npy", NULL }));
+  g_assert_null (question ());
+  g_assert_true (drop (fixture, (const char *const[]){ "transformer-block.onnx", NULL }));
+  answer ("cancel");
+  g_assert_cmpstr (ir_session_get_title (fixture->session), ==, "digits.onnx");
+  g_assert_true (
+      drop (fixture, (const char *const[]){ "digits-untrained.onnx", "digits.onnx", NULL }));
+  answer ("discard");
+  wait_for ("both models", is_open_and_idle, fixture->session);
+  g_assert_nonnull (ir_session_get_frame (fixture->session)->before);
+  g_assert_true (ir_session_get_frame (fixture->session)->foreign);
+  g_assert_true (drop (fixture, (const char *const[]){ "transformer-block.onnx", NULL }));
+  g_assert_null (question ()); /* nothing was edited */
+  wait_for ("the other model", is_open_and_idle, fixture->session);
+  g_assert_cmpstr (ir_session_get_title (fixture->session), ==, "transformer-block.onnx");
+}
+
 static void
 test_close (Fixture *fixture, gconstpointer data)
 {
@@ -243,6 +295,7 @@ main (int argc, char **argv)
 #define ADD(NAME, TEST) g_test_add ("/unsaved/" NAME, Fixture, NULL, set_up, TEST, tear_down)
   ADD ("asks before a new graph", test_new);
   ADD ("asks before another file", test_open);
+  ADD ("asks before a file that is dropped", test_drop);
   ADD ("asks before the window closes", test_close);
   ADD ("does not ask about what was saved", test_saved);
   ADD ("keeps a node that was refused in the palette", test_refused_node);

@@ -18,7 +18,7 @@
 #define VEIL_DARK     0.25 /* colours on dark have less to lose */
 #define MANY          2000 /* boxes */
 #define MARGINS       36   /* px beside the map, as in style.css */
-#define REST_MS       300  /* until the first look at a graph has its place */
+#define REST_MS       300  /* until the camera is taken to rest */
 #define MOST_PART     0.92 /* of the picture in sight: then there is nothing to be found here */
 
 struct _IrMinimap
@@ -32,7 +32,8 @@ struct _IrMinimap
   double most_width, most_height;
   gboolean left;       /* the corner where it stands */
   gconstpointer model; /* its context: that the corner was chosen for; may be gone */
-  guint choosing;      /* source, or 0 */
+  gboolean choose;     /* the corner, at rest */
+  guint resting;       /* source, or 0 */
   IrPaletteKind colours;
 };
 
@@ -231,25 +232,9 @@ covers (IrMinimap *self, gboolean left)
   return FALSE;
 }
 
-/* Once for a graph, as it would be a nuisance if it moved along. */
-static gboolean
-on_choose (gpointer data)
-{
-  IrMinimap *self = data;
-
-  self->choosing = 0;
-  if (ir_canvas_get_scene (self->canvas) == NULL)
-    return G_SOURCE_REMOVE;
-  self->left = covers (self, FALSE) && !covers (self, TRUE);
-  gtk_widget_set_halign (GTK_WIDGET (self), self->left ? GTK_ALIGN_START : GTK_ALIGN_END);
-  gtk_widget_queue_resize (GTK_WIDGET (self)); /* what it lies in places it anew */
-  ir_minimap_update (self);
-  return G_SOURCE_REMOVE;
-}
-
 /* Shown only where there is more than is in sight. */
-void
-ir_minimap_update (IrMinimap *self)
+static void
+update (IrMinimap *self)
 {
   const IrScene *scene = ir_canvas_get_scene (self->canvas);
   const IrLayoutRect seen = ir_canvas_get_sight (self->canvas);
@@ -272,6 +257,39 @@ ir_minimap_update (IrMinimap *self)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
+/* The corner is chosen once for a graph, as it would be a nuisance if it moved along. What it lies on all the same
+ * shines through. */
+static gboolean
+on_rest (gpointer data)
+{
+  IrMinimap *self = data;
+
+  self->resting = 0;
+  if (ir_canvas_get_scene (self->canvas) == NULL)
+    return G_SOURCE_REMOVE;
+  if (self->choose)
+    {
+      self->choose = FALSE;
+      self->left = covers (self, FALSE) && !covers (self, TRUE);
+      gtk_widget_set_halign (GTK_WIDGET (self), self->left ? GTK_ALIGN_START : GTK_ALIGN_END);
+      gtk_widget_queue_resize (GTK_WIDGET (self)); /* what it lies in places it anew */
+      update (self);
+    }
+  if (covers (self, self->left))
+    gtk_widget_add_css_class (GTK_WIDGET (self), "faded");
+  else
+    gtk_widget_remove_css_class (GTK_WIDGET (self), "faded");
+  return G_SOURCE_REMOVE;
+}
+
+void
+ir_minimap_update (IrMinimap *self)
+{
+  update (self);
+  g_clear_handle_id (&self->resting, g_source_remove);
+  self->resting = g_timeout_add (REST_MS, on_rest, self);
+}
+
 void
 ir_minimap_scene_changed (IrMinimap *self)
 {
@@ -279,13 +297,9 @@ ir_minimap_scene_changed (IrMinimap *self)
   gconstpointer model = frame != NULL && frame->scene != NULL ? frame->model->context : NULL;
 
   make_picture (self);
-  ir_minimap_update (self);
-  if (model != self->model)
-    {
-      g_clear_handle_id (&self->choosing, g_source_remove);
-      self->choosing = g_timeout_add (REST_MS, on_choose, self);
-    }
+  self->choose = self->choose || model != self->model;
   self->model = model;
+  ir_minimap_update (self);
 }
 
 static void
@@ -300,7 +314,7 @@ on_colours_changed (IrMinimap *self)
 static void
 ir_minimap_finalize (GObject *object)
 {
-  g_clear_handle_id (&IR_MINIMAP (object)->choosing, g_source_remove);
+  g_clear_handle_id (&IR_MINIMAP (object)->resting, g_source_remove);
   g_clear_pointer (&IR_MINIMAP (object)->picture, cairo_surface_destroy);
   G_OBJECT_CLASS (ir_minimap_parent_class)->finalize (object);
 }

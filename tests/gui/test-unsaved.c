@@ -267,6 +267,22 @@ test_refused_node (Fixture *fixture, gconstpointer data)
   g_assert_false (gtk_widget_get_mapped (entry));
 }
 
+/* A palette that is left gives back the focus: the next key would open files. */
+static void
+test_left_palette (Fixture *fixture, gconstpointer data)
+{
+  GtkWidget *canvas = find_widget (GTK_WIDGET (fixture->window), g_type_from_name ("IrCanvas")),
+            *popover;
+
+  gtk_widget_grab_focus (canvas);
+  gtk_widget_activate_action (graph_view (fixture), "view.add-node", NULL);
+  popover = gtk_widget_get_ancestor (palette_entry (fixture), GTK_TYPE_POPOVER);
+  g_assert_false (gtk_window_get_focus (GTK_WINDOW (fixture->window)) == canvas);
+  gtk_popover_popdown (GTK_POPOVER (popover));
+  settle (300);
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (fixture->window)) == canvas);
+}
+
 static void
 test_refused_answer (Fixture *fixture, gconstpointer data)
 {
@@ -299,6 +315,7 @@ main (int argc, char **argv)
   ADD ("asks before the window closes", test_close);
   ADD ("does not ask about what was saved", test_saved);
   ADD ("keeps a node that was refused in the palette", test_refused_node);
+  ADD ("gives back the focus of a palette that is left", test_left_palette);
   ADD ("asks again for what was refused", test_refused_answer);
   return run_window_tests ();
 }

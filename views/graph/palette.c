@@ -5,6 +5,7 @@
 
 #include "core/act/act.h"
 #include "core/op/op.h"
+#include "views/view.h"
 
 #include <string.h>
 
@@ -251,6 +252,13 @@ on_key (
   return GDK_EVENT_STOP;
 }
 
+/* Keys go on where they went before. */
+static void
+on_closed (IrOpPalette *self)
+{
+  ir_view_focus_content (IR_VIEW (self->parent));
+}
+
 /* -- building -- */
 
 static GtkWidget *
@@ -320,6 +328,7 @@ build (IrOpPalette *self)
   g_signal_connect_swapped (self->entry, "changed", G_CALLBACK (on_typed), self);
   g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (on_entry_activated), self);
   g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
+  g_signal_connect_swapped (self->popover, "closed", G_CALLBACK (on_closed), self);
   gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
   gtk_widget_add_controller (self->popover, keys);
   gtk_box_append (GTK_BOX (box), self->title);

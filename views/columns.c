@@ -26,10 +26,14 @@ show_cell (GtkListItem *item)
 {
   const IrColumn *column = g_object_get_data (G_OBJECT (item), "column");
   GtkWidget *label = gtk_list_item_get_child (item);
-  g_autofree char *text = cell_text (column, gtk_list_item_get_item (item));
+  g_autofree char *text = cell_text (column, gtk_list_item_get_item (item)),
+                  *about = column->about != NULL ? column->about (gtk_list_item_get_item (item))
+                                                 : NULL;
 
   gtk_label_set_text (GTK_LABEL (label), text);
-  gtk_widget_set_tooltip_text (label, column->width < 0 ? text : column->tip);
+  gtk_widget_set_tooltip_text (label, about != NULL       ? about
+                                      : column->width < 0 ? text
+                                                          : column->tip);
 }
 
 static void

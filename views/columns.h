@@ -20,6 +20,9 @@ typedef struct
   double (*number) (gpointer item); /* (nullable) what it is sorted by, NaN last; NULL: the text */
   IrFigure figure;                  /* how a number is written; NaN: a dash */
   gboolean warns;                   /* what is said there is a warning */
+  char *(*about) (
+      gpointer
+          item); /* (nullable) more of a row, as a tip in place of the others, (transfer full) */
 } IrColumn;
 
 /* A GtkColumnView of @store, in which one row or none can be chosen; @columns outlive it */

@@ -501,11 +501,20 @@ def compares_values(window, other):
     text = window.wait('the values', compared)
     check('as many values are compared, and differ, as on the command line',
           f'{numbers["compared"]} compared: {numbers["differ"]} differ' in text, f'{text}\n{numbers}')
-    rows = window.wait('the rows', lambda: [n.name for n in window.walk() if n.role == 'list item'
-                                            and re.match(r'.* (differs|diverges): by ', n.name)])
-    check('they are listed in the order of execution',
-          [r.rsplit(' ', 1)[0].split(' differs: ')[0].split(' diverges: ')[0] for r in rows] ==
-          [v['b'] for v in differ], f'{rows}\n{differ}')
+
+    def rows():
+        """Badge, name and numbers of each row, as they stand."""
+        return [n.name.split(', ') for n in window.walk() if re.match(r'[≈≠], ', n.name)]
+
+    found = window.wait('the rows', rows)
+    check('they are listed in the order of execution', [row[1] for row in found] == [v['b'] for v in differ],
+          f'{found}\n{differ}')
+    window.tab_to('combo box', 'Order of the values')
+    window.choose('Home', 'Down')
+    largest = sorted(differ, key=lambda v: -v['max_abs'])
+    window.wait('the largest first', lambda: [row[1] for row in rows()] == [v['b'] for v in largest])
+    check('they can be sorted by their difference', [float(row[2]) for row in rows()] ==
+          [float(f'{v["max_abs"]:.3g}') for v in largest], f'{rows()}\n{largest}')
     window.click('push button', 'First D.*')
     key('alt+6')  # another view may be in front
     labels = window.wait('the contents on both sides', lambda: (lambda l: l if any(

@@ -3,6 +3,7 @@
 #include "views/differences/values.h"
 
 #include "core/ir/count.h"
+#include "views/differences/value-table.h"
 #include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/selection.h"
@@ -10,52 +11,35 @@
 
 #include <string.h>
 
-#define MAX_ROWS 400
-
 static const struct
 {
   const char *title;
   IrValueOrder order;
+  guint column;
 } orders[] = {
-  { "In order of execution", IR_VALUES_BY_ORDER },
-  { "Largest difference first", IR_VALUES_BY_ABS },
-  { "Largest relative difference first", IR_VALUES_BY_REL },
-  { "Most ULPs first", IR_VALUES_BY_ULP },
-  { "By name", IR_VALUES_BY_B },
+  { "In order of execution", IR_VALUES_BY_ORDER, IR_VALUE_COLUMN_ORDER },
+  { "Largest difference first", IR_VALUES_BY_ABS, IR_VALUE_COLUMN_ABS },
+  { "Largest relative difference first", IR_VALUES_BY_REL, IR_VALUE_COLUMN_REL },
+  { "Most ULPs first", IR_VALUES_BY_ULP, IR_VALUE_COLUMN_ULP },
+  { "By name", IR_VALUES_BY_B, IR_VALUE_COLUMN_NAME },
 };
+#define BY_TITLE G_N_ELEMENTS (orders) /* the place in the list behind those */
 
 struct _IrValuesPage
 {
   AdwBin parent_instance;
 
   IrSession *session; /* referenced */
-  GtkWidget *stack, *summary, *same, *list, *first, *order, *all;
+  GtkWidget *stack, *summary, *same, *table, *first, *order, *all;
+  GListStore *store;             /* of IrValueItem */
+  GtkSingleSelection *selection; /* of the table */
   const IrComparedValues *shown; /* (nullable) only to tell whether there are others; may be gone */
-  gboolean filling;
+  gboolean filling, ordering;    /* the second: by the list of orders, not by a title */
 };
 
 G_DEFINE_FINAL_TYPE (IrValuesPage, ir_values_page, ADW_TYPE_BIN)
 
 /* -- texts -- */
-
-/* "by 3.2e-05, where values reach 4.1"; of what diverges by itself also "1.3e-05 is allowed" */
-static char *
-difference_text (const IrComparedValue *item)
-{
-  if (item == NULL)
-    return g_strdup ("No partner in the other graph");
-  if (!item->comparable)
-    return g_strdup ("Another shape or type");
-  if (!item->differs)
-    return g_strdup ("The same, bit for bit");
-  if (item->result.non_finite_differs)
-    return g_strdup ("Not finite on one side");
-  if (item->diverges && item->bound_kind != IR_BOUND_NONE)
-    return g_strdup_printf ("by %.3g, where values reach %.3g and %.3g is allowed",
-                            item->result.max_abs, item->result.scale, item->bound);
-  return g_strdup_printf ("by %.3g, where values reach %.3g", item->result.max_abs,
-                          item->result.scale);
-}
 
 /* "168 compared: 34 differ, 2 by more than rounding" */
 static char *
@@ -85,79 +69,6 @@ make_label (const char *text, const char *css, PangoEllipsizeMode ellipsize)
   return label;
 }
 
-static GtkWidget *
-make_badge (const IrComparedValue *item)
-{
-  GtkWidget *badge = gtk_label_new (item == NULL     ? "?"
-                                    : item->diverges ? "≠"
-                                    : item->differs  ? "≈"
-                                                     : "=");
-
-  gtk_widget_add_css_class (badge, "state-badge");
-  if (item != NULL && item->diverges)
-    gtk_widget_add_css_class (badge, "unfit");
-  gtk_widget_set_valign (badge, GTK_ALIGN_CENTER);
-  return badge;
-}
-
-/* Name, the other name, difference, verdict, and why the two are one value: a line each. */
-static char *
-tip_of (const IrValueRow *line, const char *name, const char *difference)
-{
-  GString *tip = g_string_new (name);
-  g_autofree char *verdict = line->item != NULL ? ir_compared_value_verdict (line->item) : NULL;
-
-  if (line->a != NULL && line->b != NULL && strcmp (line->a->name, name) != 0)
-    g_string_append_printf (tip, "\n%s in the other graph", line->a->name);
-  g_string_append_printf (tip, "\n%s", difference);
-  if (verdict != NULL)
-    g_string_append_printf (tip, "\n%s", verdict);
-  if (line->how != IR_PAIRED_NOT)
-    g_string_append_printf (tip, "\nPaired by %s", ir_paired_name (line->how));
-  return g_string_free (tip, FALSE);
-}
-
-static GtkWidget *
-make_row (const IrValueRow *line)
-{
-  const IrComparedValue *item = line->item;
-  const char *name = (line->b != NULL ? line->b : line->a)->name;
-  GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8),
-            *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  g_autofree char *difference = difference_text (item), *label = NULL,
-                  *tip = tip_of (line, name, difference);
-
-  gtk_box_append (GTK_BOX (texts), make_label (name, NULL, PANGO_ELLIPSIZE_MIDDLE));
-  gtk_box_append (GTK_BOX (texts), make_label (difference, "step-place", PANGO_ELLIPSIZE_END));
-  gtk_widget_set_hexpand (texts, TRUE);
-  gtk_box_append (GTK_BOX (box), make_badge (item));
-  gtk_box_append (GTK_BOX (box), texts);
-  if (item != NULL && item->is_output)
-    gtk_box_append (GTK_BOX (box), make_label ("output", "step-delta", PANGO_ELLIPSIZE_NONE));
-  label = g_strdup_printf ("%s %s: %s", name,
-                           item == NULL     ? "of one graph"
-                           : item->diverges ? "diverges"
-                           : item->differs  ? "differs"
-                                            : "is the same",
-                           difference);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
-  gtk_widget_set_tooltip_text (row, tip);
-  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
-  g_object_set_data (
-      G_OBJECT (row), "value",
-      GUINT_TO_POINTER (line->b != NULL ? line->b->id : line->a->id | IR_OTHER_SIDE));
-  return row;
-}
-
-static void
-clear_list (GtkWidget *list)
-{
-  GtkWidget *child;
-
-  while ((child = gtk_widget_get_first_child (list)) != NULL && GTK_IS_LIST_BOX_ROW (child))
-    gtk_list_box_remove (GTK_LIST_BOX (list), child);
-}
-
 /* Values that are only on the other side have no place in the picture of two steps. */
 static gboolean
 is_listed (IrValuesPage *self, const IrValueRow *line)
@@ -173,34 +84,30 @@ is_listed (IrValuesPage *self, const IrValueRow *line)
 static IrValueOrder
 order_of (IrValuesPage *self)
 {
-  return orders[MIN (gtk_drop_down_get_selected (GTK_DROP_DOWN (self->order)),
-                     G_N_ELEMENTS (orders) - 1)]
-      .order;
+  const guint chosen = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->order));
+
+  return chosen < BY_TITLE ? orders[chosen].order : IR_VALUES_BY_ORDER;
 }
 
 static void
 fill (IrValuesPage *self, const IrComparedValues *values)
 {
   g_autoptr (GArray) rows = ir_value_rows (values);
-  g_autofree char *counts = summary_text (values), *text = NULL;
-  guint n = 0;
+  g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autofree char *counts = summary_text (values);
 
-  ir_value_rows_sort (rows, order_of (self));
-  self->filling = TRUE;
-  clear_list (self->list);
   for (guint i = 0; i < rows->len; i++)
     {
       const IrValueRow *line = &g_array_index (rows, IrValueRow, i);
 
-      if (!is_listed (self, line))
-        continue;
-      if (n++ < MAX_ROWS)
-        gtk_list_box_append (GTK_LIST_BOX (self->list), make_row (line));
+      if (is_listed (self, line))
+        g_ptr_array_add (items, ir_value_item_new (line));
     }
+  self->filling = TRUE;
+  g_list_store_splice (self->store, 0, g_list_model_get_n_items (G_LIST_MODEL (self->store)),
+                       items->pdata, items->len);
   self->filling = FALSE;
-  text = n > MAX_ROWS ? g_strdup_printf ("%s; the first %d of %u are listed", counts, MAX_ROWS, n)
-                      : g_strdup (counts);
-  gtk_label_set_text (GTK_LABEL (self->summary), text);
+  gtk_label_set_text (GTK_LABEL (self->summary), counts);
   gtk_button_set_label (GTK_BUTTON (self->first),
                         values->n_diverge > 0 ? "First Divergence" : "First Difference");
   ir_values_page_follow (self);
@@ -281,28 +188,34 @@ show_value (IrValuesPage *self, IrValueId id)
   ir_session_select_value (self->session, id);
 }
 
-static GtkListBoxRow *
+/* Its place among the rows as they are sorted, or %GTK_INVALID_LIST_POSITION */
+static guint
 row_of (IrValuesPage *self, IrValueId id)
 {
-  GtkListBoxRow *row;
+  GListModel *model = G_LIST_MODEL (self->selection);
 
-  for (int i = 0; (row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i)) != NULL; i++)
-    if (GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (row), "value")) == id)
-      return row;
-  return NULL;
+  for (guint i = 0; i < g_list_model_get_n_items (model); i++)
+    {
+      g_autoptr (IrValueItem) item = g_list_model_get_item (model, i);
+
+      if (ir_value_item_id (item) == id)
+        return i;
+    }
+  return GTK_INVALID_LIST_POSITION;
 }
 
 /* The value that is selected, else the first that the selected node makes. */
-static GtkListBoxRow *
+static guint
 selected_row (IrValuesPage *self)
 {
   const IrFrame *frame = ir_session_get_frame (self->session);
   const IrValueId value = ir_session_get_selected_value (self->session);
   const IrNodeId id = ir_session_get_selected_node (self->session);
   const IrNode *node = frame != NULL && id != 0 ? ir_frame_node (frame, id) : NULL;
-  GtkListBoxRow *row = value != 0 ? row_of (self, value) : NULL;
+  guint row = value != 0 ? row_of (self, value) : GTK_INVALID_LIST_POSITION;
 
-  for (guint i = 0; row == NULL && value == 0 && node != NULL && i < node->n_outputs; i++)
+  for (guint i = 0;
+       row == GTK_INVALID_LIST_POSITION && value == 0 && node != NULL && i < node->n_outputs; i++)
     if (node->outputs[i] != NULL)
       row = row_of (self, node->outputs[i]->id | (id & IR_OTHER_SIDE));
   return row;
@@ -311,18 +224,26 @@ selected_row (IrValuesPage *self)
 void
 ir_values_page_follow (IrValuesPage *self)
 {
-  GtkListBoxRow *row = ir_session_get_values (self->session) != NULL ? selected_row (self) : NULL;
+  const guint row = ir_session_get_values (self->session) != NULL ? selected_row (self)
+                                                                  : GTK_INVALID_LIST_POSITION;
+  GtkWidget *list = gtk_widget_get_last_child (self->table);
 
+  if (row == gtk_single_selection_get_selected (self->selection))
+    return;
   self->filling = TRUE;
-  gtk_list_box_select_row (GTK_LIST_BOX (self->list), row);
+  gtk_single_selection_set_selected (self->selection, row);
   self->filling = FALSE;
+  if (row != GTK_INVALID_LIST_POSITION)
+    gtk_widget_activate_action (list, "list.scroll-to-item", "u", row);
 }
 
 static void
-on_row (GtkListBox *list, GtkListBoxRow *row, IrValuesPage *self)
+on_row (IrValuesPage *self)
 {
-  if (!self->filling && row != NULL)
-    show_value (self, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (row), "value")));
+  IrValueItem *item = gtk_single_selection_get_selected_item (self->selection);
+
+  if (!self->filling && item != NULL)
+    show_value (self, ir_value_item_id (item));
 }
 
 static void
@@ -332,26 +253,52 @@ on_first (IrValuesPage *self)
   const IrComparedValue *first = values != NULL
                                      ? ir_compared_values_first (values, values->n_diverge > 0)
                                      : NULL;
-  GtkListBoxRow *row;
 
   if (first == NULL)
     return;
-  row = row_of (self, first->b);
-  if (row != NULL)
-    {
-      gtk_list_box_select_row (GTK_LIST_BOX (self->list), row);
-      gtk_widget_grab_focus (GTK_WIDGET (row));
-    }
-  show_value (self, first->b); /* also where it is beyond the rows that are listed */
+  show_value (self, first->b);
+  ir_values_page_follow (self);
+  gtk_widget_grab_focus (self->table);
 }
 
 static void
-on_order (IrValuesPage *self)
+refill (IrValuesPage *self)
 {
   const IrComparedValues *values = ir_session_get_values (self->session);
 
   if (values != NULL && values->n_differ > 0)
     fill (self, values);
+}
+
+/* -- order -- */
+
+static void
+on_order (IrValuesPage *self)
+{
+  const guint chosen = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->order));
+  GListModel *columns = gtk_column_view_get_columns (GTK_COLUMN_VIEW (self->table));
+
+  if (self->ordering || chosen >= BY_TITLE)
+    return;
+  g_autoptr (GtkColumnViewColumn) column = g_list_model_get_item (columns, orders[chosen].column);
+  const gboolean is_number = orders[chosen].column >= IR_VALUE_COLUMN_ABS;
+
+  self->ordering = TRUE;
+  gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (self->table), NULL, GTK_SORT_ASCENDING);
+  gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (self->table), column,
+                                  is_number ? GTK_SORT_DESCENDING : GTK_SORT_ASCENDING);
+  self->ordering = FALSE;
+}
+
+/* A title was clicked. */
+static void
+on_sorted (IrValuesPage *self)
+{
+  if (self->ordering)
+    return;
+  self->ordering = TRUE;
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (self->order), BY_TITLE);
+  self->ordering = FALSE;
 }
 
 /* -- saving -- */
@@ -403,6 +350,7 @@ make_order (IrValuesPage *self)
 
   for (guint i = 0; i < G_N_ELEMENTS (orders); i++)
     gtk_string_list_append (titles, orders[i].title);
+  gtk_string_list_append (titles, "By the title that was clicked");
   self->order = gtk_drop_down_new (G_LIST_MODEL (g_steal_pointer (&titles)), NULL);
   gtk_widget_set_hexpand (self->order, TRUE);
   ir_name (self->order, "Order of the values");
@@ -424,7 +372,7 @@ make_toolbar (IrValuesPage *self)
   g_signal_connect_swapped (self->first, "clicked", G_CALLBACK (on_first), self);
   self->all = icon_button (gtk_toggle_button_new (), "view-list-symbolic",
                            "All values, also those that agree and those without a partner");
-  g_signal_connect_swapped (self->all, "toggled", G_CALLBACK (on_order), self);
+  g_signal_connect_swapped (self->all, "toggled", G_CALLBACK (refill), self);
   g_signal_connect_swapped (save, "clicked", G_CALLBACK (on_save), self);
   gtk_actionable_set_action_name (GTK_ACTIONABLE (again), "win.compare-values");
   gtk_box_append (GTK_BOX (line), self->first);
@@ -438,7 +386,8 @@ static GtkWidget *
 make_list (IrValuesPage *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
-            *heading = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+            *heading = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6),
+            *scroller = gtk_scrolled_window_new ();
 
   self->summary = make_label (NULL, "caption", PANGO_ELLIPSIZE_NONE);
   gtk_label_set_wrap (GTK_LABEL (self->summary), TRUE);
@@ -446,14 +395,18 @@ make_list (IrValuesPage *self)
   gtk_box_append (GTK_BOX (heading), self->summary);
   gtk_box_append (GTK_BOX (heading), make_toolbar (self));
   gtk_box_append (GTK_BOX (heading), make_order (self));
-  self->list = gtk_list_box_new ();
-  gtk_widget_add_css_class (self->list, "navigation-sidebar");
-  gtk_widget_add_css_class (self->list, "steps");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Values of both graphs", -1);
-  g_signal_connect (self->list, "row-selected", G_CALLBACK (on_row), self);
+  self->store = g_list_store_new (IR_TYPE_VALUE_ITEM);
+  self->table = ir_columns_new ("Values of both graphs", self->store, ir_value_columns,
+                                IR_N_VALUE_COLUMNS);
+  self->selection = ir_columns_selection (self->table);
+  g_signal_connect_object (self->selection, "notify::selected", G_CALLBACK (on_row), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (gtk_column_view_get_sorter (GTK_COLUMN_VIEW (self->table)), "changed",
+                           G_CALLBACK (on_sorted), self, G_CONNECT_SWAPPED);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->table);
+  gtk_widget_set_vexpand (scroller, TRUE);
   gtk_box_append (GTK_BOX (box), heading);
-  gtk_box_append (GTK_BOX (box), ir_view_scrolled (self->list));
+  gtk_box_append (GTK_BOX (box), scroller);
   return box;
 }
 
@@ -461,6 +414,7 @@ static void
 ir_values_page_dispose (GObject *object)
 {
   g_clear_object (&IR_VALUES_PAGE (object)->session);
+  g_clear_object (&IR_VALUES_PAGE (object)->store);
   G_OBJECT_CLASS (ir_values_page_parent_class)->dispose (object);
 }
 

@@ -614,6 +614,34 @@ test_message (void)
   close_window (window);
 }
 
+static gboolean
+is_toggle_of (GtkWidget *widget, gpointer label)
+{
+  return GTK_IS_TOGGLE_BUTTON (widget) &&
+         g_strcmp0 (gtk_button_get_label (GTK_BUTTON (widget)), label) == 0;
+}
+
+/* What is listed beside a plan under a budget does not take its place, with a text of many lines before it. */
+static void
+test_budget (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  GtkWidget *view, *chart, *toggle;
+
+  ir_session_select_node (ir_window_get_session (window), 1);
+  ir_session_show_view (ir_window_get_session (window), "memory");
+  expect_seen (window, "IrMemoryView", TRUE);
+  view = find (GTK_WIDGET (window), has_type, (gpointer) "IrMemoryView");
+  chart = find (view, has_type, (gpointer) "IrChartArea");
+  settle (300);
+  toggle = find (view, is_toggle_of, (gpointer) "Under a budget");
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (toggle), TRUE);
+  settle (1000);
+  g_assert_nonnull (find (view, has_type, (gpointer) "AdwActionRow"));
+  g_assert_cmpint (gtk_widget_get_width (chart), >, gtk_widget_get_width (view) * 3 / 5);
+  close_window (window);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -631,6 +659,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/what floats stands beside a drawer", test_beside_drawer);
   g_test_add_func ("/layout/names of pipelines make no window wider", test_long_names);
   g_test_add_func ("/layout/a message leaves the legend", test_message);
+  g_test_add_func ("/layout/a list beside a plan leaves it room", test_budget);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
   g_test_add_func ("/layout/tools that do not fit are reached by arrows", test_tools);
   g_test_add_func ("/layout/the menu of a node fits a small screen", test_menu_of_node);

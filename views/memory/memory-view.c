@@ -694,6 +694,8 @@ make_side (IrMemoryView *self)
   g_signal_connect (self->dropped, "row-activated", G_CALLBACK (on_row), self);
   self->side = gtk_stack_new ();
   gtk_stack_set_vhomogeneous (GTK_STACK (self->side), FALSE);
+  /* A page out of sight asks for no room; its text would, for that of the other's height. */
+  gtk_stack_set_hhomogeneous (GTK_STACK (self->side), FALSE);
   gtk_widget_set_vexpand (self->side, TRUE);
   gtk_stack_add_named (GTK_STACK (self->side), self->why, "why");
   gtk_stack_add_named (GTK_STACK (self->side), self->dropped, "dropped");

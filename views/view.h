@@ -47,6 +47,8 @@ typedef struct
   const char *help;      /* how to read it: what marks and axes mean, what a click does */
   IrViewPlace place;
   GType (*get_type) (void); /* a final IrView */
+  gboolean (*says_work) (
+      IrSession *session); /* (nullable): it says how far the long job is, and stops it */
 } IrViewInfo;
 
 const IrViewInfo *const *ir_views (guint *n); /* in the order of views/meson.build */
@@ -58,7 +60,9 @@ const IrViewInfo *ir_view_get_info (IrView *view); /* (nullable) */
 void ir_view_focus_content (IrView *view);
 void ir_view_set_inset (IrView *view, int px);              /* what floats over its lowest part */
 void ir_view_set_cover (IrView *view, int left, int right); /* px that panes lie on at its sides */
-void ir_view_get_note (IrView *view, int *width, int *height); /* px that it has in a lower corner */
+void ir_view_get_note (IrView *view,
+                       int *width,
+                       int *height); /* px that it has in a lower corner */
 void ir_view_enable_action (IrView *view, const char *name, gboolean enabled);
 gboolean ir_view_can (IrView *view, const char *name);
 /* A short text beside the title, such as a count; NULL removes it. */

@@ -123,6 +123,17 @@ on_banner_response (GtkInfoBar *banner, int response, gpointer user_data)
   gtk_info_bar_set_revealed (banner, FALSE);
 }
 
+/* The view in front says how far the long job is, and drives it: nothing moves to say it once more. */
+static gboolean
+is_said_by_view (IrWindow *self)
+{
+  IrView *view = ir_window_visible_view (self, IR_VIEW_BOTTOM);
+  const IrViewInfo *info = view != NULL ? ir_view_get_info (view) : NULL;
+
+  return info != NULL && info->says_work != NULL && gtk_widget_get_mapped (GTK_WIDGET (view)) &&
+         info->says_work (self->session);
+}
+
 static gboolean
 reveal_activity (gpointer data)
 {
@@ -138,7 +149,7 @@ update_activity (IrWindow *self)
 {
   const double progress = ir_session_get_progress (self->session);
 
-  if (!ir_session_get_busy (self->session))
+  if (!ir_session_get_busy (self->session) || is_said_by_view (self))
     {
       g_clear_handle_id (&self->activity_timeout, g_source_remove);
       gtk_revealer_set_reveal_child (self->activity, FALSE);

@@ -14,6 +14,8 @@
 #define TITLE        22.0
 #define TICKS        20.0
 #define TITLE_WIDTH  70.0
+#define LEGEND_WIDTH 240.0 /* where less is left beside the title, it is below it */
+#define LEGEND_LINE  15.0
 
 static void
 clear_curve (gpointer data)
@@ -193,45 +195,80 @@ add_axes (ChartPage *page, const Plot *plot, const IrChartPanel *panel, const ch
                    plot->width / 2);
 }
 
-/* "training 0.25 — held out 0.3 –·–" */
+/* (transfer full): "— training 0.25", where the curve ends; NULL: it has no points */
 static char *
-ends_text (const IrChartPanel *panel)
+end_text (const IrChartPanel *panel, guint i)
 {
   static const char *const dashes[] = { "—", "–·–" };
-  GString *text = g_string_new (NULL);
+  const IrChartCurve *curve = &g_array_index (panel->curves, IrChartCurve, i);
+  const guint n = curve->points->len;
+
+  if (n == 0)
+    return NULL;
+  g_autofree char *last = number_of (panel, "%.4g",
+                                     g_array_index (curve->points, IrLayoutPoint, n - 1).y);
+  return g_strdup_printf ("%s %s %s", dashes[MIN (i, G_N_ELEMENTS (dashes) - 1)], curve->name,
+                          last);
+}
+
+/* "— training 0.25   –·– held out 0.3" beside the title, in a line below it, or in a line for each curve */
+static void
+add_legend (ChartPage *page, const Plot *plot, const IrChartPanel *panel, guint n_lines)
+{
+  g_autoptr (GString) line = g_string_new (NULL);
 
   for (guint i = 0; i < panel->curves->len; i++)
     {
-      const IrChartCurve *curve = &g_array_index (panel->curves, IrChartCurve, i);
-      const guint n = curve->points->len;
-      g_autofree char *last = n == 0 ? NULL
-                                     : number_of (
-                                           panel, "%.4g",
-                                           g_array_index (curve->points, IrLayoutPoint, n - 1).y);
-
-      if (n > 0)
-        g_string_append_printf (text, "%s%s %s %s", text->len > 0 ? "   " : "",
-                                dashes[MIN (i, G_N_ELEMENTS (dashes) - 1)], curve->name, last);
+      g_autofree char *text = end_text (panel, i);
+      if (text == NULL)
+        continue;
+      if (n_lines > 1)
+        g_string_truncate (line, 0);
+      g_string_append_printf (line, "%s%s", line->len > 0 ? "   " : "", text);
+      page->y += n_lines > 1 ? LEGEND_LINE : 0;
+      if (n_lines > 1)
+        chart_page_text (page, line->str, IR_SCENE_TEXT_LABEL, IR_SCENE_ALIGN_START, plot->left,
+                         plot->width);
     }
-  return g_string_free (text, FALSE);
+  page->y += n_lines == 1 ? LEGEND_LINE : 0;
+  if (n_lines == 1)
+    chart_page_text (page, line->str, IR_SCENE_TEXT_LABEL, IR_SCENE_ALIGN_START, plot->left,
+                     plot->width);
+  else if (n_lines == 0)
+    chart_page_text (page, line->str, IR_SCENE_TEXT_LABEL, IR_SCENE_ALIGN_END,
+                     plot->left + plot->width, plot->width - TITLE_WIDTH);
+}
+
+/* Lines of legends below titles, which all panels leave room for */
+static guint
+count_lines (const IrChartPanel *panels, guint n, double width)
+{
+  guint most = 0;
+
+  for (guint i = 0; i < n; i++)
+    most = MAX (most, panels[i].curves->len);
+  return width - LEFT - TITLE_WIDTH >= LEGEND_WIDTH ? 0 : width - LEFT >= LEGEND_WIDTH ? 1 : most;
 }
 
 static void
-add_panel (
-    ChartPage *page, const IrChartPanel *panel, const char *axis, double x, double y, double width)
+add_panel (ChartPage *page,
+           const IrChartPanel *panel,
+           const char *axis,
+           guint n_lines,
+           double x,
+           double y,
+           double width)
 {
   Plot plot;
   const gboolean any = find_range (panel->curves, panel->logarithmic, &plot);
 
   plot.left = x + LEFT;
-  plot.top = y + TITLE;
+  plot.top = y + TITLE + n_lines * LEGEND_LINE;
   plot.width = width - LEFT;
-  g_autofree char *ends = ends_text (panel);
   page->y = y + TITLE - 8;
   chart_page_text (page, panel->title, IR_SCENE_TEXT_TITLE, IR_SCENE_ALIGN_START, plot.left,
                    plot.width);
-  chart_page_text (page, ends, IR_SCENE_TEXT_LABEL, IR_SCENE_ALIGN_END, x + width,
-                   plot.width - TITLE_WIDTH);
+  add_legend (page, &plot, panel, n_lines);
   if (!any)
     {
       page->y = plot.top + PANEL_HEIGHT / 2;
@@ -260,12 +297,16 @@ ir_chart_panels (const IrChartPanel *panels,
                  const IrChartOptions *options)
 {
   ChartPage page = chart_page_new (WIDTH, options);
+  page.width += options != NULL && options->width > 0 ? CHART_LABEL_WIDTH
+                                                      : 0; /* no lanes: no names */
   const guint across = MAX (MIN ((guint) (page.width / PANEL_LEAST), MIN (n, 2)), 1);
   const double width = (page.width - GAP * (across - 1)) / across;
+  const guint n_lines = count_lines (panels, n, width);
+  const double height = TITLE + n_lines * LEGEND_LINE + PANEL_HEIGHT + TICKS + GAP;
 
   for (guint i = 0; i < n; i++)
-    add_panel (&page, &panels[i], axis, (i % across) * (width + GAP),
-               (i / across) * (TITLE + PANEL_HEIGHT + TICKS + GAP), width);
+    add_panel (&page, &panels[i], axis, n_lines, (i % across) * (width + GAP),
+               (i / across) * height, width);
   ir_scene_finish (page.scene);
   return page.scene;
 }

@@ -4,6 +4,7 @@
 
 #include "core/grad/optimizer.h"
 #include "core/ir/edit.h"
+#include "passes/training/curves.h"
 #include "tests/rules/pass-test.h"
 
 #include <math.h>
@@ -525,6 +526,39 @@ test_refused (void)
     }
 }
 
+/* -- curves -- */
+
+static double
+wide_letters (const char *text, IrSceneTextStyle style, gpointer data)
+{
+  return 5.7 * (double) g_utf8_strlen (text, -1);
+}
+
+/* The legends of both curves are whole in each width that a window may give. */
+static void
+test_legends (void)
+{
+  g_autoptr (GArray) points = g_array_new (FALSE, FALSE, sizeof (IrTrainingPoint));
+  const IrTrainingPoint point = { 1, 1,        0.0057812, 0.98765, 0.003,
+                                  2, 0.026531, 0.99171,   12.345,  0.012345 };
+
+  g_array_append_val (points, point);
+  for (double width = 240; width < 1400; width += 20)
+    {
+      const IrChartOptions options = { .width = width, .measure = wide_letters };
+      g_autoptr (IrScene) scene = ir_training_chart (points, &options);
+      guint n, n_legends = 0;
+      const IrSceneText *texts = ir_scene_texts (scene, &n);
+      for (guint i = 0; i < n; i++)
+        {
+          n_legends += strstr (texts[i].text, "held out") != NULL;
+          if (strstr (texts[i].text, "…") != NULL)
+            g_error ("%g px: \"%s\" is cut", width, texts[i].text);
+        }
+      g_assert_cmpuint (n_legends, ==, 2);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -539,5 +573,6 @@ main (int argc, char **argv)
   g_test_add_func ("/training/optimizers", test_optimizers);
   g_test_add_func ("/training/preview-operators", test_preview);
   g_test_add_func ("/training/refused", test_refused);
+  g_test_add_func ("/training/legends of curves are whole", test_legends);
   return g_test_run ();
 }

@@ -361,6 +361,14 @@ ir_training_view_init (IrTrainingView *self)
   adw_bin_set_child (ADW_BIN (self), self->stack);
 }
 
+static gboolean
+trains (IrSession *session)
+{
+  g_auto (IrCourse) course = ir_session_get_course (session);
+
+  return course.state == IR_COURSE_RUNS || course.state == IR_COURSE_STANDS;
+}
+
 const IrViewInfo ir_view_training = {
   .id = "training",
   .title = "Training",
@@ -376,5 +384,6 @@ const IrViewInfo ir_view_training = {
       "It stops at the first numbers that are not finite, and selects their node. What was trained is written after each epoch; "
       "Write Weights gives the graph its weights, as one step that can be undone.",
   .place = IR_VIEW_BOTTOM,
+  .says_work = trains,
   .get_type = ir_training_view_get_type,
 };

@@ -22,6 +22,8 @@ case_free (gpointer data)
 #define FUSED_CONV     "f2x4x9x8 f6x2x3x3 f6"
 #define FUSED_RESIDUAL " f2x6x5x8"
 #define FUSED_WINDOW   "group=2 pads=1,0,1,2 strides=2,1"
+#define FUSED_BY_TILES "f2x9x7x6 f20x9x3x3 f20" /* with "pads=1,1,1,1" */
+#define TILES_RESIDUAL " f2x20x7x6"
 
 /* Where random calls hardly come: several tiles, warps and blocks, rows longer than a block, vectors with
  * a rest, negative indices and steps. Written as tests/table/recipes.h does. */
@@ -104,6 +106,10 @@ static const struct
   { "ConvAddTanh", FUSED_CONV FUSED_RESIDUAL, FUSED_WINDOW },
   { "ConvAddHardSwish", FUSED_CONV FUSED_RESIDUAL, FUSED_WINDOW },
   { "ConvAddSilu", FUSED_CONV FUSED_RESIDUAL, FUSED_WINDOW },
+  { "ConvClip", FUSED_BY_TILES " f f", "pads=1,1,1,1" },
+  { "ConvAdd", FUSED_BY_TILES TILES_RESIDUAL, "pads=1,1,1,1" },
+  { "ConvAddRelu", "f1x8x16640 f120x8x1 f120 f1x120x16640", "" },
+  { "ConvAddClip", FUSED_BY_TILES TILES_RESIDUAL " f f", "pads=1,1,1,1" },
   { "GemmGelu", "f67x40 f40x66 f66", "" },
   { "GemmClip", "f67x40 f40x66 f66 f f", "" },
   { "MatMulAddRelu", "f2x3x20 f20x70 f70", "" },
@@ -140,7 +146,8 @@ static const struct
   { "SelectedPackedAttention", "f1x140x24 b140x140", "scale=0.5 fill=-3 num_heads=2" },
   { "Resize", "f1x2x5x7 - f4<3", "mode=linear" },
   { "Resize", "f1x2x9x8 - - i4<6", "mode=cubic antialias=1 exclude_outside=1" },
-  { "Resize", "f1x2x9x8 - - i4<20", "coordinate_transformation_mode=align_corners nearest_mode=ceil" },
+  { "Resize", "f1x2x9x8 - - i4<20",
+    "coordinate_transformation_mode=align_corners nearest_mode=ceil" },
   { "SoftmaxCrossEntropyLoss", "f5x300 i5<300", "" },
   { "SoftmaxCrossEntropyLoss", "f3x40x7 i3x7<40 f40", "reduction=none" },
   { "NegativeLogLikelihoodLoss", "f700x5 i700<5 f5", "ignore_index=2" },
@@ -222,9 +229,9 @@ is_of (const Case *c, IrDtype dtype)
 static gboolean
 is_meant (const IrOp *op, const char *name)
 {
-  return g_str_equal (op->name, name) && (op->domain == NULL || *op->domain == '\0' ||
-                                          (g_str_equal (op->domain, "irscope") &&
-                                           ir_op_find ("", name) == NULL));
+  return g_str_equal (op->name, name) &&
+         (op->domain == NULL || *op->domain == '\0' ||
+          (g_str_equal (op->domain, "irscope") && ir_op_find ("", name) == NULL));
 }
 
 /* The calls of @op in shapes[]; of contents that do not fit, the first seed that does. */

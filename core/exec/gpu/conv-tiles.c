@@ -15,9 +15,9 @@ typedef struct
 
 /* All have BM * BN / (TM * TN) * SPLIT threads, a multiple of BN. */
 static const Tile tiles[] = {
-  { 128, 128, 8, 8, 8, 1, 1.0 }, { 64, 128, 8, 8, 8, 1, 0.9 }, { 64, 64, 8, 4, 16, 2, 0.7 },
-  { 32, 128, 4, 8, 8, 1, 0.7 },  { 16, 64, 4, 4, 16, 1, 0.4 }, { 32, 32, 4, 4, 32, 4, 0.45 },
-  { 16, 32, 4, 4, 32, 8, 0.3 },
+  { 128, 128, 8, 8, 8, 1, 1.0 }, { 64, 128, 8, 8, 8, 1, 1.0 }, { 64, 64, 8, 4, 16, 2, 0.95 },
+  { 32, 128, 4, 8, 8, 1, 0.7 },  { 16, 64, 4, 4, 16, 1, 0.4 }, { 32, 32, 4, 4, 32, 4, 0.52 },
+  { 16, 32, 4, 4, 64, 8, 0.5 },
 };
 
 /* Processors of the devices that tiles are made for; the text of a kernel does not depend on the one at hand. */

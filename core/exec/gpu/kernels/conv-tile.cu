@@ -8,7 +8,7 @@ IR_KERNEL ($name) ($parameters)
 {
   K_SHARED (float, ta, $size_a);
   K_SHARED (float, tb, $size_b);
-  unsigned int t = K_THREAD, z = t / $group_threads, tr = t / $tx % $ty, tc = t % $tx;
+  unsigned int t = K_THREAD, portion = t / $group_threads, tr = t / $tx % $ty, tc = t % $tx;
   $index g = K_BLOCK / ($tiles_m * $tiles_n);
   $index row = K_BLOCK % $tiles_m * $bm, column = K_BLOCK / $tiles_m % $tiles_n * $bn;
   $index n = column + t % $bn;
@@ -42,7 +42,7 @@ $under              if (inside)
       if (first > 0)
         K_UNROLL for (unsigned int q = 0; q < $bk / $split; q++)
           {
-            unsigned int step = (1 - part) * $bk + z * ($bk / $split) + q;
+            unsigned int step = (1 - part) * $bk + portion * ($bk / $split) + q;
             float a[$tm], b[$tn];
             for (unsigned int i = 0; i < $tm; i += 4)
               k_four (a + i, K_GET4 (ta, step * $pitch + i * $ty + tr * 4));

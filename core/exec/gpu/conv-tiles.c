@@ -6,7 +6,9 @@
 #define I64 "%" G_GINT64_FORMAT
 
 /* Tiles of @bm x @bn elements of a group's result, each thread with @tm x @tn, over @bk steps at a time that
- * @split groups of threads share; @rate: of what one can multiply, as large ones have it. */
+ * @split groups of threads share; @rate: of what one can multiply, as large ones have it: such that, for the shapes of
+ * ResNet-50 at batch 1 and 64 on an H200, the choice is the tile that was measured fastest, or next to it (not
+ * measured: 32 x 128 and 16 x 64). */
 typedef struct
 {
   guint bm, bn, tm, tn, bk, split;
@@ -122,7 +124,7 @@ put_tile (GpuWriter *w, const Tile *tile)
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     gpu_put (w, sizes[i].word, "%uu", sizes[i].number);
-  gpu_put (w, "mine", "%s", tile->split > 1 ? "z == 0 &&" : "");
+  gpu_put (w, "mine", "%s", tile->split > 1 ? "portion == 0 &&" : "");
   if (tile->split > 1)
     gpu_put_part (w, "together", "conv-split");
   else

@@ -95,7 +95,8 @@ kernel_name (const IrNode *node)
   g_autoptr (IrGpuProgram) program = ir_gpu_program_new ();
   g_autofree char *text = NULL;
 
-  if (name == NULL || (!g_str_equal (name, "matmul") && !g_str_equal (name, "gemm")))
+  if (name == NULL ||
+      (!g_str_equal (name, "matmul") && !g_str_equal (name, "gemm") && !g_str_equal (name, "conv")))
     return name;
   if (emit (node, program) == NULL && program->launches->len == 1)
     {

@@ -2,6 +2,7 @@
  * numbers; and the derivative by the kernel. */
 #include "config.h"
 
+#include "core/exec/gpu/blas.h"
 #include "core/exec/gpu/quantize.h"
 #include "core/exec/gpu/windows.h"
 
@@ -37,6 +38,52 @@ put_conv (GpuWriter *w, const IrCall *call, const IrWindow *window, gboolean tra
   return TRUE;
 }
 
+static gboolean
+is_point (const IrWindow *window)
+{
+  for (guint i = 0; i < window->n_axes; i++)
+    if (window->kernel[i] != 1 || window->stride[i] != 1 || window->pad_begin[i] != 0 ||
+        window->out[i] != window->in[i])
+      return FALSE;
+  return TRUE;
+}
+
+/* One of a point is a product for each sample, its kernel on the left, which cuBLAS may compute instead of the
+ * kernel that was written. */
+static const char *
+offer_product (GpuWriter *w, const char *why, const IrWindow *window, const GpuShape *out)
+{
+  const IrCall *call = w->call;
+  const gint64 *kernel = ir_call_input_type (call, 1)->dims;
+  gint64 plane = gpu_windows_product (window->out, window->n_axes);
+  IrGpuProduct product = { .dtype = ir_call_input_dtype (call, 0),
+                           .m = kernel[0],
+                           .n = plane,
+                           .k = kernel[1],
+                           .batch = out->dims[0],
+                           .stride_b = kernel[1] * plane,
+                           .alpha = 1,
+                           .a = 1,
+                           .b = 0,
+                           .bias = -1 };
+  const GpuChannels channels = { 2, plane, kernel[0] };
+  gboolean biased = ir_call_has_input (call, 2);
+  IrGpuLaunch *launch;
+
+  if (why != NULL || out->n == 0 || ir_call_int (call, "group", 1) != 1 || !is_point (window) ||
+      !gpu_blas_has (&product))
+    return why;
+  launch = w->program->launches->pdata[w->program->launches->len - 1];
+  if (biased || call->op->addend != 0 || call->op->activation != IR_ACTIVATION_NONE)
+    {
+      launch->finish = gpu_write_finish (call, biased ? &channels : NULL);
+      if (launch->finish == NULL)
+        return NULL;
+    }
+  launch->product = g_memdup2 (&product, sizeof product);
+  return NULL;
+}
+
 static const char *
 emit_real (IrCall *call, IrGpuProgram *program, gboolean transposed)
 {
@@ -69,11 +116,14 @@ emit_real (IrCall *call, IrGpuProgram *program, gboolean transposed)
   gpu_put (&w, "bias", "%s", biased ? "$load_bias (K_LOAD (bias, c))" : "0");
   gpu_put (&w, "plus", "%s", biased ? " + plus" : "");
   if (!transposed && gpu_conv_tiles_fit (e, &window, kernel[1], kernel[0] / groups))
-    return gpu_conv_tiles_write (&w, &window, (gint64) out.dims[0], groups, kernel[1],
-                                 kernel[0] / groups);
+    return offer_product (&w,
+                          gpu_conv_tiles_write (&w, &window, (gint64) out.dims[0], groups,
+                                                kernel[1], kernel[0] / groups),
+                          &window, &out);
   gpu_put (&w, "finish", "  K_STORE (y, i, %s (e_$name (s%s, i$arguments)));\n", e->store,
            biased ? " + $bias" : "");
-  return gpu_write_each (&w, "conv", out.n);
+  const char *why = gpu_write_each (&w, "conv", out.n);
+  return transposed ? why : offer_product (&w, why, &window, &out);
 }
 
 static const char *

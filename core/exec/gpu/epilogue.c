@@ -67,3 +67,28 @@ gpu_put_epilogue (GpuWriter *w, const GpuShape *out, const GpuElement *element)
   gpu_put_text (w, "steps", g_string_free (steps, FALSE));
   gpu_put_part (w, "finishing", "epilogue");
 }
+
+IrGpuLaunch *
+gpu_write_finish (const IrCall *call, const GpuChannels *channels)
+{
+  g_autoptr (IrGpuProgram) program = ir_gpu_program_new ();
+  g_auto (GpuWriter) w;
+  GpuShape out;
+
+  gpu_writer_init (&w, program, call, "finish");
+  const GpuElement *e = gpu_put_output (&w, "y", 0);
+  if (e == NULL || !gpu_shape_of_output (&w, 0, &out))
+    return NULL;
+  if (channels != NULL && gpu_put_input (&w, "bias", channels->bias) != e)
+    return NULL;
+  if (channels != NULL)
+    gpu_put (&w, "plus",
+             " + $load_bias (K_LOAD (bias, i / %" G_GINT64_FORMAT " %% %" G_GINT64_FORMAT "))",
+             channels->plane, channels->n);
+  else
+    gpu_put (&w, "plus", "%s", "");
+  gpu_put_epilogue (&w, &out, e);
+  if (gpu_write_each (&w, "finish", out.n) != NULL || program->launches->len == 0)
+    return NULL;
+  return g_ptr_array_steal_index (program->launches, 0);
+}

@@ -77,10 +77,13 @@ bias_of (GpuWriter *w, guint slot, gint64 n)
   return (int) slot;
 }
 
-/* Says what cuBLAS may compute instead of the kernel that was written. */
+/* Says what cuBLAS may compute instead of the kernel that was written. @bias: as bias_of() has it, of what is no
+ * addend of the operator */
 static const char *
 offer (GpuWriter *w, const char *why, const Product *p, double alpha, int bias)
 {
+  const IrOp *op = w->call->op;
+  int addend = bias_of (w, op->addend, p->n);
   IrGpuProduct product = { .dtype = ir_call_input_dtype (w->call, 0),
                            .m = p->m,
                            .n = p->n,
@@ -94,20 +97,31 @@ offer (GpuWriter *w, const char *why, const Product *p, double alpha, int bias)
                            .a = 0,
                            .b = 1,
                            .bias = bias };
+  gboolean finished = op->activation != IR_ACTIVATION_NONE || addend == -2;
   IrGpuLaunch *launch;
 
   if (why != NULL || p->batch * p->m * p->n == 0 || bias == -2 || p->stride_a < 0 ||
-      p->stride_b < 0 || w->call->op->activation != IR_ACTIVATION_NONE)
+      p->stride_b < 0)
     return why;
+  if (!finished && addend >= 0)
+    product.bias = addend;
   /* One matrix on the right: the rows of all on the left are those of one. */
   if (p->stride_b == 0 && (p->batch == 1 || p->stride_a == p->m * p->k) && !product.turned_a)
     {
       product.m *= product.batch;
       product.batch = 1;
     }
+  /* A bias for each of a batch is not for cuBLASLt. */
+  if (!gpu_blas_has (&product) && product.bias >= 0 && product.bias == addend)
+    {
+      product.bias = -1;
+      finished = TRUE;
+    }
   if (!gpu_blas_has (&product))
     return NULL;
   launch = w->program->launches->pdata[w->program->launches->len - 1];
+  if (finished && (launch->finish = gpu_write_finish (w->call, NULL)) == NULL)
+    return NULL;
   launch->product = g_memdup2 (&product, sizeof product);
   return NULL;
 }
@@ -231,7 +245,7 @@ emit_matmul (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
     return gpu_refuse (&w, gpu_no_element);
   gpu_put (&w, "result", gpu_is_real (e->compute) ? "%s (e_$name (s, o$arguments))" : "(%s) s",
            gpu_is_real (e->compute) ? e->store : e->storage);
-  return offer (&w, write_product (&w, &p, "", ""), &p, 1, bias_of (&w, call->op->addend, p.n));
+  return offer (&w, write_product (&w, &p, "", ""), &p, 1, -1);
 }
 
 static gboolean
@@ -286,7 +300,7 @@ emit_gemm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
   gpu_put_number (&w, "alpha", ir_call_float (call, "alpha", 1), e->compute);
   gpu_put_number (&w, "beta", ir_call_float (call, "beta", 1), e->compute);
   gpu_put (&w, "result", "%s (e_$name ($alpha * s$plus, o$arguments))", e->store);
-  int bias = call->op->addend == 0 ? bias_of (&w, 2, p.n) : -2;
+  int bias = bias_of (&w, 2, p.n);
   if (bias >= 0 && ir_call_float (call, "beta", 1) != 1)
     bias = -2;
   return offer (&w, write_product (&w, &p, "", ""), &p, ir_call_float (call, "alpha", 1), bias);

@@ -34,6 +34,8 @@ launch_free (gpointer data)
   g_free (launch->name);
   g_free (launch->text);
   g_free (launch->product);
+  if (launch->finish != NULL)
+    launch_free (launch->finish);
   g_free (launch);
 }
 
@@ -160,8 +162,9 @@ ir_gpu_program_text (const IrGpuProgram *program)
   for (guint i = 0; i < program->launches->len; i++)
     {
       const IrGpuLaunch *launch = program->launches->pdata[i];
-      if (g_hash_table_add (seen, launch->name))
-        g_string_append_printf (text, "%s\n", launch->text);
+      for (; launch != NULL; launch = launch->finish)
+        if (g_hash_table_add (seen, launch->name))
+          g_string_append_printf (text, "%s\n", launch->text);
     }
   return g_string_free (text, FALSE);
 }

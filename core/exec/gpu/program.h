@@ -42,14 +42,16 @@ typedef struct
   int bias;      /* slot of what has an element for each column; -1: none */
 } IrGpuProduct;
 
-typedef struct
+typedef struct _IrGpuLaunch
 {
   char *name; /* of the kernel: launches of one text have one name */
   char *text; /* C, without a prelude */
   guint blocks, threads;
   guint n_args;
   IrGpuArg args[IR_GPU_MAX_ARGS];
-  IrGpuProduct *product; /* (nullable) what the kernel computes, if it is that alone */
+  IrGpuProduct *product; /* (nullable) what the kernel computes, but for what @finish does */
+  struct _IrGpuLaunch
+      *finish; /* (nullable) of what the product has made, what the kernel does behind it */
 } IrGpuLaunch;
 
 typedef struct

@@ -516,14 +516,21 @@ const IrMemory ir_gpu_memory = {
 
 /* -- kernels -- */
 
+/* (nullable) The kernel that runs for @launch: its own, or the one behind a product of the library. */
+static const IrGpuLaunch *
+kernel_of (const IrGpuLaunch *launch)
+{
+  return is_of_blas (launch) ? launch->finish : launch;
+}
+
 /* Texts of @program that are not compiled yet wait for the first launch of one of them. */
 static void
 add_waiting (const IrGpuProgram *program)
 {
   for (guint i = 0; i < program->launches->len; i++)
     {
-      const IrGpuLaunch *launch = program->launches->pdata[i];
-      if (!is_of_blas (launch) && !g_hash_table_contains (runtime.kernels, launch->name) &&
+      const IrGpuLaunch *launch = kernel_of (program->launches->pdata[i]);
+      if (launch != NULL && !g_hash_table_contains (runtime.kernels, launch->name) &&
           !g_hash_table_contains (runtime.waiting, launch->name))
         g_hash_table_insert (runtime.waiting, g_strdup (launch->name), g_strdup (launch->text));
     }
@@ -647,17 +654,15 @@ launch_product (const IrGpuProduct *product,
 }
 
 static gboolean
-launch_one (const IrGpuLaunch *launch,
-            gpointer const *inputs,
-            gpointer const *outputs,
-            GError **error)
+launch_kernel (const IrGpuLaunch *launch,
+               gpointer const *inputs,
+               gpointer const *outputs,
+               GError **error)
 {
   unsigned long long addresses[IR_GPU_MAX_ARGS];
   void *parameters[IR_GPU_MAX_ARGS];
   struct CUfunc_st *function;
 
-  if (is_of_blas (launch))
-    return launch_product (launch->product, inputs, outputs, error);
   function = g_hash_table_lookup (runtime.kernels, launch->name);
   for (guint i = 0; i < launch->n_args; i++)
     {
@@ -669,6 +674,18 @@ launch_one (const IrGpuLaunch *launch,
     }
   return CALL (cuLaunchKernel, error, function, launch->blocks, 1, 1, launch->threads, 1, 1, 0,
                runtime.streams[current], parameters, NULL);
+}
+
+static gboolean
+launch_one (const IrGpuLaunch *launch,
+            gpointer const *inputs,
+            gpointer const *outputs,
+            GError **error)
+{
+  const IrGpuLaunch *kernel = kernel_of (launch);
+
+  return (kernel == launch || launch_product (launch->product, inputs, outputs, error)) &&
+         (kernel == NULL || launch_kernel (kernel, inputs, outputs, error));
 }
 
 static gboolean

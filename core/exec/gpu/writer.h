@@ -55,6 +55,14 @@ void gpu_put_loop (GpuWriter *w, const char *name, const GpuLoop *loop, const ch
 void gpu_put_part (GpuWriter *w, const char *name, const char *template_name);
 /* What follows sums that become elements of @out: $finish_v is the element of v at place o. */
 void gpu_put_epilogue (GpuWriter *w, const GpuShape *out, const GpuElement *element);
+/* A bias for each channel of a result with so many elements in each. */
+typedef struct
+{
+  guint bias; /* slot */
+  gint64 plane, n;
+} GpuChannels;
+/* (transfer full) (nullable) What does the same to a product that a library has computed. @channels: (nullable) */
+IrGpuLaunch *gpu_write_finish (const IrCall *call, const GpuChannels *channels);
 /* Text of numbers in @expression, in the language of the column SCALAR. */
 void gpu_put_expression (GpuWriter *w,
                          const char *name,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The networks of tools/gpu-check in PyTorch, eager, in float32 without TF32: a JSON object of [median, lower and upper
-quartile] in milliseconds, by events of the device. Inputs lie on the device.
+quartile] in milliseconds, by events of the device; of products and of a copy, in microseconds. Inputs lie on the device.
 
 An extra for machines with a GPU: it needs torch, torchvision and transformers."""
 
@@ -16,6 +16,7 @@ except ImportError as error:
     sys.exit(f'{error.name} is not installed')
 
 RUNS, WARMUP = 30, 5
+PRODUCTS, ELEMENTS = ((4096, 4096, 4096), (2048, 2048, 2048), (4096, 768, 3072), (128, 768, 3072)), 64 << 20
 
 
 def measure(run):
@@ -49,6 +50,11 @@ def main():
         model = transformers.GPT2LMHeadModel(transformers.GPT2Config()).cuda().eval()
         x = torch.randint(0, 50000, (1, 64), device='cuda')
         results['gpt2, batch 1'] = measure(lambda: model(x, use_cache=False))
+        for m, k, n in PRODUCTS:
+            a, b, y = (torch.randn(size, device='cuda') for size in ((m, k), (k, n), (m, n)))
+            results[f'product {m} {k} {n}'] = [1e3 * ms for ms in measure(lambda: torch.mm(a, b, out=y))]
+        a, b = (torch.randn(ELEMENTS, device='cuda') for _ in range(2))
+        results['copy'] = [1e3 * ms for ms in measure(lambda: b.copy_(a))]
     print(json.dumps(results))
 
 

@@ -31,7 +31,7 @@ static const GOptionEntry options[] = {
   { NULL },
 };
 
-static guint n_own, n_fallback, n_copies, n_run, n_beside, n_timed, n_items;
+static guint n_own, n_fallback, n_copies, n_run, n_beside, n_timed, n_items, n_out, n_late;
 
 /* What is predicted lies in the streams that a run uses. */
 static void
@@ -135,10 +135,11 @@ check_copies (const char *what, const IrRun *run)
 }
 
 /* Steps on the device have the times of its events, which the stand-in lets take whole microseconds from the
- * beginning. */
+ * beginning; so have copies that nobody waits for before the end. */
 static void
 check_times (const char *what, const IrRun *run)
 {
+  const GArray *copies = run->trace->copies;
   gint64 begin_ns = -1;
 
   for (guint i = 0; i < run->trace->items->len; i++)
@@ -151,6 +152,13 @@ check_times (const char *what, const IrRun *run)
       begin_ns = begin_ns < 0 ? item->start_ns % 1000 : begin_ns;
       n_timed += item->start_ns % 1000 == begin_ns && item->end_ns % 1000 == begin_ns;
       n_items++;
+    }
+  for (guint i = 0; copies != NULL && i < copies->len; i++)
+    {
+      const IrTraceCopy *copy = &g_array_index (copies, IrTraceCopy, i);
+      n_out += copy->to_host;
+      n_late += copy->to_host && copy->start_ns % 1000 == begin_ns &&
+                copy->end_ns % 1000 == begin_ns;
     }
 }
 
@@ -232,6 +240,8 @@ test_graphs (void)
   g_assert_cmpuint (n_beside, >=, n_run / 4);
   g_test_message ("%u of %u steps have the times of the device", n_timed, n_items);
   g_assert_cmpuint (4 * n_timed, >=, 3 * n_items);
+  g_test_message ("%u of %u copies to the host were not waited for", n_late, n_out);
+  g_assert_cmpuint (2 * n_late, >=, here ? 0 : n_out);
 }
 
 static void

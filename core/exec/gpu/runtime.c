@@ -15,6 +15,8 @@
 #define STREAM_FLAGS  1 /* does not wait for the default stream */
 #define WITH_TIMES    0
 #define WITHOUT_TIMES 2
+#define LATE_STREAM   IR_GPU_MAX_STREAMS /* behind those of kernels */
+#define N_STREAMS     (LATE_STREAM + 1)
 
 static GMutex lock;            /* of all below */
 static __thread guint current; /* the stream that this thread asks */
@@ -25,13 +27,13 @@ static struct
   IrGpu *gpu; /* (nullable) NULL: closed */
   int device, architecture;
   struct CUctx_st *context;
-  struct CUstream_st
-      *streams[IR_GPU_MAX_STREAMS]; /* (nullable), but the first: once it was asked */
-  guint n_streams;                  /* that plans may use */
-  void *staging;                    /* pinned memory of the host */
-  unsigned long long fault;         /* one word */
-  GHashTable *kernels;              /* name -> CUfunc_st */
-  GHashTable *waiting;              /* name -> text, of what is to be compiled */
+  struct CUstream_st *streams[N_STREAMS]; /* (nullable), but the first: once it was asked */
+  guint n_streams;                        /* that plans may use */
+  void *staging;                          /* pinned memory of the host */
+  GHashTable *pinned;                     /* set of memory of the host that is so, too */
+  unsigned long long fault;               /* one word */
+  GHashTable *kernels;                    /* name -> CUfunc_st */
+  GHashTable *waiting;                    /* name -> text, of what is to be compiled */
   GPtrArray *modules;
   GpuBlas *blas; /* (nullable) once a product was wanted, unless there is none */
   char *no_blas; /* (nullable) why */
@@ -43,7 +45,8 @@ static struct
 static gboolean
 check (IrGpuFunction function, IrGpuResult result, GError **error)
 {
-  if (result >= 700 && result < 800)
+  /* 712 and 713 are of memory of the host that is pinned already, or not. */
+  if (result >= 700 && result < 800 && result != 712 && result != 713)
     runtime.lost = TRUE;
   return ir_gpu_check (runtime.gpu, function, result, error);
 }
@@ -52,6 +55,18 @@ check (IrGpuFunction function, IrGpuResult result, GError **error)
   check (IR_GPU_FUNCTION_##symbol, runtime.gpu->functions.symbol (__VA_ARGS__), error)
 
 /* -- opening and closing -- */
+
+static void
+unpin_all (void)
+{
+  GHashTableIter iter;
+  gpointer data;
+
+  g_hash_table_iter_init (&iter, runtime.pinned);
+  while (g_hash_table_iter_next (&iter, &data, NULL))
+    runtime.gpu->functions.cuMemHostUnregister (data);
+  g_clear_pointer (&runtime.pinned, g_hash_table_unref);
+}
 
 static void
 close_runtime (void)
@@ -66,9 +81,10 @@ close_runtime (void)
     runtime.gpu->functions.cuMemFree_v2 (runtime.fault);
   if (runtime.staging != NULL)
     runtime.gpu->functions.cuMemFreeHost (runtime.staging);
-  for (guint i = 0; i < IR_GPU_MAX_STREAMS; i++)
+  for (guint i = 0; i < N_STREAMS; i++)
     if (runtime.streams[i] != NULL)
       runtime.gpu->functions.cuStreamDestroy_v2 (runtime.streams[i]);
+  unpin_all ();
   if (runtime.context != NULL)
     runtime.gpu->functions.cuDevicePrimaryCtxRelease_v2 (runtime.device);
   g_clear_pointer (&runtime.kernels, g_hash_table_unref);
@@ -161,6 +177,7 @@ enter (GError **error)
   if (runtime.gpu != NULL)
     return CALL (cuCtxSetCurrent, error, runtime.context) && open_stream (error);
   runtime.gpu = ir_gpu_open (ir_gpu_places (g_getenv (IR_GPU_PATH)));
+  runtime.pinned = g_hash_table_new (NULL, NULL);
   runtime.modules = g_ptr_array_new ();
   runtime.kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   runtime.waiting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
@@ -384,6 +401,52 @@ memory_copy_out (gpointer to, gconstpointer from, gsize bytes, GError **error)
   return TRUE;
 }
 
+static gboolean
+memory_pin (gpointer data, gsize bytes, gboolean *pinned, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+  g_autoptr (GError) refused = NULL;
+
+  *pinned = FALSE;
+  if (!enter (error))
+    return FALSE;
+  *pinned = CALL (cuMemHostRegister_v2, &refused, data, bytes, 0) &&
+            g_hash_table_add (runtime.pinned, data);
+  if (runtime.lost)
+    g_propagate_error (error, g_steal_pointer (&refused));
+  return !runtime.lost;
+}
+
+/* What was closed meanwhile has let go of it already. */
+static void
+memory_unpin (gpointer data)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  if (runtime.gpu != NULL && enter (NULL) && g_hash_table_remove (runtime.pinned, data))
+    CALL (cuMemHostUnregister, NULL, data);
+}
+
+static gboolean
+memory_copy (gpointer to, gconstpointer from, gsize bytes, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  return bytes == 0 || (enter (error) &&
+                        CALL (cuMemcpyDtoDAsync_v2, error, (unsigned long long) (gsize) to,
+                              (unsigned long long) (gsize) from, bytes, runtime.streams[current]));
+}
+
+static gboolean
+memory_copy_out_late (gpointer to, gconstpointer from, gsize bytes, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+
+  return bytes == 0 ||
+         (enter (error) && CALL (cuMemcpyDtoHAsync_v2, error, to, (unsigned long long) (gsize) from,
+                                 bytes, runtime.streams[current]));
+}
+
 /* -- streams -- */
 
 /**
@@ -409,7 +472,7 @@ memory_n_streams (void)
 static void
 memory_take_stream (guint stream)
 {
-  current = MIN (stream, IR_GPU_MAX_STREAMS - 1);
+  current = MIN (stream, LATE_STREAM);
 }
 
 static gboolean
@@ -490,7 +553,7 @@ memory_finish (GError **error)
     return TRUE;
   if (!enter (error))
     return FALSE;
-  for (guint i = 0; i < IR_GPU_MAX_STREAMS; i++)
+  for (guint i = 0; i < N_STREAMS; i++)
     if (runtime.streams[i] != NULL && !CALL (cuStreamSynchronize, error, runtime.streams[i]))
       return FALSE;
   return TRUE;
@@ -504,6 +567,11 @@ const IrMemory ir_gpu_memory = {
   .is_there = memory_is_there,
   .copy_in = memory_copy_in,
   .copy_out = memory_copy_out,
+  .pin = memory_pin,
+  .unpin = memory_unpin,
+  .copy = memory_copy,
+  .copy_out_late = memory_copy_out_late,
+  .late_stream = LATE_STREAM,
   .n_streams = memory_n_streams,
   .take_stream = memory_take_stream,
   .record = memory_record,

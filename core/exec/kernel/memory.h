@@ -33,6 +33,15 @@ typedef struct
    * @to be read, when they return. */
   gboolean (*copy_in) (gpointer to, gconstpointer from, gsize bytes, GError **error);
   gboolean (*copy_out) (gpointer to, gconstpointer from, gsize bytes, GError **error);
+  /* Memory of the host that is copied to while the host goes on, where the system can pin it; it has to be let go of
+   * before it is freed. */
+  gboolean (*pin) (gpointer data, gsize bytes, gboolean *pinned, GError **error);
+  void (*unpin) (gpointer data);
+  /* Within this memory, in the order of the kernels. */
+  gboolean (*copy) (gpointer to, gconstpointer from, gsize bytes, GError **error);
+  /* To memory that is pinned, which may be read behind @finish. */
+  gboolean (*copy_out_late) (gpointer to, gconstpointer from, gsize bytes, GError **error);
+  guint late_stream;         /* that is for such copies alone */
   guint (*n_streams) (void); /* that a plan may use */
   void (*take_stream) (guint stream);
   /* Behind what the stream of this thread was asked for, and that it goes on behind that. */
@@ -40,7 +49,10 @@ typedef struct
   gboolean (*wait) (const IrMemoryEvent *event, GError **error);
   /* Like @record, of an event that knows when that was; and the time from one to another, behind @finish. */
   gboolean (*stamp) (IrMemoryEvent *event, GError **error);
-  gboolean (*between) (const IrMemoryEvent *from, const IrMemoryEvent *to, gint64 *ns, GError **error);
+  gboolean (*between) (const IrMemoryEvent *from,
+                       const IrMemoryEvent *to,
+                       gint64 *ns,
+                       GError **error);
   void (*free_event) (IrMemoryEvent *event);
   gboolean (*finish) (GError **error); /* waits for all streams */
 } IrMemory;

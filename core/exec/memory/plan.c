@@ -133,6 +133,8 @@ is_used_in_streams (const IrMemPlanner *planner, const IrNode *node, const IrVal
   const IrDeviceStreams *streams = planner->places->streams;
   guint step = step_of (planner, node);
 
+  if (planner->places->values[value->id].late)
+    return TRUE;
   if (value->producer != NULL && step_of (planner, value->producer) < step &&
       !ir_device_streams_ordered (streams, step_of (planner, value->producer), step))
     return TRUE;

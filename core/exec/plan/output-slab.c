@@ -14,6 +14,8 @@
 #include "core/exec/plan/plan.h"
 
 #define CHUNK_BYTES (8 << 20) /* of a chunk, unless one value needs more */
+#define PINNED_BYTES                                                                               \
+  (2 << 20) /* at least, of one that is pinned: from there on it has pages of its own */
 
 /* Some lines from value to value: kernels that read one and write the other at the same place
  * of a page (4 KiB) would wait for stores that only look as if they went there. */
@@ -35,6 +37,22 @@ new_memory (gsize bytes, GError **error)
   return NULL;
 }
 
+typedef struct
+{
+  GBytes *bytes;
+  const IrMemory *memory;
+} PinnedMemory;
+
+static void
+pinned_free (gpointer data)
+{
+  PinnedMemory *pinned = data;
+
+  pinned->memory->unpin ((gpointer) g_bytes_get_data (pinned->bytes, NULL));
+  g_bytes_unref (pinned->bytes);
+  g_free (pinned);
+}
+
 static void
 chunk_clear (gpointer data)
 {
@@ -50,12 +68,34 @@ chunk_at (const IrPrepared *prepared, guint index)
   return &g_array_index (prepared->chunks, IrOutputChunk, index);
 }
 
+/* That of a back end copies to it while the host goes on, unless the system refuses that. */
+static gboolean
+pin (const IrPlaces *places, IrOutputChunk *chunk, GError **error)
+{
+  gboolean pinned;
+  gsize bytes;
+  gpointer data = (gpointer) g_bytes_get_data (chunk->memory, &bytes);
+  PinnedMemory memory = { chunk->memory, places->memory };
+
+  if (!places->memory->pin (data, bytes, &pinned, error))
+    return FALSE;
+  if (pinned)
+    chunk->memory = g_bytes_new_with_free_func (data, bytes, pinned_free,
+                                                g_memdup2 (&memory, sizeof memory));
+  else
+    chunk->pageable = TRUE;
+  return TRUE;
+}
+
 static gboolean
 fill_chunk (IrPrepared *prepared, IrOutputChunk *chunk, GError **error)
 {
-  chunk->memory = new_memory (chunk->bytes, error);
+  gboolean late = prepared->places != NULL && prepared->taken_bytes < IR_LATE_BYTES;
+
+  /* No two that are pinned share a page. */
+  chunk->memory = new_memory (late ? MAX (chunk->bytes, PINNED_BYTES) : chunk->bytes, error);
   prepared->new_bytes += chunk->bytes;
-  return chunk->memory != NULL;
+  return chunk->memory != NULL && (!late || pin (prepared->places, chunk, error));
 }
 
 /* Room for one value more. What is still expected bounds a chunk, so that small plans stay small.
@@ -74,7 +114,10 @@ take_room (IrPrepared *prepared, guint64 bytes, IrOutputPlace *place, GError **e
                          : 0;
       IrOutputChunk chunk = { .bytes = MAX (room, MIN (left, CHUNK_BYTES)) };
       if (!fill_chunk (prepared, &chunk, error))
-        return FALSE;
+        {
+          chunk_clear (&chunk);
+          return FALSE;
+        }
       g_array_append_val (prepared->chunks, chunk);
       last = chunk_at (prepared, prepared->chunks->len - 1);
     }
@@ -162,6 +205,22 @@ ir_output_slab_tensor (IrPrepared *prepared, const IrValue *value, GError **erro
   };
   g_array_append_val (prepared->slab_values, value->id);
   return tensor_at (prepared, value->id);
+}
+
+/**
+ * ir_output_slab_is_pinned:
+ * @prepared: a plan
+ * @id: a value
+ *
+ * Returns: whether what is kept of it lies where the memory of a back end can be copied to while the host goes on
+ */
+gboolean
+ir_output_slab_is_pinned (const IrPrepared *prepared, IrValueId id)
+{
+  guint chunk = prepared->values[id].slab_place.chunk;
+
+  return chunk != 0 && prepared->taken_bytes <= IR_LATE_BYTES &&
+         !chunk_at (prepared, chunk - 1)->pageable;
 }
 
 /**

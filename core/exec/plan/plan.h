@@ -92,6 +92,7 @@ typedef struct
   GBytes *memory;
   GBytes *other; /* (nullable) that of the run before, where runs alternate */
   guint64 bytes, used;
+  gboolean pageable; /* some of its memory could not be pinned */
 } IrOutputChunk;
 
 typedef struct
@@ -136,13 +137,15 @@ typedef struct
   IrCallInput **readers;
   IrPlaces *places;                     /* (nullable) NULL: all is in the host's memory */
   IrMemoryBlock there, constants_there; /* of values between the nodes, and of constants */
+  IrMemoryBlock late_there;             /* of those that are kept, until they are copied */
   IrMemoryEvent *events;                /* (nullable) of the streams of places */
-  IrMemoryEvent *stamps; /* (nullable) likewise: of the beginning, before and behind each step */
-  guint64 kept_bytes;                   /* of values that are kept in memory by plan */
-  GArray *slab_values;                  /* of IrValueId: bound to memory that is handed out */
-  GArray *chunks;                       /* of IrOutputChunk */
-  guint64 expected_bytes, taken_bytes;  /* of chunks */
-  gboolean alternate;                   /* what a run hands out, the next but one fills again */
+  IrMemoryEvent *stamps; /* (nullable) likewise: of the beginning, before and behind each step,
+                          * and each copy */
+  guint64 kept_bytes;    /* of values that are kept in memory by plan */
+  GArray *slab_values;   /* of IrValueId: bound to memory that is handed out */
+  GArray *chunks;        /* of IrOutputChunk */
+  guint64 expected_bytes, taken_bytes; /* of chunks */
+  gboolean alternate;                  /* what a run hands out, the next but one fills again */
   guint64 new_bytes;  /* of tensors that were allocated since a run has told of them */
   GArray *views;      /* of guint, steps: views of such values, and of inputs and constants */
   GArray *sources;    /* of IrValueId: values without a producer */
@@ -230,6 +233,7 @@ IrTensor *ir_output_slab_tensor (IrPrepared *prepared, const IrValue *value, GEr
 IrTensor *ir_output_slab_constant (const IrPrepared *prepared,
                                    const IrValue *value,
                                    GError **error);
+gboolean ir_output_slab_is_pinned (const IrPrepared *prepared, IrValueId id);
 gboolean ir_output_slab_renew (IrPrepared *prepared, GError **error);
 void ir_output_slab_clear (IrPrepared *prepared);
 

@@ -18,7 +18,8 @@ ir_there_is_lost (const IrPrepared *prepared)
   return memory != NULL &&
          ((prepared->there.data != NULL && !memory->is_there (&prepared->there)) ||
           (prepared->constants_there.data != NULL &&
-           !memory->is_there (&prepared->constants_there)));
+           !memory->is_there (&prepared->constants_there)) ||
+          (prepared->late_there.data != NULL && !memory->is_there (&prepared->late_there)));
 }
 
 static IrTensor *
@@ -81,7 +82,7 @@ make_constants (IrPrepared *prepared, GError **error)
 static guint
 n_stamps (const IrPrepared *prepared)
 {
-  return 1 + 2 * prepared->schedule->items->len;
+  return 1 + 2 * (prepared->schedule->items->len + prepared->places->copies->len);
 }
 
 /**
@@ -106,6 +107,8 @@ ir_there_make (IrPrepared *prepared, GError **error)
   if (plan->peak_bytes > 0 &&
       !prepared->places->memory->alloc (plan->peak_bytes, &prepared->there, error))
     return FALSE;
+  if (prepared->places->late_bytes > 0) /* without, the host waits for these copies */
+    prepared->places->memory->alloc (prepared->places->late_bytes, &prepared->late_there, NULL);
   prepared->events = g_new0 (IrMemoryEvent, MAX (prepared->places->streams->n_events, 1));
   prepared->stamps = g_new0 (IrMemoryEvent, n_stamps (prepared));
   for (guint i = 0; i < plan->items->len; i++)
@@ -180,5 +183,6 @@ ir_there_clear (IrPrepared *prepared)
   g_clear_pointer (&prepared->stamps, g_free);
   prepared->places->memory->free (&prepared->there);
   prepared->places->memory->free (&prepared->constants_there);
+  prepared->places->memory->free (&prepared->late_there);
   g_clear_pointer (&prepared->places, ir_places_free);
 }

@@ -6,15 +6,29 @@
 
 #include <string.h>
 
-static void
-note (IrRunState *state, const IrValue *value, gboolean to_host, guint64 bytes, gint64 start_ns)
+/**
+ * ir_copies_note:
+ * @state: a run under way
+ * @value: what was copied
+ * @to_host: to the host's memory
+ * @bytes: so many
+ * @start_ns: since then
+ *
+ * Writes a copy into the trace.
+ *
+ * Returns: its index there
+ */
+guint
+ir_copies_note (
+    IrRunState *state, IrValueId value, gboolean to_host, guint64 bytes, gint64 start_ns)
 {
-  IrTraceCopy copy = { value->id, to_host, bytes, start_ns, ir_run_elapsed_ns (state) };
+  IrTraceCopy copy = { value, to_host, bytes, start_ns, ir_run_elapsed_ns (state) };
   IrTrace *trace = state->run->trace;
 
   if (trace->copies == NULL)
     trace->copies = g_array_new (FALSE, FALSE, sizeof (IrTraceCopy));
   g_array_append_val (trace->copies, copy);
+  return trace->copies->len - 1;
 }
 
 static gboolean
@@ -54,7 +68,7 @@ ir_copies_give (IrRunState *state, const IrValue *value, const IrTensor *tensor,
                                                  ir_tensor_data (tensor),
                                                  ir_tensor_n_bytes (tensor), error))
     return FALSE;
-  note (state, value, FALSE, ir_tensor_n_bytes (tensor), start_ns);
+  ir_copies_note (state, value->id, FALSE, ir_tensor_n_bytes (tensor), start_ns);
   return TRUE;
 }
 
@@ -73,7 +87,7 @@ copy_out (IrRunState *state, const IrValue *value, IrTensor *host, GError **erro
                                                                 ir_tensor_data (there),
                                                                 ir_tensor_n_bytes (to), error))
     return NULL;
-  note (state, value, TRUE, ir_tensor_n_bytes (to), start_ns);
+  ir_copies_note (state, value->id, TRUE, ir_tensor_n_bytes (to), start_ns);
   return g_steal_pointer (&to);
 }
 
@@ -91,6 +105,8 @@ copy_out (IrRunState *state, const IrValue *value, IrTensor *host, GError **erro
 IrTensor *
 ir_copies_fetch (IrRunState *state, const IrValue *value, GError **error)
 {
+  if (!ir_late_copies_settle (state, error))
+    return NULL;
   if (state->tensors[value->id] == NULL && state->prepared->values[value->id].there != NULL)
     {
       if (!state->prepared->places->memory->finish (error))
@@ -126,13 +142,19 @@ copy_as_planned (IrRunState *state, const IrValue *value, GError **error)
 }
 
 static gboolean
-run_copy (IrRunState *state, const IrScheduleCopy *copy, GError **error)
+run_copy (IrRunState *state, guint index, GError **error)
 {
-  state->prepared->places->memory->take_stream (copy->stream);
-
+  const IrPlaces *places = state->prepared->places;
+  const IrScheduleCopy *copy = &g_array_index (places->copies, IrScheduleCopy, index);
   const IrValue *value = ir_model_value (state->prepared->model, copy->value);
+  gboolean taken;
 
   if (copy->once || state->diverged)
+    return TRUE;
+  places->memory->take_stream (copy->stream);
+  if (!ir_late_copies_take (state, index, &taken, error))
+    return FALSE;
+  if (taken)
     return TRUE;
   if (copy->to_host)
     return copy_as_planned (state, value, error);
@@ -195,7 +217,8 @@ ir_streams_leave (IrRunState *state, guint step, GError **error)
     return TRUE;
   if (places->streams->stream[step] != IR_STREAM_NONE &&
       places->streams->event[step] != IR_STREAM_NONE)
-    done = places->memory->record (&prepared->events[places->streams->event[step]], error);
+    done = places->memory->record (&prepared->events[places->streams->event[step]], error) &&
+           ir_late_copies_ask (state, step, error);
   places->memory->take_stream (0);
   return done;
 }
@@ -217,6 +240,7 @@ ir_streams_finish (IrRunState *state, GError **error)
   if (places == NULL)
     return TRUE;
   places->memory->take_stream (0);
+  state->late_pending = FALSE;
   return places->memory->finish (error);
 }
 
@@ -243,7 +267,7 @@ ir_copies_run (IrRunState *state, guint step, gboolean behind, GError **error)
       const IrScheduleCopy *copy = &g_array_index (places->copies, IrScheduleCopy, state->n_copied);
       if (2 * copy->step + copy->behind > 2 * step + behind)
         break;
-      if (!run_copy (state, copy, error))
+      if (!run_copy (state, state->n_copied, error))
         return FALSE;
     }
   take_stream_of (state->prepared, step);

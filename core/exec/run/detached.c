@@ -149,6 +149,7 @@ take (IrDetached *detached)
 
   ir_run_end (state);
   ir_run_adopt (state, state->n_done);
+  ir_late_copies_forget (state, run);
   g_array_append_vals (own->items, run->trace->items->data, state->n_done);
   own->duration_ns = run->trace->duration_ns;
   own->peak_bytes = run->trace->peak_bytes;

@@ -88,5 +88,5 @@ ir_device_clock_read (const IrRunState *state, GArray *items, GError **error)
       item->start_ns = state->device_begin_ns + from_ns;
       item->end_ns = state->device_begin_ns + to_ns;
     }
-  return TRUE;
+  return !is_timed (state) || ir_late_copies_read (state, error);
 }

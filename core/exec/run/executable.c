@@ -202,6 +202,7 @@ state_clear (IrRunState *state)
   ir_run_free_calls (state);
   g_free (state->tensors);
   g_free (state->ran);
+  g_clear_pointer (&state->late, g_array_unref);
 }
 
 /* Who executed the nodes that ran at least once. */

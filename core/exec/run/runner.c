@@ -209,7 +209,7 @@ ir_run_node (IrRunState *state, const IrNode *node, GError **error)
   GError *local = NULL;
   gboolean done, by_ref = FALSE;
 
-  if (!ir_run_check (state, node, error))
+  if (!ir_run_check (state, node, error) || !ir_late_copies_settle (state, error))
     return FALSE;
   if (ir_prepared_is_control (state->prepared, node))
     done = state->prepared->control (state, node, &local);

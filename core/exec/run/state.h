@@ -93,6 +93,8 @@ struct _IrRunState
   gint *turn;                 /* (nullable) atomic: IrTurn */
   guint n_done;               /* steps of the schedule */
   guint n_copied;             /* copies of the plan that were made, or were not needed */
+  GArray *late;               /* (nullable) of late-copies.c: those that nobody waits for */
+  gboolean late_pending;      /* some of them may not have ended */
   const IrNode *node;         /* (nullable) of the step under way */
   gint64 step_ns;             /* when that began, from the start */
 };
@@ -254,6 +256,16 @@ gboolean ir_copies_give (IrRunState *state,
                          const IrValue *value,
                          const IrTensor *tensor,
                          GError **error);
+
+guint ir_copies_note (
+    IrRunState *state, IrValueId value, gboolean to_host, guint64 bytes, gint64 start_ns);
+
+/* -- late-copies.c -- */
+gboolean ir_late_copies_take (IrRunState *state, guint index, gboolean *taken, GError **error);
+gboolean ir_late_copies_ask (IrRunState *state, guint step, GError **error);
+gboolean ir_late_copies_settle (IrRunState *state, GError **error);
+void ir_late_copies_forget (const IrRunState *state, IrRun *run);
+gboolean ir_late_copies_read (const IrRunState *state, GError **error);
 
 /* -- device-clock.c -- */
 gboolean ir_device_clock_begin (IrRunState *state, GError **error);

@@ -11,6 +11,7 @@ typedef struct
   guint *step_of; /* by node id: step + 1 */
   const guint8 *kept;
   IrPlaces *places;
+  guint64 late_bytes;
 } Planner;
 
 static const IrScheduleItem *
@@ -69,6 +70,28 @@ add_copy (Planner *planner, const IrValue *value, gboolean to_host, guint step, 
   g_array_append_val (planner->places->copies, copy);
 }
 
+/* The copy that was added last, of a value that no step reads in the host's memory, may be late. */
+static void
+make_late (Planner *planner, const IrValue *value, IrValuePlaces *row)
+{
+  IrPlaces *places = planner->places;
+  IrScheduleCopy *copy = &g_array_index (places->copies, IrScheduleCopy, places->copies->len - 1);
+  guint64 unit = places->memory->align_bytes, bytes = (copy->bytes + unit - 1) / unit * unit;
+
+  if (planner->late_bytes + bytes > IR_LATE_BYTES)
+    return;
+  planner->late_bytes += bytes;
+  copy->late = TRUE;
+  if (ir_value_is_graph_output (value))
+    {
+      row->late = TRUE;
+      row->last_there = planner->schedule->items->len - 1;
+      return;
+    }
+  copy->late_at = places->late_bytes;
+  places->late_bytes += bytes;
+}
+
 /* One that a device makes. */
 static void
 plan_made_there (Planner *planner, const IrValue *value, IrValuePlaces *row)
@@ -88,6 +111,8 @@ plan_made_there (Planner *planner, const IrValue *value, IrValuePlaces *row)
   row->last_here = MAX (row->first_here, last);
   row->last_there = MAX (row->last_there, row->first_here);
   add_copy (planner, value, TRUE, row->first_here, handed_out);
+  if (first == G_MAXUINT)
+    make_late (planner, value, row);
 }
 
 static void
@@ -137,7 +162,7 @@ ir_places_new (const IrSchedule *schedule, const IrModel *model, const guint8 *k
 {
   const IrMemory *memory = find_memory (schedule);
   g_autofree guint *step_of = g_new0 (guint, (gsize) model->nodes->len + 1);
-  Planner planner = { schedule, model, step_of, kept, NULL };
+  Planner planner = { schedule, model, step_of, kept, NULL, 0 };
 
   if (memory == NULL)
     return NULL;

@@ -76,6 +76,13 @@ list_tasks (const IrSchedule *schedule, const guint *step_of, guint *task_of, gu
   return ir_tasks_new (n, ms, (const IrTaskEdge *) (void *) edges->data, edges->len);
 }
 
+static void
+need_event (IrDeviceStreams *made, guint step)
+{
+  if (made->event[step] == IR_STREAM_NONE)
+    made->event[step] = made->n_events++;
+}
+
 /* By an event behind @before, unless something has put it before what comes next in @stream. */
 static void
 wait_for (Maker *maker, guint before, guint stream)
@@ -85,13 +92,12 @@ wait_for (Maker *maker, guint before, guint stream)
 
   if (stream_clock (maker, stream)[made->stream[step]] > before)
     return;
-  if (made->event[step] == IR_STREAM_NONE)
-    made->event[step] = made->n_events++;
+  need_event (made, step);
   g_array_append_val (maker->waits, made->event[step]);
   join (stream_clock (maker, stream), clock_of (made, before), made->n_streams);
 }
 
-/* The host waits for copies: for one to the device with all that is before it in its stream; of one to the host
+/* The host waits for copies, but for late ones: for one to the device with all that is before it in its stream; of one to the host
  * it is sure of the producer alone, as a run that keeps the value has copied it as soon as it was made. */
 static void
 wait_for_copies (Maker *maker, guint step, gboolean behind)
@@ -106,7 +112,9 @@ wait_for_copies (Maker *maker, guint step, gboolean behind)
         return;
       guint by = copy->to_host ? maker->step_of[copy->producer] - 1 : copy->step;
       copy->stream = made->stream[by];
-      if (!copy->once && copy->bytes > 0) /* else nothing is copied */
+      if (copy->late)
+        need_event (made, by);
+      else if (!copy->once && copy->bytes > 0) /* else nothing is copied */
         join (maker->host,
               copy->to_host ? clock_of (made, maker->task_of[by])
                             : stream_clock (maker, copy->stream),

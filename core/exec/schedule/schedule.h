@@ -75,16 +75,21 @@ typedef struct
   guint step;       /* before it, or behind it */
   gboolean behind;
   gboolean once;     /* of a constant: for all runs */
+  gboolean late;     /* no step reads it: the host need not wait for it before the end */
   IrNodeId producer; /* 0: what the run is given, or a constant */
   IrNodeId reader;   /* the first one; 0: it is handed out */
   guint64 bytes;
-  double ms;    /* predicted */
-  guint stream; /* that it is made in */
+  double ms;       /* predicted */
+  guint stream;    /* that it is made in */
+  guint64 late_at; /* of a late one: where among those its value is kept until it is copied */
 } IrScheduleCopy;
 /* A copy: asking for it and waiting, and the bytes of a PCIe 3.0 link of 16 lanes, of which 12 GB/s are left in
  * practice. Assumed, not measured. */
 #define IR_COPY_MS         0.010
 #define IR_COPY_MS_OF_BYTE (1 / 12e6)
+/* Of values that are copied while the device goes on. Graph outputs stay where they are there until the end; the
+ * others are first copied there. */
+#define IR_LATE_BYTES (G_GUINT64_CONSTANT (1) << 30)
 /* In words, why the host waits for a copy to it: what reads it there. */
 const char *ir_schedule_copy_why (const IrScheduleCopy *copy, const IrModel *model);
 /* device-streams.c: what is beside each other on a device, and in order. */
@@ -104,6 +109,7 @@ typedef struct
 typedef struct
 {
   gboolean made_there;
+  gboolean late; /* it is read there beside the last steps still */
   guint first_there, last_there, first_here, last_here;
 } IrValuePlaces;
 typedef struct
@@ -111,7 +117,8 @@ typedef struct
   const IrMemory *memory;
   GArray *copies; /* of IrScheduleCopy, in their order */
   IrValuePlaces *values;
-  guint n_values; /* its length: largest id + 1 */
+  guint n_values;     /* its length: largest id + 1 */
+  guint64 late_bytes; /* of values that are kept there until they are copied */
   IrDeviceStreams *streams;
 } IrPlaces;
 /* Plain data, made by a pure function: NULL where all is in the host's memory. @kept: (nullable) by value id,

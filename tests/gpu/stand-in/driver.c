@@ -14,6 +14,7 @@ static GRecMutex lock;
 static unsigned int lost;
 static guint retained;
 static GHashTable *pinned; /* set of memory */
+static GHashTable *registered;
 static __thread gboolean is_current;
 
 unsigned int
@@ -35,7 +36,8 @@ enter (const char *symbol, gboolean context)
 unsigned int
 leave (unsigned int result)
 {
-  if (result >= 700 && result < 800 && retained > 0)
+  if (result >= 700 && result < 800 && result != ALREADY_REGISTERED && result != NOT_REGISTERED &&
+      retained > 0)
     lost = result;
   blocks_close ();
   g_rec_mutex_unlock (&lock);
@@ -129,6 +131,7 @@ cuDevicePrimaryCtxRelease_v2 (int device)
     return leave (OK);
   streams_clear ();
   modules_clear ();
+  g_clear_pointer (&registered, g_hash_table_unref);
   n_blocks = blocks_clear ();
   lost = OK;
   if (n_blocks > 0 && !was_lost)
@@ -184,6 +187,31 @@ cuMemFreeHost (void *memory)
     return leave (problem (INVALID_VALUE, "cuMemFreeHost of what is no such memory"));
   g_free (memory);
   return leave (OK);
+}
+
+unsigned int
+cuMemHostRegister_v2 (void *memory, size_t bytes, unsigned int flags)
+{
+  ENTER;
+  if (memory == NULL || bytes == 0 || flags != 0)
+    return leave (problem (INVALID_VALUE, "cuMemHostRegister_v2 of nothing"));
+  if (registered == NULL)
+    registered = g_hash_table_new (NULL, NULL);
+  if (!g_hash_table_add (registered, memory))
+    return leave (problem (ALREADY_REGISTERED, "cuMemHostRegister_v2 twice"));
+  return leave (OK);
+}
+
+/* It waits for all work that may still go there. */
+unsigned int
+cuMemHostUnregister (void *memory)
+{
+  ENTER;
+  unsigned int result = streams_finish ();
+
+  if (registered == NULL || !g_hash_table_remove (registered, memory))
+    return leave (problem (NOT_REGISTERED, "cuMemHostUnregister of what is not registered"));
+  return leave (result);
 }
 
 /* -- words -- */

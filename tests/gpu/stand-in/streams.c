@@ -11,6 +11,7 @@ typedef enum
   LAUNCH,
   TO_DEVICE,
   TO_HOST,
+  WITHIN,
   SET,
   CALL,
   RECORD,
@@ -80,6 +81,7 @@ join (Clock *clock, const Clock *other)
 static const char *const names[] = {
   [TO_DEVICE] = "a copy to the device",
   [TO_HOST] = "a copy to the host",
+  [WITHIN] = "a copy on the device",
   [SET] = "a fill",
 };
 
@@ -107,6 +109,12 @@ do_op (struct CUstream_st *stream, Op *op)
       result = result == OK ? touch_host (op->to, op->bytes, TRUE, &by) : result;
       if (result == OK)
         memcpy (op->to, op->from, op->bytes);
+      return result;
+    case WITHIN:
+      result = touch (op->from, op->bytes, FALSE, &by);
+      result = result == OK ? touch (op->to, op->bytes, TRUE, &by) : result;
+      if (result == OK)
+        memmove (op->to, op->from, op->bytes);
       return result;
     case SET:
       result = touch (op->to, op->bytes, TRUE, &by);
@@ -382,6 +390,23 @@ cuMemcpyDtoHAsync_v2 (void *to, unsigned long long from, size_t bytes, struct CU
   return leave (ask (
       stream,
       &(Op){ .kind = TO_HOST, .to = to, .from = (gconstpointer) (gsize) from, .bytes = bytes }));
+}
+
+unsigned int
+cuMemcpyDtoDAsync_v2 (unsigned long long to,
+                      unsigned long long from,
+                      size_t bytes,
+                      struct CUstream_st *stream)
+{
+  ENTER;
+  if (block_find ((gconstpointer) (gsize) from, bytes) == NULL ||
+      block_find ((gconstpointer) (gsize) to, bytes) == NULL)
+    return leave (
+        problem (INVALID_VALUE, "cuMemcpyDtoDAsync_v2: %zu bytes in no block of memory", bytes));
+  return leave (ask (stream, &(Op){ .kind = WITHIN,
+                                    .to = (gpointer) (gsize) to,
+                                    .from = (gconstpointer) (gsize) from,
+                                    .bytes = bytes }));
 }
 
 unsigned int

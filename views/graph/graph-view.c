@@ -953,7 +953,8 @@ const IrViewInfo ir_view_graph = {
       "a step, + is new, − removed, ~ changed, and a bracket says what became what. Z zooms "
       "to the change, V shows before and after side by side, and as long as Space is held "
       "the graph is the one before. Far out, boxes have the colour of their "
-      "arithmetic: the darker, the more.\n\nE enters the branch or body of a node, Alt+Up leaves "
+      "arithmetic: the darker, the more.\n\nA drag moves the picture, with Shift it selects many; a right click "
+      "has all that can be done with a node.\n\nE enters the branch or body of a node, Alt+Up leaves "
       "it, G puts it beside; ▸ opens a function where it is called. S shows the selection alone, comma and period grow it. Ctrl and a number keep "
       "the view, the number alone shows it again.",
   .place = IR_VIEW_CENTRE,

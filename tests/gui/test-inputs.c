@@ -491,6 +491,9 @@ test_data_sets (Fixture *fixture, gconstpointer data)
       g_assert_cmpstr (subtitle (dialog, name), ==,
                        i == 0 ? "The output is as in test_data_set_0"
                               : "y differs from test_data_set_1: element 1 is -3, not -4");
+      /* in the properties, too, which stay when the message goes */
+      g_assert_cmpstr (subtitle (GTK_WIDGET (fixture->window), "Its data set"), ==,
+                       subtitle (dialog, name));
     }
   g_signal_emit_by_name (find_matching (row, is_button, "Leave"), "clicked");
   g_assert_cmpstr (subtitle (dialog, "a"), ==, "float[2] · random");

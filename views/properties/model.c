@@ -8,6 +8,7 @@
 #include "core/ir/count.h"
 #include "views/label.h"
 #include "views/properties/editing.h"
+#include "views/session/data-set.h"
 #include "views/session/file.h"
 #include "views/session/records.h"
 #include "views/session/runs.h"
@@ -93,14 +94,19 @@ add_run (IrPropertyPage *page)
   const IrRunChange *change = ir_session_get_run_change (session);
   const IrModel *history = ir_session_get_history (session);
   g_autofree char *text = ir_session_run_text (session), *values = NULL, *times = NULL;
-  g_autofree char *before = NULL, *after = NULL, *percent = NULL;
+  g_autofree char *before = NULL, *after = NULL, *percent = NULL, *compared = NULL;
   GtkWidget *group, *row;
+  gboolean differs;
 
   if (text == NULL)
     return;
+  compared = ir_session_data_set_text (session, &differs);
   group = ir_property_group (page, "Last run");
   row = ir_property_row (group, "How it ran", text);
   adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (row), 6);
+  if (compared != NULL)
+    adw_action_row_set_subtitle_lines (
+        ADW_ACTION_ROW (ir_property_row (group, "Its data set", compared)), 4);
   if (change == NULL)
     return;
   before = ir_ms_text (change->before.median);

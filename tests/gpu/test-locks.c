@@ -14,6 +14,7 @@ test_memory (void)
   IrMemoryBlock block = { NULL };
   IrMemoryEvent event = { NULL };
   float out[16] = { 1, 2, 3 }, in[16] = { 0 };
+  gboolean pinned;
   g_autoptr (GError) error = NULL;
 
   ASSERT_LOCKS (1, memory->alloc (sizeof out, &block, &error));
@@ -24,6 +25,13 @@ test_memory (void)
   ASSERT_LOCKS (1, memory->copy_out (in, block.data, sizeof in, &error));
   g_assert_no_error (error);
   g_assert_cmpmem (in, sizeof in, out, sizeof out);
+  ASSERT_LOCKS (1, memory->copy ((guint8 *) block.data + 32, block.data, 32, &error));
+  g_assert_no_error (error);
+  ASSERT_LOCKS (1, memory->pin (in, sizeof in, &pinned, &error));
+  g_assert_no_error (error);
+  g_assert_true (pinned);
+  ASSERT_LOCKS (1, memory->copy_out_late (in, block.data, sizeof in, &error));
+  g_assert_no_error (error);
   ASSERT_LOCKS (1, g_assert_cmpuint (memory->n_streams (), >, 0));
   ASSERT_LOCKS (1, memory->record (&event, &error));
   g_assert_no_error (error);
@@ -32,6 +40,8 @@ test_memory (void)
   ASSERT_LOCKS (1, memory->free_event (&event));
   ASSERT_LOCKS (1, memory->finish (&error));
   g_assert_no_error (error);
+  g_assert_cmpmem (in + 8, 32, out, 32);
+  ASSERT_LOCKS (1, memory->unpin (in));
   ASSERT_LOCKS (1, memory->free (&block));
   ASSERT_LOCKS (1, g_assert_false (memory->is_there (&block)));
 }

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define STAGING_BYTES (4 << 20)
+#define STAGING_BYTES (4 << 20) /* of one half */
 #define ALIGN_BYTES   256
 #define STREAM_FLAGS  1 /* does not wait for the default stream */
 #define WITH_TIMES    0
@@ -154,7 +154,7 @@ open_device (GError **error)
       !CALL (cuDevicePrimaryCtxRetain, error, &runtime.context, runtime.device) ||
       !CALL (cuCtxSetCurrent, error, runtime.context) ||
       !CALL (cuStreamCreate, error, &runtime.streams[0], STREAM_FLAGS) ||
-      !CALL (cuMemAllocHost_v2, error, &staging, STAGING_BYTES))
+      !CALL (cuMemAllocHost_v2, error, &staging, 2 * STAGING_BYTES))
     return FALSE;
   runtime.staging = staging;
   return CALL (cuMemAlloc_v2, error, &runtime.fault, sizeof (guint32));
@@ -362,7 +362,14 @@ memory_free (IrMemoryBlock *block)
   *block = (IrMemoryBlock){ NULL };
 }
 
-/* By pinned memory: a copy from any other may read it late. */
+static guint8 *
+staging_half (gsize at)
+{
+  return (guint8 *) runtime.staging + at / STAGING_BYTES % 2 * STAGING_BYTES;
+}
+
+/* By pinned memory: a copy from any other may read it late. While one half of it is on its way the other is
+ * filled. */
 static gboolean
 memory_copy_in (gpointer to, gconstpointer from, gsize bytes, GError **error)
 {
@@ -373,13 +380,22 @@ memory_copy_in (gpointer to, gconstpointer from, gsize bytes, GError **error)
   for (gsize at = 0; at < bytes; at += STAGING_BYTES)
     {
       gsize n = MIN (bytes - at, STAGING_BYTES);
-      memcpy (runtime.staging, (const guint8 *) from + at, n);
-      if (!CALL (cuMemcpyHtoDAsync_v2, error, (unsigned long long) (gsize) to + at, runtime.staging,
-                 n, runtime.streams[current]) ||
-          !CALL (cuStreamSynchronize, error, runtime.streams[current]))
+      memcpy (staging_half (at), (const guint8 *) from + at, n);
+      if ((at > 0 && !CALL (cuStreamSynchronize, error, runtime.streams[current])) ||
+          !CALL (cuMemcpyHtoDAsync_v2, error, (unsigned long long) (gsize) to + at,
+                 staging_half (at), n, runtime.streams[current]))
         return FALSE;
     }
-  return TRUE;
+  return bytes == 0 || CALL (cuStreamSynchronize, error, runtime.streams[current]);
+}
+
+/* Asks for what lies at @at, to the half of the staging memory that it is for. */
+static gboolean
+ask_out (gconstpointer from, gsize at, gsize bytes, GError **error)
+{
+  return at >= bytes || CALL (cuMemcpyDtoHAsync_v2, error, staging_half (at),
+                              (unsigned long long) (gsize) from + at,
+                              MIN (bytes - at, STAGING_BYTES), runtime.streams[current]);
 }
 
 static gboolean
@@ -387,16 +403,14 @@ memory_copy_out (gpointer to, gconstpointer from, gsize bytes, GError **error)
 {
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
 
-  if (!enter (error))
+  if (!enter (error) || !ask_out (from, 0, bytes, error))
     return FALSE;
   for (gsize at = 0; at < bytes; at += STAGING_BYTES)
     {
-      gsize n = MIN (bytes - at, STAGING_BYTES);
-      if (!CALL (cuMemcpyDtoHAsync_v2, error, runtime.staging,
-                 (unsigned long long) (gsize) from + at, n, runtime.streams[current]) ||
-          !CALL (cuStreamSynchronize, error, runtime.streams[current]))
+      if (!CALL (cuStreamSynchronize, error, runtime.streams[current]) ||
+          !ask_out (from, at + STAGING_BYTES, bytes, error))
         return FALSE;
-      memcpy ((guint8 *) to + at, runtime.staging, n);
+      memcpy ((guint8 *) to + at, staging_half (at), MIN (bytes - at, STAGING_BYTES));
     }
   return TRUE;
 }

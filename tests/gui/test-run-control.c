@@ -571,6 +571,65 @@ test_training (void)
   close_window (&self);
 }
 
+/* (nullable) The entry below @widget whose tip begins with @tip */
+static GtkWidget *
+find_entry (GtkWidget *widget, const char *tip)
+{
+  const char *own = GTK_IS_ENTRY (widget) ? gtk_widget_get_tooltip_text (widget) : NULL;
+  GtkWidget *found = own != NULL && g_str_has_prefix (own, tip) ? widget : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL && found == NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_entry (child, tip);
+  return found;
+}
+
+/* The rate of the next step, which is step @wanted */
+static double
+rate_of_step (Opened *self, guint64 wanted)
+{
+  guint64 step;
+
+  ir_session_train_step (self->session);
+  do
+    g_main_context_iteration (NULL, TRUE);
+  while (course_state (self, &step) != IR_COURSE_STANDS || step < wanted);
+  g_auto (IrCourse) course = ir_session_get_course (self->session);
+  return g_array_index (course.points, IrTrainingPoint, wanted - 1).rate;
+}
+
+/* A rate that is typed into the form while a training is under way counts when it is entered, not letter by letter,
+ * and what is no rate changes nothing. */
+static void
+test_typed_rate (void)
+{
+  g_auto (IrTrainingWish) wish = wish_for ("0.01");
+  Opened self;
+
+  open_digits (&self);
+  ir_session_show_view (self.session, "training");
+  wait_for_text (&self, "Samples of image");
+  GtkWidget *entry = find_entry (GTK_WIDGET (self.window), "It may be changed while the training");
+  g_assert_nonnull (entry);
+  ir_session_train (self.session, &wish, TRUE);
+  wait_for ("a training that stands", training_stands, &self);
+  wait_for_text (&self, "Standing: step 1 of");
+  g_assert_true (gtk_widget_is_sensitive (entry)); /* the rest of the form is not */
+  g_assert_false (
+      gtk_widget_is_sensitive (find_entry (GTK_WIDGET (self.window), "What the network should")));
+  gtk_editable_set_text (GTK_EDITABLE (entry), "1");
+  g_assert_cmpfloat (rate_of_step (&self, 2), ==, 0.01);
+  gtk_editable_set_text (GTK_EDITABLE (entry), "1e-4");
+  g_signal_emit_by_name (entry, "activate");
+  g_assert_cmpfloat (rate_of_step (&self, 3), ==, 1e-4);
+  gtk_editable_set_text (GTK_EDITABLE (entry), "1e");
+  g_signal_emit_by_name (entry, "activate");
+  g_assert_cmpfloat (rate_of_step (&self, 4), ==, 1e-4);
+  ir_session_train_stop (self.session);
+  wait_for ("its end", training_has_ended, &self);
+  close_window (&self);
+}
+
 /* All entries below @widget that are called @name get @text. */
 static void
 fill_entries (GtkWidget *widget, const char *name, const char *text)
@@ -698,6 +757,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run-control/training-nodes", test_training_nodes);
   g_test_add_func ("/run-control/training-options", test_training_options);
   g_test_add_func ("/run-control/training-form", test_training_form);
+  g_test_add_func ("/run-control/training-typed-rate", test_typed_rate);
   g_test_add_func ("/run-control/spin", test_spin);
   g_test_add_func ("/run-control/training-diverged", test_diverged);
   return run_window_tests ();

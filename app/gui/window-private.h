@@ -58,6 +58,7 @@ struct _IrWindow
   GtkRevealer *activity;
   GtkLabel *activity_label;
   GtkProgressBar *activity_bar;
+  GtkWidget *activity_spinner;
   GMenu *recent_section, *undo_section;
 };
 

@@ -23,6 +23,7 @@
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
 #include "views/session/records.h"
+#include "views/session/run-control.h"
 #include "views/session/runs.h"
 #include "views/session/timeline.h"
 #include "views/session/undo.h"
@@ -148,6 +149,8 @@ static void
 update_activity (IrWindow *self)
 {
   const double progress = ir_session_get_progress (self->session);
+  const gboolean stands = ir_session_get_standing (self->session) != NULL;
+  const char *text = stands ? "The run stands" : ir_session_get_progress_text (self->session);
 
   if (!ir_session_get_busy (self->session) || is_said_by_view (self))
     {
@@ -157,8 +160,10 @@ update_activity (IrWindow *self)
     }
   if (self->activity_timeout == 0 && !gtk_revealer_get_reveal_child (self->activity))
     self->activity_timeout = g_timeout_add (ACTIVITY_DELAY_MS, reveal_activity, self);
-  if (ir_session_get_progress_text (self->session) != NULL)
-    gtk_label_set_text (self->activity_label, ir_session_get_progress_text (self->session));
+  if (text != NULL)
+    gtk_label_set_text (self->activity_label, text);
+  gtk_widget_set_visible (self->activity_spinner, !stands);
+  gtk_widget_set_visible (GTK_WIDGET (self->activity_bar), !stands);
   if (progress >= 0)
     gtk_progress_bar_set_fraction (self->activity_bar, progress);
   else
@@ -719,6 +724,7 @@ ir_window_class_init (IrWindowClass *klass)
   BIND (activity);
   BIND (activity_label);
   BIND (activity_bar);
+  BIND (activity_spinner);
   BIND (recent_section);
   BIND (undo_section);
 #undef BIND

@@ -267,6 +267,35 @@ test_cancelled (void)
   close_window (&self);
 }
 
+/* The fold of the node that owns a body */
+static const char *
+fold_of (Opened *self, const IrNode *node)
+{
+  const IrScene *scene = ir_session_get_frame (self->session)->scene;
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].node == node->id && boxes[i].fold != NULL)
+      return boxes[i].fold;
+  return NULL;
+}
+
+static gboolean
+is_drawn (gpointer data)
+{
+  const Opened *self = data;
+
+  return ir_frame_find_box (ir_session_get_frame (self->session),
+                            ir_session_get_selected_node (self->session)) >= 0;
+}
+
+static gboolean
+is_not_drawn (gpointer data)
+{
+  return !is_drawn (data);
+}
+
 /* What a loop has computed in its latest round is not called that of its last, whose rounds could be chosen. */
 static void
 test_stands_in_loop (void)
@@ -292,6 +321,15 @@ test_stands_in_loop (void)
       drive (&self, "step");
       wait_for ("a run that stands", stands, &self);
     }
+  wait_for_text (&self, "The run stands");
+  wait_for ("the node that comes next", is_drawn, &self);
+  ir_session_toggle_fold (self.session, fold_of (&self, node_of (&self, "Loop", 0)));
+  wait_for ("a closed loop", is_not_drawn, &self);
+  drive (&self, "step"); /* to the first node of the next round */
+  wait_for ("a run that stands", stands, &self);
+  wait_for ("the node in the loop that was closed by hand", is_drawn, &self);
+  drive (&self, "step");
+  wait_for ("a run that stands", stands, &self);
   const IrRun *run = ir_session_get_run (self.session, IR_SIDE_AFTER);
   const IrNode *sin = node_of (&self, "Sin", 0), *neg = node_of (&self, "Neg", 0);
   g_assert_nonnull (ir_run_value (run, sin->outputs[0]->id));

@@ -140,7 +140,7 @@ on_arrival (gpointer data)
       own (self)->standing->hit = (gint) i;
   if (own (self)->standing->node != 0 &&
       ir_model_live_node (ir_session_get_history (self), own (self)->standing->node) != NULL)
-    ir_session_select_node (self, own (self)->standing->node);
+    ir_session_show_node (self, own (self)->standing->node);
   ir_session_run_changed (self, IR_CHANGED_RUN_CONTROL | IR_CHANGED_BUSY);
   return G_SOURCE_REMOVE;
 }

@@ -14,6 +14,9 @@
 #define MOST_ROWS   16
 #define PLOT_HEIGHT 280.0
 #define PLOT_LEFT   80.0
+#define PLOT_RIGHT  60.0
+#define NAME_ROOM   90.0 /* px that the name of a point may want to the right of it */
+#define TICK_ROOM   34.0 /* px from one number of an axis to the next */
 #define POINT       8.0
 
 static guint8
@@ -240,7 +243,8 @@ find_decades (Plot *plot, const GArray *rows, const IrRoofline *peaks)
 static void
 add_axes (ChartPage *page, const Plot *plot)
 {
-  const double y = page->y;
+  const double y = page->y, decade = plot->width / (plot->high_x - plot->low_x),
+               every = ceil (TICK_ROOM / decade);
 
   for (double x = plot->low_x; x <= plot->high_x; x++)
     {
@@ -249,7 +253,8 @@ add_axes (ChartPage *page, const Plot *plot)
 
       chart_page_line (page, at, plot->top, at, plot->top + plot->height);
       page->y = plot->top + plot->height + 16;
-      chart_page_text (page, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, at, 80);
+      if (fmod (x - plot->low_x, every) == 0)
+        chart_page_text (page, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_MIDDLE, at, 80);
     }
   for (double r = plot->low_y; r <= plot->high_y; r++)
     {
@@ -283,24 +288,43 @@ add_point (ChartPage *page, const Plot *plot, const IrSummaryRow *row, guint ind
                            .id = id,
                            .tip = tip };
   const double y = page->y;
+  const gboolean at_rim = box.x + POINT + NAME_ROOM > page->width;
 
   ir_scene_add_box (page->scene, &box);
   page->y = box.y + POINT;
-  chart_page_text (page, name_of (row), IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START,
-                   box.x + POINT + 4, 120);
+  chart_page_text (page, name_of (row), IR_SCENE_TEXT_CAPTION,
+                   at_rim ? IR_SCENE_ALIGN_END : IR_SCENE_ALIGN_START,
+                   at_rim ? box.x - 4 : box.x + POINT + 4, 120);
   page->y = y;
+}
+
+/* A line, or one for each part where there is little room. */
+static void
+add_roofline_title (ChartPage *page, const IrRoofline *peaks)
+{
+  g_autofree char *most = g_strdup_printf ("at most %.4g GFLOP/s and %.4g GB/s", peaks->gflops,
+                                           peaks->gbps),
+                  *all = g_strdup_printf ("Roofline: GFLOP/s over FLOP per byte; %s", most);
+  const gboolean narrow = page->width < CHART_PAGE_NARROW;
+
+  chart_page_title (page, narrow ? "Roofline" : all);
+  for (const char **line = (const char *[]){ "GFLOP/s over FLOP per byte", most, NULL };
+       narrow && *line != NULL; line++)
+    {
+      page->y += LINE;
+      chart_page_text (page, *line, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, page->width);
+    }
 }
 
 static void
 add_roofline (ChartPage *page, const GArray *rows, const IrRoofline *peaks)
 {
-  g_autofree char *title = g_strdup_printf (
-      "Roofline: GFLOP/s over FLOP per byte; at most %.4g GFLOP/s and %.4g GB/s", peaks->gflops,
-      peaks->gbps);
-  Plot plot = { .left = PLOT_LEFT, .width = page->width - PLOT_LEFT - 60, .height = PLOT_HEIGHT };
+  const gboolean narrow = page->width < CHART_PAGE_NARROW;
+  const double left = narrow ? PLOT_LEFT / 2 : PLOT_LEFT, right = narrow ? 12 : PLOT_RIGHT;
+  Plot plot = { .left = left, .width = page->width - left - right, .height = PLOT_HEIGHT };
   double ridge = peaks->gflops / peaks->gbps, low;
 
-  chart_page_title (page, title);
+  add_roofline_title (page, peaks);
   plot.top = page->y + 16;
   find_decades (&plot, rows, peaks);
   add_axes (page, &plot);
@@ -361,14 +385,15 @@ ir_chart_summary (const IrSummary *summary,
         chart_page_text (&page, *line, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, 0, page.width);
         page.y += line[1] != NULL ? LINE : 0;
       }
+  /* Whoever asks for it sees it without scrolling. */
+  if (peaks != NULL && peaks->gflops > 0 && peaks->gbps > 0)
+    add_roofline (&page, summary->ops, peaks);
   const IrSummaryKey bars = key == IR_SUMMARY_NAME ? IR_SUMMARY_NODES : key;
   add_bars (&page, ops, summary->ops, bars, "o");
   add_bars (&page, scopes, summary->scopes, bars, "s");
   add_dtypes (&page, summary);
   add_tensors (&page, summary);
   add_places (&page, summary);
-  if (peaks != NULL && peaks->gflops > 0 && peaks->gbps > 0)
-    add_roofline (&page, summary->ops, peaks);
   ir_scene_finish (page.scene);
   return page.scene;
 }

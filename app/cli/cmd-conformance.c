@@ -1,5 +1,6 @@
 /* irscope conformance: the ONNX backend tests of a folder. Each case runs in a child process with a
- * limit on time and memory, so that none can take the rest down. */
+ * limit on time and memory, so that none can take the rest down. One that has opened a device runs the next
+ * case as well, as long as it lives: opening takes longer than most cases. */
 #include "config.h"
 
 #include "app/cli/commands.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +45,13 @@ typedef struct
   IrCaseNodes nodes; /* of the run with the last back end */
 } Case;
 
+/* A child; @pid 0: there is none. */
+typedef struct
+{
+  pid_t pid;
+  int fd; /* a socket: indices of cases go to it, answers that end with NUL come from it */
+} Worker;
+
 typedef struct
 {
   const Cli *cli;
@@ -51,6 +60,7 @@ typedef struct
   gboolean stand_in; /* of a device */
   guint n_backends;
   GPtrArray *cases;
+  Worker worker;
   guint counts[IR_N_CASE_STATUSES];
   IrCaseNodes nodes; /* of all cases */
   guint n_own_cases; /* cases whose nodes all ran on cpu kernels */
@@ -127,30 +137,33 @@ limit (int resource, guint64 most)
   setrlimit (resource, &value);
 }
 
-/* Devices map more memory into a process than it uses. */
+static gboolean
+has_device (const Suite *suite)
+{
+  return suite->backends[0]->memory != NULL;
+}
+
+/* Devices map more memory into a process than it uses, and the process lives for many cases. */
 static void
-set_limits (const Options *options, gboolean has_device)
+set_limits (const Suite *suite)
 {
   limit (RLIMIT_CORE, 0);
-  limit (RLIMIT_CPU, (guint64) options->seconds + 1);
+  if (has_device (suite))
+    return;
+  limit (RLIMIT_CPU, (guint64) suite->options->seconds + 1);
 #ifndef __SANITIZE_ADDRESS__ /* its shadow memory is larger than any limit */
-  if (!has_device)
-    limit (RLIMIT_AS, (guint64) options->mib << 20);
+  limit (RLIMIT_AS, (guint64) suite->options->mib << 20);
 #endif
 }
 
-/* Runs the case and writes a line with status and numbers of nodes, then the reason. */
-static void
-run_child (const Suite *suite, const Case *test, int fd)
+/* (transfer full) A line with status and numbers of nodes, then the reason. */
+static char *
+run_by_backends (const Suite *suite, const Case *test)
 {
   IrCaseStatus status = IR_CASE_PASSED;
-  g_autofree char *text = NULL;
+  char *text = NULL;
   IrCaseNodes nodes = { 0 };
-  gsize done = 0;
 
-  set_limits (suite->options, suite->backends[0]->memory != NULL);
-  if (suite->backends[0]->memory != NULL)
-    ir_backend_require (suite->options->device, NULL);
   for (guint i = 0; i < suite->n_backends && status == IR_CASE_PASSED; i++)
     {
       g_autofree char *why = NULL;
@@ -161,12 +174,28 @@ run_child (const Suite *suite, const Case *test, int fd)
                               nodes.control, why != NULL ? suite->backends[i]->name : "",
                               why != NULL ? ": " : "", why != NULL ? why : "");
     }
-  while (done < strlen (text))
+  return text;
+}
+
+static void
+run_child (const Suite *suite, int fd)
+{
+  guint32 index;
+
+  set_limits (suite);
+  if (has_device (suite))
+    ir_backend_require (suite->options->device, NULL);
+  while (read (fd, &index, sizeof index) == sizeof index)
     {
-      gssize n = write (fd, text + done, strlen (text) - done);
-      if (n < 0 && errno != EINTR)
-        break;
-      done += n > 0 ? (gsize) n : 0;
+      g_autofree char *text = run_by_backends (suite, suite->cases->pdata[index]);
+      gsize done = 0, bytes = strlen (text) + 1;
+      while (done < bytes)
+        {
+          gssize n = send (fd, text + done, bytes - done, MSG_NOSIGNAL);
+          if (n < 0 && errno != EINTR)
+            _exit (1);
+          done += n > 0 ? (gsize) n : 0;
+        }
     }
   _exit (0);
 }
@@ -175,12 +204,13 @@ run_child (const Suite *suite, const Case *test, int fd)
 
 typedef enum
 {
+  CHILD_ANSWERED,
   CHILD_ENDED,
   CHILD_TIMED_OUT,
   CHILD_CANCELLED
 } ChildEnd;
 
-/* Reads until the child closes its end. */
+/* Reads until the answer is whole, or the child closes its end. */
 static ChildEnd
 read_answer (const Suite *suite, int fd, GString *answer)
 {
@@ -202,6 +232,8 @@ read_answer (const Suite *suite, int fd, GString *answer)
         return CHILD_ENDED;
       if (n > 0)
         g_string_append_len (answer, buffer, n);
+      if (n > 0 && buffer[n - 1] == '\0')
+        return CHILD_ANSWERED;
     }
 }
 
@@ -228,48 +260,89 @@ take_answer (Case *test, const GString *answer, ChildEnd end, int status, const 
   test->status = IR_CASE_FAILED;
   if (end == CHILD_TIMED_OUT)
     test->reason = g_strdup_printf ("took longer than %" G_GINT64_FORMAT " s", options->seconds);
+  else if (end == CHILD_ANSWERED)
+    read_result (test, answer->str);
   else if (WIFSIGNALED (status))
     test->reason = g_strdup_printf ("ended by signal %d (%s)", WTERMSIG (status),
                                     g_strsignal (WTERMSIG (status)));
-  else if (answer->len == 0)
-    test->reason = g_strdup ("ended without an answer");
   else
-    read_result (test, answer->str);
+    test->reason = g_strdup (answer->len == 0 ? "ended without an answer"
+                                              : "ended with half an answer");
 }
 
 static gboolean
-run_case (Suite *suite, Case *test, GError **error)
+begin_worker (Suite *suite, GError **error)
 {
-  g_autoptr (GString) answer = g_string_new (NULL);
-  int fds[2], status = 0;
-  pid_t child;
+  int fds[2] = { -1, -1 };
+  pid_t child = socketpair (AF_UNIX, SOCK_STREAM, 0, fds) == 0 ? fork () : -1;
 
-  if (pipe (fds) != 0)
-    {
-      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (errno), "%s: no pipe: %s", test->name,
-                   g_strerror (errno));
-      return FALSE;
-    }
-  child = fork ();
   if (child == 0)
     {
       close (fds[0]);
-      run_child (suite, test, fds[1]);
+      run_child (suite, fds[1]);
     }
-  close (fds[1]);
   if (child < 0)
-    {
-      close (fds[0]);
-      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (errno), "%s: no process: %s",
-                   test->name, g_strerror (errno));
-      return FALSE;
-    }
-  ChildEnd end = read_answer (suite, fds[0], answer);
-  if (end != CHILD_ENDED)
-    kill (child, SIGKILL);
-  close (fds[0]);
-  while (waitpid (child, &status, 0) < 0 && errno == EINTR)
+    g_set_error (error, G_IO_ERROR, g_io_error_from_errno (errno), "no process: %s",
+                 g_strerror (errno));
+  if (fds[1] >= 0)
+    close (fds[1]);
+  if (child < 0 && fds[0] >= 0)
+    close (fds[0]);
+  suite->worker = (Worker){ MAX (child, 0), fds[0] };
+  return child > 0;
+}
+
+/* Returns: how it ended, as waitpid() says it */
+static int
+end_worker (Suite *suite, gboolean by_force)
+{
+  Worker *worker = &suite->worker;
+  int status = 0;
+
+  if (worker->pid == 0)
+    return 0;
+  if (by_force)
+    kill (worker->pid, SIGKILL);
+  close (worker->fd);
+  while (waitpid (worker->pid, &status, 0) < 0 && errno == EINTR)
     ;
+  worker->pid = 0;
+  return status;
+}
+
+/* @status: (out): of a child that has ended */
+static ChildEnd
+ask_worker (Suite *suite, guint32 index, GString *answer, int *status)
+{
+  ChildEnd end = CHILD_ENDED;
+
+  g_string_truncate (answer, 0);
+  if (send (suite->worker.fd, &index, sizeof index, MSG_NOSIGNAL) == sizeof index)
+    end = read_answer (suite, suite->worker.fd, answer);
+  if (end != CHILD_ANSWERED || !has_device (suite))
+    *status = end_worker (suite, end == CHILD_TIMED_OUT || end == CHILD_CANCELLED);
+  return end;
+}
+
+static gboolean
+run_case (Suite *suite, guint index, GError **error)
+{
+  g_autoptr (GString) answer = g_string_new (NULL);
+  Case *test = suite->cases->pdata[index];
+  ChildEnd end = CHILD_ENDED;
+  int status = 0;
+
+  if (suite->worker.pid != 0)
+    end = ask_worker (suite, index, answer, &status);
+  if (end == CHILD_ENDED) /* or what other cases have left in the child was its end */
+    {
+      if (!begin_worker (suite, error))
+        {
+          g_prefix_error (error, "%s: ", test->name);
+          return FALSE;
+        }
+      end = ask_worker (suite, index, answer, &status);
+    }
   if (end == CHILD_CANCELLED)
     return !g_cancellable_set_error_if_cancelled (suite->cli->cancellable, error);
   take_answer (test, answer, end, status, suite->options);
@@ -437,7 +510,7 @@ run_suite (Suite *suite, const char *dir)
   for (guint i = 0; i < suite->cases->len; i++)
     {
       cli_progress (suite->cli, "cases", i, suite->cases->len);
-      if (!run_case (suite, suite->cases->pdata[i], &error))
+      if (!run_case (suite, i, &error))
         {
           cli_progress_end (suite->cli);
           return cli_fail (CLI_FAILED, error);
@@ -469,7 +542,9 @@ run (Cli *cli)
     return status;
   g_autoptr (GPtrArray) cases = g_ptr_array_new_with_free_func (case_free);
   suite.cases = cases;
-  return run_suite (&suite, cli->args[0]);
+  status = run_suite (&suite, cli->args[0]);
+  end_worker (&suite, FALSE);
+  return status;
 }
 
 const CliCommand cli_command_conformance = {

@@ -3,6 +3,8 @@
 
 #include "core/io/io.h"
 #include "core/ir/edit.h"
+#include "core/exec/measure/roofline.h"
+#include "core/exec/measure/summary.h"
 #include "core/exec/measure/timeline.h"
 #include "core/layout/charts.h"
 #include "core/op/infer.h"
@@ -623,6 +625,42 @@ test_extremes (void)
     }
 }
 
+static const IrSceneText *
+find_text (const IrScene *scene, const char *prefix)
+{
+  guint n;
+  const IrSceneText *texts = ir_scene_texts (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (g_str_has_prefix (texts[i].text, prefix))
+      return &texts[i];
+  g_error ("no text begins with %s", prefix);
+}
+
+/* In a pane of any width the roofline is above the bars, and most of the width is its plot. */
+static void
+test_roofline (void)
+{
+  g_auto (Graph) graph = { 0 };
+  graph_init (&graph);
+  const IrRoofline peaks = { .gflops = 100, .gbps = 20 };
+  g_autoptr (IrSummary) summary = ir_summary_new (graph.model, NULL, NULL, 1, 10);
+
+  for (guint i = 0; i < summary->ops->len; i++)
+    g_array_index (summary->ops, IrSummaryRow, i).time_ns = 1000;
+  for (double width = 230; width <= 920; width *= 2)
+    {
+      const IrChartOptions pane = { .width = width };
+      g_autoptr (IrScene) scene = ir_chart_summary (summary, IR_SUMMARY_FLOPS, &peaks, &pane);
+      const IrSceneBox *most = find_box (scene, "r%u", 0), *other = find_box (scene, "o%u", 0);
+      const double left = find_text (scene, "0.01")->x, right = find_text (scene, "100")->x;
+
+      g_assert_cmpfloat (find_text (scene, "Roofline")->y, <, find_text (scene, "Operators")->y);
+      g_assert_cmpfloat (most->y, <, other->y);
+      g_assert_cmpfloat (right - left, >, width / 2);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -637,5 +675,6 @@ main (int argc, char **argv)
   g_test_add_func ("/charts/a line of many elements loses none of the extremes", test_long_curve);
   g_test_add_func ("/charts/pairs that are equal lie on the diagonal", test_scatter);
   g_test_add_func ("/charts/lines and pairs of any range", test_extremes);
+  g_test_add_func ("/charts/a roofline is above the bars, and wide enough", test_roofline);
   return g_test_run ();
 }

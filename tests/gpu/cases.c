@@ -137,6 +137,7 @@ static const struct
   { "AddLayerNormalization", "f3x300 f3x300 f300 f300", "" },
   { "EmbedLayerNormalization", "f5x300 i2x3<5 f2x300 i2x3<2 f3x300 i1x3<3 f300 f300", "" },
   { "Attention", "f1x2x5x16 f1x2x300x16 f1x2x300x160", "is_causal=1" },
+  { "Attention", "f1x2x3x16<3 f1x2x600x16<3 f1x2x600x160", "" }, /* the largest score comes late */
   /* A step of decoding, heads that share keys, and sizes that are no multiple of anything. */
   { "Attention", "f2x8x1x128 f2x2x3x128 f2x2x3x128 - f2x2x9x128 f2x2x9x128", "is_causal=1" },
   { "Attention", "f1x5x6 f1x70x6 f1x70x2 b5x70", "q_num_heads=2 kv_num_heads=2" },

@@ -48,8 +48,7 @@ $scores        }
           for (k_i64 n = 0; d < $value_size && n < $threads && first + n < $keys; n++)
             sums[e] += K_GET (weights, n) * $load_v ($value);
         }
-      K_BARRIER ();
-    }
+    } /* the next weights come behind the barriers of their maximum */
   for (int e = 0; e < $n_sums; e++)
     {
       unsigned int d = K_THREAD + e * $threads;

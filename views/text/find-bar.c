@@ -10,6 +10,7 @@ typedef struct
   GtkSourceSearchSettings *settings;
   GtkSourceSearchContext *context;
   GtkWidget *entry, *label;
+  gboolean opened; /* the entry gets the focus when it is there */
 } FindBar;
 
 static void
@@ -138,6 +139,15 @@ on_mode (GtkWidget *bar)
                                            gtk_search_bar_get_search_mode (GTK_SEARCH_BAR (bar)));
 }
 
+/* A bar that has only begun to unfold cannot keep the focus yet. */
+static void
+on_entry_mapped (FindBar *self)
+{
+  if (self->opened)
+    gtk_widget_grab_focus (self->entry);
+  self->opened = FALSE;
+}
+
 /* Shows it and gives it the focus; words that are selected in one line are what is looked for. */
 void
 ir_find_bar_open (GtkWidget *bar)
@@ -152,6 +162,7 @@ ir_find_bar_open (GtkWidget *bar)
     words = gtk_text_buffer_get_text (buffer_of (self), &start, &end, FALSE);
   if (words != NULL)
     gtk_editable_set_text (GTK_EDITABLE (self->entry), words);
+  self->opened = !gtk_widget_get_mapped (self->entry);
   gtk_widget_grab_focus (self->entry);
   gtk_editable_select_region (GTK_EDITABLE (self->entry), 0, -1);
 }
@@ -174,6 +185,7 @@ static void
 connect_entry (FindBar *self, GtkWidget *bar)
 {
   g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (on_search_changed), self);
+  g_signal_connect_swapped (self->entry, "map", G_CALLBACK (on_entry_mapped), self);
   g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (on_next), bar);
   g_signal_connect_swapped (self->entry, "next-match", G_CALLBACK (on_next), bar);
   g_signal_connect_swapped (self->entry, "previous-match", G_CALLBACK (on_previous), bar);

@@ -30,7 +30,7 @@ struct _IrValuesPage
   AdwBin parent_instance;
 
   IrSession *session; /* referenced */
-  GtkWidget *stack, *summary, *same, *table, *first, *order, *all;
+  GtkWidget *stack, *summary, *table, *first, *order, *all;
   GListStore *store;             /* of IrValueItem */
   GtkSingleSelection *selection; /* of the table */
   const IrComparedValues *shown; /* (nullable) only to tell whether there are others; may be gone */
@@ -49,6 +49,8 @@ summary_text (const IrComparedValues *values)
                   *differ = ir_count_text (values->n_differ),
                   *diverge = ir_count_text (values->n_diverge);
 
+  if (values->n_differ == 0)
+    return g_strdup_printf ("%s compared: all are the same, bit for bit", compared);
   if (values->n_diverge == 0)
     return g_strdup_printf ("%s compared: %s differ, all by rounding", compared, differ);
   return g_strdup_printf ("%s compared: %s differ, %s by more than rounding", compared, differ,
@@ -71,13 +73,13 @@ make_label (const char *text, const char *css, PangoEllipsizeMode ellipsize)
 
 /* Values that are only on the other side have no place in the picture of two steps. */
 static gboolean
-is_listed (IrValuesPage *self, const IrValueRow *line)
+is_listed (IrValuesPage *self, const IrValueRow *line, gboolean nothing_differs)
 {
   const IrFrame *frame = ir_session_get_frame (self->session);
 
   if (line->item == NULL && line->b == NULL && (frame == NULL || !frame->foreign))
     return FALSE;
-  return gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->all)) ||
+  return gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->all)) || nothing_differs ||
          (line->item != NULL && line->item->differs);
 }
 
@@ -100,7 +102,7 @@ fill (IrValuesPage *self, const IrComparedValues *values)
     {
       const IrValueRow *line = &g_array_index (rows, IrValueRow, i);
 
-      if (is_listed (self, line))
+      if (is_listed (self, line, values->n_differ == 0))
         g_ptr_array_add (items, ir_value_item_new (line));
     }
   self->filling = TRUE;
@@ -108,22 +110,10 @@ fill (IrValuesPage *self, const IrComparedValues *values)
                        items->pdata, items->len);
   self->filling = FALSE;
   gtk_label_set_text (GTK_LABEL (self->summary), counts);
+  gtk_widget_set_sensitive (self->first, values->n_differ > 0);
   gtk_button_set_label (GTK_BUTTON (self->first),
                         values->n_diverge > 0 ? "First Divergence" : "First Difference");
   ir_values_page_follow (self);
-}
-
-static void
-describe_same (IrValuesPage *self, const IrComparedValues *values)
-{
-  const gboolean none = values->items->len == 0;
-  g_autofree char *n = ir_count_text (values->items->len),
-                  *text = g_strdup_printf ("%s values agree bit for bit.", n);
-
-  adw_status_page_set_title (ADW_STATUS_PAGE (self->same),
-                             none ? "No Common Values" : "Same Values");
-  adw_status_page_set_description (ADW_STATUS_PAGE (self->same),
-                                   none ? "Nothing is the same value in both graphs." : text);
 }
 
 void
@@ -133,13 +123,11 @@ ir_values_page_update (IrValuesPage *self)
 
   if (values == NULL)
     gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "ask");
-  else if (values != self->shown && values->n_differ > 0)
+  else if (values != self->shown && values->items->len > 0)
     fill (self, values);
-  else if (values != self->shown)
-    describe_same (self, values);
   if (values != NULL)
     gtk_stack_set_visible_child_name (GTK_STACK (self->stack),
-                                      values->n_differ > 0 ? "list" : "same");
+                                      values->items->len > 0 ? "list" : "none");
   self->shown = values;
 }
 
@@ -266,7 +254,7 @@ refill (IrValuesPage *self)
 {
   const IrComparedValues *values = ir_session_get_values (self->session);
 
-  if (values != NULL && values->n_differ > 0)
+  if (values != NULL && values->items->len > 0)
     fill (self, values);
 }
 
@@ -435,9 +423,11 @@ ir_values_page_init (IrValuesPage *self)
                           "value in both. Differences are judged as a proof judges a step.",
                           "win.compare-values", "Compare Values"),
       "ask");
-  self->same = ir_view_empty_page ("emblem-ok-symbolic", "Same Values", NULL, "win.compare-values",
-                                   "Compare Again");
-  gtk_stack_add_named (GTK_STACK (self->stack), self->same, "same");
+  gtk_stack_add_named (GTK_STACK (self->stack),
+                       ir_view_empty_page ("dialog-information-symbolic", "No Common Values",
+                                           "Nothing is the same value in both graphs.",
+                                           "win.compare-values", "Compare Again"),
+                       "none");
   gtk_stack_add_named (GTK_STACK (self->stack), make_list (self), "list");
   adw_bin_set_child (ADW_BIN (self), self->stack);
 }

@@ -159,6 +159,8 @@ static const struct
   { "Mod", "i300 i300<2", "", TRUE },
   { "Gather", "f30x5 i4x2<60", "", TRUE },
   { "GatherElements", "f3x5 j2x5<9", "", TRUE },
+  { "GatherND", "f6x7x3 i20x2<30", "", TRUE },
+  { "NegativeLogLikelihoodLoss", "f30x5 i30<40", "", TRUE },
 };
 
 /* -- making the cases -- */
@@ -215,7 +217,8 @@ run_reference (Case *c)
   if (ir_eval_node (c->trial.node, inputs, c->wanted, ir_backend_find ("ref"), 1 << 24, &error))
     return TRUE;
   c->refused = strstr (error->message, "by zero") != NULL ||
-               strstr (error->message, "is outside an axis") != NULL;
+               strstr (error->message, "is outside an axis") != NULL ||
+               strstr (error->message, "is the class") != NULL;
   return c->refused;
 }
 

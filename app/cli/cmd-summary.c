@@ -265,8 +265,9 @@ print_values (const IrSummary *summary)
       g_autofree char *constant = cli_format_bytes (row->constant_bytes),
                       *computed = cli_format_bytes (row->computed_bytes);
 
-      cli_print ("  %-10s %5u constants %10s   %5u computed %10s\n", ir_dtype_name (row->dtype),
-                 row->n_constants, constant, row->n_computed, computed);
+      cli_print ("  %-10s %5u constants %10s   %5u computed %s%10s\n", ir_dtype_name (row->dtype),
+                 row->n_constants, constant, row->n_computed, row->partial ? "at least " : "",
+                 computed);
     }
   cli_print ("\nlargest tensors\n");
   for (guint i = 0; i < summary->tensors->len; i++)

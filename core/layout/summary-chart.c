@@ -116,9 +116,10 @@ add_dtypes (ChartPage *page, const IrSummary *summary)
       const guint64 bytes = row->constant_bytes + row->computed_bytes,
                     most = first->constant_bytes + first->computed_bytes;
       g_autofree char *text = bytes_text (bytes), *id = g_strdup_printf ("d%u", i),
-                      *tip = g_strdup_printf ("%s\n%u constants, %u computed values",
-                                              ir_dtype_name (row->dtype), row->n_constants,
-                                              row->n_computed);
+                      *tip = g_strdup_printf (
+                          "%s\n%u constants, %u computed values%s", ir_dtype_name (row->dtype),
+                          row->n_constants, row->n_computed,
+                          row->partial ? "\nsizes that are not known count as 1" : "");
 
       chart_page_bar (page, ir_dtype_name (row->dtype), text,
                       most > 0 ? (double) bytes / (double) most : 0,

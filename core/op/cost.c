@@ -52,8 +52,14 @@ ir_cost_by_rows (const IrCall *call)
                            ir_dim_is_known (last) ? 2 * (guint64) last : 2);
 }
 
-static guint64
-type_bytes (const IrType *type)
+/**
+ * ir_cost_type_bytes:
+ * @type: (nullable): a type
+ *
+ * Returns: bytes of a tensor of it, where sizes that are not known count as 1; 0 of what is no tensor
+ */
+guint64
+ir_cost_type_bytes (const IrType *type)
 {
   gsize bytes = 0;
   if (type == NULL || !ir_type_is_tensor (type) ||
@@ -75,7 +81,7 @@ ir_cost_output_bytes (const IrCall *call)
 {
   guint64 bytes = 0;
   for (guint i = 0; i < call->n_outputs; i++)
-    bytes = add_saturated (bytes, type_bytes (call->outputs[i].type));
+    bytes = add_saturated (bytes, ir_cost_type_bytes (call->outputs[i].type));
   return bytes;
 }
 
@@ -86,7 +92,7 @@ ir_cost_moved_bytes (const IrCall *call)
   guint64 written = ir_cost_output_bytes (call);
   guint64 bytes = add_saturated (written, written);
   for (guint i = 1; i < call->n_inputs; i++)
-    bytes = add_saturated (bytes, type_bytes (ir_call_input_type (call, i)));
+    bytes = add_saturated (bytes, ir_cost_type_bytes (ir_call_input_type (call, i)));
   return bytes;
 }
 
@@ -107,7 +113,7 @@ call_bytes (const IrCall *call)
     return 0;
   guint64 bytes = ir_cost_output_bytes (call);
   for (guint i = 0; i < call->n_inputs; i++)
-    bytes = add_saturated (bytes, type_bytes (ir_call_input_type (call, i)));
+    bytes = add_saturated (bytes, ir_cost_type_bytes (ir_call_input_type (call, i)));
   return bytes;
 }
 

@@ -39,6 +39,7 @@ void ir_infer_bind_input (IrEdit *edit, IrValue *input, guint rank, const gint64
 
 /* -- cost: from types; unknown dims count as 1 and set *partial -- */
 guint64 ir_cost_node_flops (const IrNode *node, gboolean *partial);
+guint64 ir_cost_type_bytes (const IrType *type);
 guint64 ir_cost_node_bytes (const IrNode *node, gboolean *partial);
 IrCost ir_cost_node (const IrNode *node); /* flops and bytes, unknown sizes counted as 1 */
 void ir_cost_call (const IrCall *call, guint64 *flops, guint64 *bytes);

@@ -84,6 +84,16 @@ def _():
     assert summary['operators'][0]['name'] == 'MatMul' and summary['operators'][0]['params'] == 16
 
 
+@test('sizes that are not known count as 1, in bytes of values as in FLOPs')
+def _():
+    net = model('free.onnxtxt', 'g (float[N,4] x) => (float[N,4] y) { h = Relu (x) y = Neg (h) }')
+    summary = answer('summary', net)
+    types = {d['dtype']: d for d in summary['dtypes']}
+    assert types['float']['computed_bytes'] == 3 * 16, types
+    assert [t['bytes'] for t in summary['tensors']] == [16, 16, 16], summary['tensors']
+    assert 'at least' in run('summary', net).split('element types')[1].split('\n')[1]
+
+
 @test('what has no kernel, and what lies in bodies and functions, has its place')
 def _():
     net = model('odd.onnxtxt', '''g (float[2] x) => (float[2] y) {

@@ -216,14 +216,15 @@ add_values (IrSummary *summary, guint n_tensors)
       const IrValue *value = ir_model_live_value (summary->model, i);
       const IrTensor *constant = value != NULL ? ir_value_constant (value) : NULL;
       const IrType *type = value != NULL ? ir_value_shown_type (value) : NULL;
-      gsize bytes = 0;
+      gsize known = 0;
 
       if (value == NULL || value->graph->kind == IR_GRAPH_FUNCTION || !ir_type_is_tensor (type))
         continue;
-      const gboolean known = ir_type_n_bytes (type, &bytes);
+      const guint64 bytes = ir_cost_type_bytes (type);
       IrSummaryDtype *dtype = &dtypes[type->dtype];
       const IrSummaryTensor tensor = { value->id, bytes, constant != NULL };
-      if (known && bytes > 0)
+      dtype->partial |= !ir_type_n_bytes (type, &known);
+      if (bytes > 0)
         g_array_append_val (summary->tensors, tensor);
       dtype->n_constants += constant != NULL;
       dtype->n_computed += constant == NULL;

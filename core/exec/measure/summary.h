@@ -21,7 +21,8 @@ typedef struct
 {
   IrDtype dtype;
   guint n_constants, n_computed;
-  guint64 constant_bytes, computed_bytes; /* of those whose size is known */
+  guint64 constant_bytes, computed_bytes;
+  gboolean partial; /* sizes that are not known count as 1 */
 } IrSummaryDtype;
 
 typedef struct

@@ -111,7 +111,10 @@ cli_memory_against (Cli *cli,
       print_bytes ("peak", before->peak_bytes, plan->peak_bytes);
       print_bytes ("lower bound", before->lower_bound_bytes, plan->lower_bound_bytes);
       print_bytes ("without reuse", before->naive_bytes, plan->naive_bytes);
-      cli_print ("%12s %12s  value (bytes; 0: not in the arena)\n", "before", "after");
+      if (changes->len == 0)
+        cli_print ("each value takes the same bytes in both\n");
+      else
+        cli_print ("%12s %12s  value (bytes; 0: not in the arena)\n", "before", "after");
     }
   for (guint i = 0; i < changes->len && !cli_cut (cli); i++)
     if (json != NULL)

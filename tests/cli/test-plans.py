@@ -125,6 +125,8 @@ def _():
             assert value['after_bytes'] == here.get(value['value'], {'size': 0})['size'], value
             assert value['before_bytes'] == there.get(value['value'], {'size': 0})['size'], value
     text = irscope('memory', DIGITS + '@5', '--against', '@0')[1]
+    text_of_same = irscope('memory', DIGITS, '--against', DIGITS)[1]
+    assert 'each value takes the same bytes' in text_of_same and 'value (bytes' not in text_of_same, text_of_same
     assert 'against @0:' in text and '->' in text and 'value (bytes' in text, text
     assert 'allocate' in irscope('memory', DIGITS, '--events')[1]
     with open(path('buffers.csv'), 'w') as file:

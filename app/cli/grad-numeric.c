@@ -208,6 +208,23 @@ print_json (const Answer *answer)
   cli_json_print (json);
 }
 
+/* (transfer full) Of a branch with too few points there is no slope. */
+static char *
+slope_text (double slope)
+{
+  return isnan (slope) ? g_strdup ("not seen") : g_strdup_printf ("%.2f", slope);
+}
+
+static void
+print_fit (IrDifference kind, const IrSweepFit *fit)
+{
+  g_autofree char *truncation = slope_text (fit->truncation),
+                  *rounding = slope_text (fit->rounding);
+
+  cli_print ("%s: best step %.2e, error %.2e; slopes: truncation %s, rounding %s\n",
+             ir_difference_name (kind), fit->best_h, fit->best_error, truncation, rounding);
+}
+
 static void
 print_sweep (const Answer *answer)
 {
@@ -224,10 +241,7 @@ print_sweep (const Answer *answer)
     }
   for (guint kind = 0; kind < IR_N_DIFFERENCES; kind++)
     if (!isnan (sweep->fits[kind].best_h))
-      cli_print ("%s: best step %.2e, error %.2e; slopes: truncation %.2f, rounding %.2f\n",
-                 ir_difference_name ((IrDifference) kind), sweep->fits[kind].best_h,
-                 sweep->fits[kind].best_error, sweep->fits[kind].truncation,
-                 sweep->fits[kind].rounding);
+      print_fit ((IrDifference) kind, &sweep->fits[kind]);
   if (sweep->stop.why != NULL)
     cli_print ("%s\n", sweep->stop.why);
 }

@@ -203,6 +203,21 @@ def weights():
     return answer
 
 
+@test('each epoch takes every sample once, in an order of its own that the seed decides')
+def _order():
+    net = model('order', 'g (float[1,1] x) => (float[1,1] y) <float[1,1] w = {0}> { y = MatMul (x, w) }')
+    rows, wanted = npy('order-x.npy', '<f4', (23, 1), [1] * 23), npy('order-y.npy', '<f4', (23, 1), [1 + i for i in range(23)])
+    orders = {}
+    for seed in (5, 6):  # the weight hardly moves, so the loss of a step says which sample it was
+        json_of('train', net, '--data', 'x=' + rows, '--target', wanted, '--loss', 'mse', '--optimizer', 'sgd', '--rate', '1e-30',
+                '--batch', '1', '--epochs', '3', '--seed', str(seed), '--log', path('order.csv'), '-o', path('order.onnx'))
+        samples = [round(float(line.split(',')[2]) ** 0.5) for line in open(path('order.csv')).read().splitlines()[1:]]
+        orders[seed] = [samples[i:i + 23] for i in (0, 23, 46)]
+        assert len(samples) == 69 and all(sorted(order) == list(range(1, 24)) for order in orders[seed]), orders
+    different = {tuple(order) for order in orders[5] + orders[6]} | {tuple(range(1, 24))}
+    assert len(different) == 7, orders
+
+
 @test('each optimizer and each schedule finds a line')
 def _optimizers():
     for optimizer, rate, more in (('sgd', '0.3', ()), ('momentum', '0.05', ()), ('nesterov', '0.05', ()), ('adam', '0.05', ()),

@@ -18,7 +18,7 @@
 #define HISTOGRAM_LEAST 80  /* pixels: the heat map needs the room */
 #define HISTOGRAM_BELOW 64  /* high, below the heat map */
 #define HISTOGRAM_MOST  200 /* high, beside it */
-#define LEAST_WIDTH     150 /* so that both sides and the difference fit beside each other */
+#define LEAST_WIDTH     112 /* so that both sides and the difference fit beside each other */
 #define HEIGHT          160
 #define ZOOM            1.25 /* of a turn of the wheel */
 #define CAPTION_HEIGHT  20   /* below both pictures */

@@ -890,7 +890,7 @@ static void
 ir_tensor_view_init (IrTensorView *self)
 {
   GtkWidget *content = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
-  GtkWidget *sides = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 18),
+  GtkWidget *sides = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12),
             *scroller = gtk_scrolled_window_new ();
 
   gtk_box_set_homogeneous (GTK_BOX (sides), TRUE);

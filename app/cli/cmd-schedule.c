@@ -309,7 +309,8 @@ add_copies (cJSON *json, const Answer *answer)
       cli_json_add_uint (object, "bytes", copy->bytes);
       cJSON_AddNumberToObject (object, "predicted_ms", copy->ms);
       cJSON_AddNumberToObject (object, "stream", copy->stream);
-      if (copy->to_host)
+      cJSON_AddBoolToObject (object, "late", copy->late);
+      if (copy->to_host && !copy->late)
         cJSON_AddStringToObject (object, "host_waits", ir_schedule_copy_why (copy, answer->model));
       if (producer != NULL)
         cJSON_AddStringToObject (object, "producer", producer->name);
@@ -374,6 +375,7 @@ print_copies (const Answer *answer)
                  ir_model_value (answer->model, copy->value)->name, bytes,
                  copy->behind ? "behind" : "before", label, copy->ms,
                  copy->once      ? ", once for all runs"
+                 : copy->late    ? "; while the device goes on: "
                  : copy->to_host ? "; the host waits: "
                                  : "",
                  copy->to_host && !copy->once ? ir_schedule_copy_why (copy, answer->model) : "");
@@ -391,7 +393,7 @@ print_device (const Answer *answer)
     {
       const IrScheduleCopy *copy = &g_array_index (answer->places->copies, IrScheduleCopy, i);
       n += !copy->once;
-      n_waits += !copy->once && copy->to_host;
+      n_waits += !copy->once && copy->to_host && !copy->late;
       ms += copy->once ? 0 : copy->ms;
     }
   cli_print (

@@ -53,7 +53,7 @@ void gpu_put_loop (GpuWriter *w, const char *name, const GpuLoop *loop, const ch
 
 /* $NAME stands for the template of that name, filled with the words of the whole launch. */
 void gpu_put_part (GpuWriter *w, const char *name, const char *template_name);
-/* What follows sums that become elements of @out: $finish_v is the element of v at place o. */
+/* What follows sums that become elements of @out: e_$name (v, o) is the element of v at place o. */
 void gpu_put_epilogue (GpuWriter *w, const GpuShape *out, const GpuElement *element);
 /* A bias for each channel of a result with so many elements in each. */
 typedef struct

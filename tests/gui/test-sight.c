@@ -1,6 +1,7 @@
 /* What one looks at stays in sight, or comes there. */
 #include "config.h"
 
+#include "core/render/palette.h"
 #include "tests/gui/seen.h"
 #include "views/session/debug.h"
 
@@ -386,6 +387,93 @@ test_map (void)
   close_window (window);
 }
 
+/* What the canvas looks like now. (transfer full) */
+static cairo_surface_t *
+picture_of (GtkWidget *canvas)
+{
+  const int width = gtk_widget_get_width (canvas), height = gtk_widget_get_height (canvas);
+  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (canvas);
+  g_autoptr (GdkPaintable) image = gdk_paintable_get_current_image (paintable);
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, width, height);
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+  cairo_t *cr = cairo_create (surface);
+  GskRenderNode *node;
+
+  gdk_paintable_snapshot (image, snapshot, width, height);
+  node = gtk_snapshot_free_to_node (snapshot);
+  gsk_render_node_draw (node, cr);
+  gsk_render_node_unref (node);
+  cairo_destroy (cr);
+  cairo_surface_flush (surface);
+  return surface;
+}
+
+/* How many px of @rect have that colour, 0xrrggbb. */
+static guint
+count_colour (cairo_surface_t *surface, const graphene_rect_t *rect, guint32 colour)
+{
+  const guchar *data = cairo_image_surface_get_data (surface);
+  guint n = 0;
+
+  for (int y = (int) rect->origin.y; y < rect->origin.y + rect->size.height; y++)
+    for (int x = (int) rect->origin.x; x < rect->origin.x + rect->size.width; x++)
+      {
+        guint32 pixel;
+
+        memcpy (&pixel, data + y * cairo_image_surface_get_stride (surface) + 4 * x, sizeof pixel);
+        n += (pixel & 0xffffff) == colour;
+      }
+  return n;
+}
+
+/* Lines go into the frames of branches through their titles, which can be read all the same. */
+static void
+test_titles (void)
+{
+  IrWindow *window = open_window (1280, 1400);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL);
+  const IrPalette *palette = ir_palette (IR_PALETTE_LIGHT);
+  const IrScene *scene;
+  const IrSceneBox *boxes;
+  const IrSceneText *texts;
+  cairo_surface_t *surface;
+  guint n, n_crossed = 0;
+
+  open_text (
+      session,
+      HEAD "net (bool p, float[4] x) => (float[4] y) {\n"
+           "  a = Tanh (x)\n"
+           "  y = If (p) <then_branch = then_with_a_long_name () => (float[4] t) { t = Neg (a) },\n"
+           "              else_branch = else_with_a_long_name () => (float[4] e) { e = Exp (a) }>\n"
+           "}\n");
+  settle (300);
+  ir_canvas_zoom_to (IR_CANVAS (canvas), 1);
+  settle (300);
+  scene = ir_canvas_get_scene (IR_CANVAS (canvas));
+  boxes = ir_scene_boxes (scene, &n);
+  texts = ir_scene_texts (scene, &n);
+  surface = picture_of (canvas);
+  ir_scene_boxes (scene, &n);
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].kind == IR_SCENE_CLUSTER && boxes[i].n_texts > 0)
+      {
+        const IrSceneText *title = &texts[boxes[i].first_text];
+        const IrCamera now = ir_canvas_get_camera (IR_CANVAS (canvas));
+        const graphene_rect_t at = GRAPHENE_RECT_INIT (
+            (float) (title->x * now.zoom - now.x), (float) ((title->y - 12) * now.zoom - now.y),
+            (float) (title->width * now.zoom), (float) (14 * now.zoom));
+        const graphene_rect_t below = GRAPHENE_RECT_INIT (at.origin.x, at.origin.y + 16,
+                                                          at.size.width, 2);
+
+        n_crossed += count_colour (surface, &below, palette->line) > 0;
+        g_assert_cmpuint (count_colour (surface, &at, palette->line), ==, 0);
+      }
+  g_assert_cmpuint (n_crossed, >, 0);
+  cairo_surface_destroy (surface);
+  close_window (window);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -399,5 +487,6 @@ main (int argc, char **argv)
   g_test_add_func ("/sight/the beginning of a graph is not cut", test_beginning);
   g_test_add_func ("/sight/what is selected stays in its place", test_selected_stays);
   g_test_add_func ("/sight/the map lies on nothing at first", test_map);
+  g_test_add_func ("/sight/titles of frames lie over lines", test_titles);
   return run_window_tests ();
 }

@@ -419,30 +419,6 @@ box_outline (GskRoundedRect *outline, const IrCamera *camera, const IrSceneBox *
 }
 
 static void
-draw_dashed_outline (const IrStroke *pen, const GskRoundedRect *outline, IrSceneState state)
-{
-  const graphene_rect_t *r = &outline->bounds;
-  const double radius = outline->corner[0].width, half = pen->width / 2;
-  cairo_t *cr = gtk_snapshot_append_cairo (pen->snapshot, r);
-  guint n;
-  const double *dash = ir_scene_state_dash (state, &n);
-  const double x0 = r->origin.x + half, y0 = r->origin.y + half;
-  const double x1 = r->origin.x + r->size.width - half, y1 = r->origin.y + r->size.height - half;
-
-  gdk_cairo_set_source_rgba (cr, &pen->colour);
-  cairo_set_line_width (cr, pen->width);
-  cairo_set_dash (cr, dash, (int) n, 0);
-  cairo_new_sub_path (cr);
-  cairo_arc (cr, x1 - radius, y0 + radius, radius, -G_PI_2, 0);
-  cairo_arc (cr, x1 - radius, y1 - radius, radius, 0, G_PI_2);
-  cairo_arc (cr, x0 + radius, y1 - radius, radius, G_PI_2, G_PI);
-  cairo_arc (cr, x0 + radius, y0 + radius, radius, G_PI, 1.5 * G_PI);
-  cairo_close_path (cr);
-  cairo_stroke (cr);
-  cairo_destroy (cr);
-}
-
-static void
 draw_border (IrNodePainter *self,
              GtkSnapshot *snapshot,
              const IrSceneBox *box,
@@ -452,12 +428,11 @@ draw_border (IrNodePainter *self,
   const gboolean differs = box->state != IR_SCENE_SAME;
   const GdkRGBA colour = rgba (ir_box_border (palette (self), box), 1);
   const float width = differs && zoom >= 0.3 ? 2 : 1;
-  guint n_dash;
+  IrStroke pen = { .snapshot = snapshot, .colour = colour, .width = width };
 
-  ir_scene_state_dash (box->state, &n_dash);
-  if (n_dash > 0 && zoom >= 0.3)
-    draw_dashed_outline (&(IrStroke){ .snapshot = snapshot, .colour = colour, .width = width },
-                         outline, box->state);
+  pen.dash = ir_scene_state_dash (box->state, &pen.n_dash);
+  if (pen.n_dash > 0 && zoom >= 0.3)
+    ir_stroke_outline (&pen, outline);
   else
     gtk_snapshot_append_border (snapshot, outline, (const float[4]){ width, width, width, width },
                                 (const GdkRGBA[4]){ colour, colour, colour, colour });
@@ -697,33 +672,14 @@ paint_thumb (IrNodePainter *self,
   ir_thumb_paint (self->thumbs, snapshot, box->thumb, palette (self), patch_rect (camera, &r));
 }
 
+/* A text on a patch of that colour, so that lines do not run through it. */
 static void
-paint_box_texts (IrNodePainter *self,
-                 GtkSnapshot *snapshot,
-                 PangoContext *pango,
-                 const IrCamera *camera,
-                 const IrSceneBox *box)
-{
-  if (ir_scene_detail (camera->zoom) != IR_SCENE_DETAIL_ALL)
-    paint_name (self, snapshot, pango, camera, box);
-  else
-    {
-      for (guint t = 0; t < box->n_texts; t++)
-        paint_text (self, snapshot, pango, camera, box->first_text + t);
-      if (box->thumb != NULL)
-        paint_thumb (self, snapshot, camera, box);
-    }
-  if (camera->zoom >= 0.25)
-    draw_badges (self, snapshot, pango, camera, box);
-}
-
-/* A label beside a line, on a patch of background so that lines do not run through it. */
-static void
-paint_loose_text (IrNodePainter *self,
-                  GtkSnapshot *snapshot,
-                  PangoContext *pango,
-                  const IrCamera *camera,
-                  guint index)
+paint_text_on (IrNodePainter *self,
+               GtkSnapshot *snapshot,
+               PangoContext *pango,
+               const IrCamera *camera,
+               guint index,
+               guint32 fill)
 {
   guint n;
   const IrSceneText *text = &ir_scene_texts (self->scene, &n)[index];
@@ -731,7 +687,7 @@ paint_loose_text (IrNodePainter *self,
   const double shift = text->align == IR_SCENE_ALIGN_START    ? 0
                        : text->align == IR_SCENE_ALIGN_MIDDLE ? text->width / 2
                                                               : text->width;
-  const GdkRGBA patch = rgba (palette (self)->background, 0.85);
+  const GdkRGBA patch = rgba (fill, 0.85);
 
   gtk_snapshot_append_color (snapshot, &patch,
                              &GRAPHENE_RECT_INIT ((float) screen_x (camera, text->x - shift),
@@ -741,41 +697,71 @@ paint_loose_text (IrNodePainter *self,
   paint_text (self, snapshot, pango, camera, index);
 }
 
-/* A box on its way, with all that is on it. */
+static void
+paint_box_texts (IrNodePainter *self,
+                 GtkSnapshot *snapshot,
+                 PangoContext *pango,
+                 const IrCamera *camera,
+                 const IrSceneBox *box)
+{
+  const gboolean frame = box->kind == IR_SCENE_CLUSTER;
+
+  if (ir_scene_detail (camera->zoom) != IR_SCENE_DETAIL_ALL)
+    paint_name (self, snapshot, pango, camera, box);
+  else
+    {
+      for (guint t = 0; t < box->n_texts; t++)
+        if (frame)
+          paint_text_on (self, snapshot, pango, camera, box->first_text + t,
+                         body_colour (self, box));
+        else
+          paint_text (self, snapshot, pango, camera, box->first_text + t);
+      if (box->thumb != NULL)
+        paint_thumb (self, snapshot, camera, box);
+    }
+  if (camera->zoom >= 0.25)
+    draw_badges (self, snapshot, pango, camera, box);
+}
+
+typedef enum
+{
+  PART_BODY = 1 << 0,
+  PART_TEXTS = 1 << 1,
+} BoxParts;
+
+/* What of a box is asked for, on its way. */
 static void
 paint_box_at (IrNodePainter *self,
               GtkSnapshot *snapshot,
               PangoContext *pango,
               const IrCamera *camera,
               const IrSceneBox *box,
-              gboolean with_texts)
+              BoxParts parts)
 {
   guint n;
   const gint32 index = (gint32) (box - ir_scene_boxes (self->scene, &n));
-  IrLayoutRect now;
   IrSceneBox moved = *box;
-  gboolean is_new;
+  gboolean is_new = FALSE;
 
-  if (self->tween == NULL)
+  if (self->tween != NULL)
     {
-      draw_box (self, snapshot, camera, box);
-      if (with_texts)
-        paint_box_texts (self, snapshot, pango, camera, box);
-      return;
+      const IrLayoutRect now = ir_tween_rect (self->tween, index, self->tween_at, &is_new);
+
+      moved.width = now.width;
+      moved.height = now.height;
+      if (is_new)
+        gtk_snapshot_push_opacity (snapshot, self->tween_at);
+      gtk_snapshot_save (snapshot);
+      gtk_snapshot_translate (
+          snapshot, &GRAPHENE_POINT_INIT ((float) round ((now.x - box->x) * camera->zoom),
+                                          (float) round ((now.y - box->y) * camera->zoom)));
     }
-  now = ir_tween_rect (self->tween, index, self->tween_at, &is_new);
-  moved.width = now.width;
-  moved.height = now.height;
-  if (is_new)
-    gtk_snapshot_push_opacity (snapshot, self->tween_at);
-  gtk_snapshot_save (snapshot);
-  gtk_snapshot_translate (snapshot,
-                          &GRAPHENE_POINT_INIT ((float) round ((now.x - box->x) * camera->zoom),
-                                                (float) round ((now.y - box->y) * camera->zoom)));
-  draw_box (self, snapshot, camera, &moved);
-  if (with_texts)
+  if (parts & PART_BODY)
+    draw_box (self, snapshot, camera, &moved);
+  if (parts & PART_TEXTS)
     paint_box_texts (self, snapshot, pango, camera, box);
-  gtk_snapshot_restore (snapshot);
+  if (self->tween != NULL)
+    gtk_snapshot_restore (snapshot);
   if (is_new)
     gtk_snapshot_pop (snapshot);
 }
@@ -816,15 +802,18 @@ paint_labels (IrNodePainter *self,
         texts[t].x - texts[t].width < world.x + world.width &&
         texts[t].x + texts[t].width > world.x && texts[t].y > world.y &&
         texts[t].y < world.y + world.height + 20)
-      paint_loose_text (self, snapshot, pango, camera, t);
+      paint_text_on (self, snapshot, pango, camera, t, palette (self)->background);
 }
 
+/* All frames, or all that are none. */
 static void
-paint_detailed (IrNodePainter *self,
-                GtkSnapshot *snapshot,
-                PangoContext *pango,
-                const IrCamera *camera,
-                const Visible *visible)
+paint_boxes (IrNodePainter *self,
+             GtkSnapshot *snapshot,
+             PangoContext *pango,
+             const IrCamera *camera,
+             const Visible *visible,
+             gboolean frames,
+             BoxParts parts)
 {
   guint n;
   const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
@@ -833,10 +822,20 @@ paint_detailed (IrNodePainter *self,
     {
       const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
 
-      if (box->kind == IR_SCENE_CLUSTER)
-        paint_box_at (self, snapshot, pango, camera, box,
-                      ir_scene_detail (camera->zoom) == IR_SCENE_DETAIL_ALL);
+      if ((box->kind == IR_SCENE_CLUSTER) == frames)
+        paint_box_at (self, snapshot, pango, camera, box, parts);
     }
+}
+
+/* Titles of frames lie over the lines that enter there. */
+static void
+paint_detailed (IrNodePainter *self,
+                GtkSnapshot *snapshot,
+                PangoContext *pango,
+                const IrCamera *camera,
+                const Visible *visible)
+{
+  paint_boxes (self, snapshot, pango, camera, visible, TRUE, PART_BODY);
   paint_lines (self, snapshot, camera, visible, FALSE);
   if (self->tween != NULL)
     {
@@ -847,13 +846,9 @@ paint_detailed (IrNodePainter *self,
     }
   else
     paint_labels (self, snapshot, pango, camera);
-  for (guint i = 0; i < visible->boxes->len; i++)
-    {
-      const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
-
-      if (box->kind != IR_SCENE_CLUSTER)
-        paint_box_at (self, snapshot, pango, camera, box, TRUE);
-    }
+  if (ir_scene_detail (camera->zoom) == IR_SCENE_DETAIL_ALL)
+    paint_boxes (self, snapshot, pango, camera, visible, TRUE, PART_TEXTS);
+  paint_boxes (self, snapshot, pango, camera, visible, FALSE, PART_BODY | PART_TEXTS);
 }
 
 /* Titles of groups, and names where there is room, over all that is drawn. */

@@ -96,3 +96,26 @@ ir_stroke_polyline (const IrStroke *pen, const graphene_point_t *p, guint n, dou
         }
     }
 }
+
+/* The rim of a rounded box, from within */
+void
+ir_stroke_outline (const IrStroke *pen, const GskRoundedRect *outline)
+{
+  const graphene_rect_t *r = &outline->bounds;
+  const double radius = outline->corner[0].width, half = pen->width / 2;
+  cairo_t *cr = gtk_snapshot_append_cairo (pen->snapshot, r);
+  const double x0 = r->origin.x + half, y0 = r->origin.y + half;
+  const double x1 = r->origin.x + r->size.width - half, y1 = r->origin.y + r->size.height - half;
+
+  gdk_cairo_set_source_rgba (cr, &pen->colour);
+  cairo_set_line_width (cr, pen->width);
+  cairo_set_dash (cr, pen->dash, (int) pen->n_dash, 0);
+  cairo_new_sub_path (cr);
+  cairo_arc (cr, x1 - radius, y0 + radius, radius, -G_PI_2, 0);
+  cairo_arc (cr, x1 - radius, y1 - radius, radius, 0, G_PI_2);
+  cairo_arc (cr, x0 + radius, y1 - radius, radius, G_PI_2, G_PI);
+  cairo_arc (cr, x0 + radius, y0 + radius, radius, G_PI, 1.5 * G_PI);
+  cairo_close_path (cr);
+  cairo_stroke (cr);
+  cairo_destroy (cr);
+}

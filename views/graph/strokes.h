@@ -15,3 +15,4 @@ typedef struct
 
 /* @most: px, of the radius of corners */
 void ir_stroke_polyline (const IrStroke *pen, const graphene_point_t *p, guint n, double most);
+void ir_stroke_outline (const IrStroke *pen, const GskRoundedRect *outline);

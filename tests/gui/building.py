@@ -246,6 +246,22 @@ def draws_the_digits():
     builder.window.end()
 
 
+def searches_the_text():
+    """Ctrl+F has the focus at its first opening: what is typed at once goes into it, not into the text."""
+    builder = Builder()
+    key('alt+2')
+    text = builder.window.expect_focus('text', 'Text of the graph')
+    before = text.text_now()
+    # one call: the keys come faster than the entry unfolds
+    subprocess.run(['xdotool', 'key', '--delay', '0', 'ctrl+f', *'graph'], check=True)
+    entry = builder.window.wait('the entry', lambda: next(
+        (node for node in builder.window.walk() if node.role in ('text', 'entry') and node.has(driver.FOCUSED)
+         and node.name != text.name), None))
+    builder.window.comes_to('what is typed behind Ctrl+F is searched for', 'graph', entry.text_now)
+    check('and is not written into the text', text.text_now() == before, text.text_now())
+    builder.window.end()
+
+
 def reads_while_one_types():
     """What is wrong is said in the pauses, and what is right can be applied; nothing is applied by itself."""
     builder = Builder()
@@ -281,7 +297,7 @@ def reads_while_one_types():
     builder.window.end()
 
 
-PARTS = {'building': [draws_by_keys, draws_by_pointer, reads_while_one_types], 'digits': [draws_the_digits]}
+PARTS = {'building': [draws_by_keys, draws_by_pointer, searches_the_text, reads_while_one_types], 'digits': [draws_the_digits]}
 
 
 if __name__ == '__main__':

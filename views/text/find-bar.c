@@ -10,7 +10,6 @@ typedef struct
   GtkSourceSearchSettings *settings;
   GtkSourceSearchContext *context;
   GtkWidget *entry, *label;
-  gboolean opened; /* the entry gets the focus when it is there */
 } FindBar;
 
 static void
@@ -139,13 +138,14 @@ on_mode (GtkWidget *bar)
                                            gtk_search_bar_get_search_mode (GTK_SEARCH_BAR (bar)));
 }
 
-/* A bar that has only begun to unfold cannot keep the focus yet. */
+/* What has only begun to unfold cannot keep the focus: the first keys would be lost. */
 static void
-on_entry_mapped (FindBar *self)
+unfold_at_once (GtkWidget *bar)
 {
-  if (self->opened)
-    gtk_widget_grab_focus (self->entry);
-  self->opened = FALSE;
+  GtkWidget *revealer = gtk_widget_get_first_child (bar);
+
+  if (GTK_IS_REVEALER (revealer))
+    gtk_revealer_set_transition_duration (GTK_REVEALER (revealer), 0);
 }
 
 /* Shows it and gives it the focus; words that are selected in one line are what is looked for. */
@@ -162,7 +162,6 @@ ir_find_bar_open (GtkWidget *bar)
     words = gtk_text_buffer_get_text (buffer_of (self), &start, &end, FALSE);
   if (words != NULL)
     gtk_editable_set_text (GTK_EDITABLE (self->entry), words);
-  self->opened = !gtk_widget_get_mapped (self->entry);
   gtk_widget_grab_focus (self->entry);
   gtk_editable_select_region (GTK_EDITABLE (self->entry), 0, -1);
 }
@@ -185,7 +184,6 @@ static void
 connect_entry (FindBar *self, GtkWidget *bar)
 {
   g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (on_search_changed), self);
-  g_signal_connect_swapped (self->entry, "map", G_CALLBACK (on_entry_mapped), self);
   g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (on_next), bar);
   g_signal_connect_swapped (self->entry, "next-match", G_CALLBACK (on_next), bar);
   g_signal_connect_swapped (self->entry, "previous-match", G_CALLBACK (on_previous), bar);
@@ -222,6 +220,7 @@ ir_find_bar_new (GtkSourceView *view)
   gtk_box_append (GTK_BOX (box),
                   move_button (bar, "go-down-symbolic", "Next hit (Ctrl+G)", G_CALLBACK (on_next)));
   gtk_box_append (GTK_BOX (box), self->label);
+  unfold_at_once (bar);
   gtk_search_bar_set_child (GTK_SEARCH_BAR (bar), box);
   gtk_search_bar_connect_entry (GTK_SEARCH_BAR (bar), GTK_EDITABLE (self->entry));
   g_signal_connect_object (self->context, "notify::occurrences-count", G_CALLBACK (on_counted), bar,

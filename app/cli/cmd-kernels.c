@@ -19,6 +19,7 @@ typedef struct
   double seconds;
   char *dump;
   gint architecture;
+  gboolean keep;
 } Options;
 
 static const CliOption kernels_options[] = {
@@ -32,6 +33,10 @@ static const CliOption kernels_options[] = {
     "DIR" },
   { "architecture", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, architecture),
     "With --dump: what to compile for; 90 (the default) is sm_90", "N" },
+  { "keep", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, keep),
+    "With --dump: keep what was compiled where runs look for it, too ('irscope info --devices' says where): a "
+    "machine without NVRTC can run it",
+    NULL },
   { 0 },
 };
 
@@ -368,9 +373,15 @@ run (Cli *cli)
                         : "a number such as 90, for sm_90, was needed");
       return CLI_BAD;
     }
+  if (options->keep && options->dump == NULL)
+    {
+      cli_printerr (
+          "irscope kernels: --keep: it keeps what --dump DIR compiles; give a folder, too\n");
+      return CLI_BAD;
+    }
   if (options->dump != NULL)
     return cli_dump_kernels (cli, &options->model, options->dump,
-                             options->architecture > 0 ? options->architecture : 90);
+                             options->architecture > 0 ? options->architecture : 90, options->keep);
   options->seconds = options->seconds > 0 ? options->seconds : 10;
   Variant *base = variant_new (cli, options, NULL, &status);
   if (base == NULL)

@@ -5,6 +5,7 @@
 #include "app/cli/kernel-dump.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
+#include "core/exec/gpu/cache.h"
 #include "core/exec/gpu/compile.h"
 #include "core/exec/gpu/library.h"
 #include "core/exec/gpu/places.h"
@@ -26,10 +27,12 @@ typedef struct
 {
   const char *folder;
   int architecture;
+  gboolean keeps;
   IrGpuProgram *program;
   GArray *rows;    /* of Row */
   IrGpuCode *code; /* (nullable) without NVRTC */
   char *reason;    /* (nullable) why nothing was compiled */
+  char *kept;      /* (nullable) folder of programs that it was kept in */
   GPtrArray *files;
 } Dump;
 
@@ -51,6 +54,7 @@ dump_clear (Dump *dump)
   g_clear_pointer (&dump->code, ir_gpu_code_free);
   g_clear_pointer (&dump->files, g_ptr_array_unref);
   g_free (dump->reason);
+  g_free (dump->kept);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Dump, dump_clear)
@@ -106,6 +110,19 @@ remove_compiled (const Dump *dump, GError **error)
   return TRUE;
 }
 
+static gboolean
+keep (Dump *dump, const IrGpu *gpu, const char *text, GError **error)
+{
+  g_autofree char *key = ir_gpu_compile_key (gpu, text, dump->architecture);
+
+  dump->kept = ir_gpu_cache_folder ();
+  if (dump->kept != NULL)
+    return ir_gpu_cache_store (dump->kept, key, dump->code, IR_GPU_CACHE_BYTES, error);
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
+               "--keep: %s says that no programs are kept; give it a folder", IR_GPU_CACHE);
+  return FALSE;
+}
+
 /* Without NVRTC the text alone is written, and it is said why. */
 static gboolean
 compile (Dump *dump, const char *text, GError **error)
@@ -126,7 +143,8 @@ compile (Dump *dump, const char *text, GError **error)
     return FALSE;
   const char *cubin = g_bytes_get_data (dump->code->cubin, &bytes);
   return write_file (dump, "kernels.ptx", dump->code->ptx, -1, error) &&
-         write_file (dump, "kernels.cubin", cubin, (gssize) bytes, error);
+         write_file (dump, "kernels.cubin", cubin, (gssize) bytes, error) &&
+         (!dump->keeps || keep (dump, gpu, text, error));
 }
 
 static gboolean
@@ -167,6 +185,8 @@ print_json (const Dump *dump)
   cJSON_AddNumberToObject (json, "architecture", dump->architecture);
   if (dump->reason != NULL)
     cJSON_AddStringToObject (json, "not_compiled", dump->reason);
+  if (dump->kept != NULL)
+    cJSON_AddStringToObject (json, "kept", dump->kept);
   list = cJSON_AddArrayToObject (json, "nodes");
   for (guint i = 0; i < dump->rows->len; i++)
     {
@@ -231,14 +251,17 @@ print_text (const Dump *dump)
   cli_print ("%u of %u nodes have a kernel; nothing was run\n", n_with, dump->rows->len);
   if (dump->reason != NULL)
     cli_print ("not compiled: %s\n", dump->reason);
+  if (dump->kept != NULL)
+    cli_print ("kept in %s\n", dump->kept);
   for (guint i = 0; i < dump->files->len; i++)
     cli_print ("%s\n", (const char *) dump->files->pdata[i]);
 }
 
 CliStatus
-cli_dump_kernels (Cli *cli, const CliModelOptions *options, const char *folder, int architecture)
+cli_dump_kernels (
+    Cli *cli, const CliModelOptions *options, const char *folder, int architecture, gboolean keeps)
 {
-  g_auto (Dump) dump = { folder, architecture, ir_gpu_program_new (),
+  g_auto (Dump) dump = { folder, architecture, keeps, ir_gpu_program_new (),
                          g_array_new (FALSE, FALSE, sizeof (Row)) };
   g_auto (CliModel) opened = { 0 };
   g_autoptr (IrModel) sized = NULL;

@@ -3,7 +3,5 @@
 
 #include "app/cli/model.h"
 
-CliStatus cli_dump_kernels (Cli *cli,
-                            const CliModelOptions *options,
-                            const char *folder,
-                            int architecture);
+CliStatus cli_dump_kernels (
+    Cli *cli, const CliModelOptions *options, const char *folder, int architecture, gboolean keeps);

@@ -324,6 +324,52 @@ def _():
 DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
 
 
+def only_driver():
+    folder = tempfile.mkdtemp(prefix='irscope-gpu-')
+    os.symlink(os.path.join(FAKES, 'libcuda.so.1'), os.path.join(folder, 'libcuda.so.1'))
+    return folder + ':-'
+
+
+def devices_of(path, model, cache):
+    """By operator, where it runs, and why not on the device."""
+    code, out, err = run(path, 'schedule', model, '--device', 'gpu', '--json', cache=cache)
+    assert code == 0, (code, err)
+    return {item['op']: (item['device'], item.get('why')) for item in json.loads(out)['items']}
+
+
+@test('without NVRTC, kernels that were compiled before run, and others fall back and say why')
+def _():
+    folder, path = tempfile.mkdtemp(prefix='irscope-gpu-'), only_driver()
+    code, out, err = run(path, 'run', NET, '--device', 'gpu', cache=folder)
+    assert code == 3 and 'libnvrtc' in err and 'sm_90' in err and folder in err, (code, err)
+    code, out, err = run(FAKES, 'kernels', NET, '--dump', os.path.join(folder, 'dump'), '--keep', '--json', cache=folder)
+    assert code == 0 and json.loads(out)['kept'] == folder, (code, out, err)
+    code, out, err = run(path, 'run', NET, '--device', 'gpu', '--check', 'ref', cache=folder)
+    assert code == 0 and ' 0 beyond tolerance' in out, (code, out, err)
+    assert {device for device, _ in devices_of(path, NET, folder).values()} == {'gpu'}
+    # Of one more operator nothing was compiled, nor for devices of another kind.
+    more = os.path.join(folder, 'more.onnxtxt')
+    with open(NET) as net, open(more, 'w') as file:
+        file.write(net.read().replace('Sin (b)', 'Cos (b)'))
+    found = devices_of(path, more, folder)
+    assert {node for node, (device, _) in found.items() if device != 'gpu'} == {'Cos'} and 'NVRTC' in found['Cos'][1], found
+    assert run(path, 'run', more, '--device', 'gpu', '--check', 'ref', cache=folder)[0] == 0
+    for name in os.listdir(folder):
+        if name.endswith('.irgpu'):
+            os.remove(os.path.join(folder, name))
+    assert run(FAKES, 'kernels', NET, '--dump', os.path.join(folder, 'dump'), '--keep', '--architecture', '80', cache=folder)[0] == 0
+    code, out, err = run(path, 'run', NET, '--device', 'gpu', cache=folder)
+    assert code == 3 and 'sm_90' in err, (code, err)
+
+
+@test('--keep needs a folder of programs, and something that is compiled')
+def _():
+    code, out, err = run(FAKES, 'kernels', NET, '--keep')
+    assert code == 2 and '--dump' in err, (code, out, err)
+    code, out, err = run(FAKES, 'kernels', NET, '--dump', tempfile.mkdtemp(), '--keep', cache='-')
+    assert code == 3 and 'IRSCOPE_GPU_CACHE' in err, (code, out, err)
+
+
 def dump(path, *arguments):
     done = subprocess.run([PROGRAM, 'kernels', *arguments], capture_output=True, text=True, timeout=60,
                           env={**os.environ, 'IRSCOPE_GPU_PATH': path})

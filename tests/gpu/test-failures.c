@@ -10,6 +10,7 @@
 
 #include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <utime.h>
 
 static const char graph[] =
@@ -286,6 +287,7 @@ code_of (guint bytes)
   IrGpuKernelFacts *facts = g_new0 (IrGpuKernelFacts, 1);
 
   code->cubin = g_bytes_new_take (g_malloc0 (bytes), bytes);
+  code->basis = g_strdup ("of none");
   code->ptx = g_strdup ("// none");
   facts->name = g_strdup ("k");
   facts->registers = 26;
@@ -357,6 +359,40 @@ test_nowhere (void)
   g_assert_true (runs (TRUE));
 }
 
+/* Where there is no compiler, and a program is gone or damaged after the device was opened. */
+static void
+test_without_compiler (void)
+{
+  g_autofree char *folder = g_build_filename (cache, "driver", NULL), *link = NULL, *driver = NULL,
+                  *path = g_strconcat (folder, ":-", NULL), *kept = NULL, *before = NULL;
+  g_autoptr (GError) error = NULL;
+
+  before = g_strdup (g_getenv (IR_GPU_PATH));
+  empty_cache ();
+  g_assert_true (runs (TRUE));
+  kept = kept_file ();
+  link = g_build_filename (folder, "libcuda.so.1", NULL);
+  driver = g_test_build_filename (G_TEST_BUILT, "libcuda.so.1", NULL);
+  g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
+  g_assert_cmpint (symlink (driver, link), ==, 0);
+  g_setenv (IR_GPU_PATH, path, TRUE);
+  g_assert_true (runs (TRUE));
+  ir_gpu_runtime_close ();
+  g_assert_true (ir_gpu_runtime_open (&error));
+  g_assert_true (g_file_set_contents (kept, "damaged", -1, NULL));
+  g_assert_null (run_on ("gpu", NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE);
+  g_assert_nonnull (strstr (error->message, "damaged"));
+  g_clear_error (&error);
+  g_autoptr (IrRun) next = run_on ("gpu", NULL, &error); /* by cpu */
+  g_assert_no_error (error);
+  assert_right (next);
+  ir_gpu_runtime_close ();
+  g_setenv (IR_GPU_PATH, before, TRUE);
+  empty (folder);
+  g_rmdir (folder);
+}
+
 static void
 begin (void)
 {
@@ -404,6 +440,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/kept/refused by the driver", test_refused);
   g_test_add_func ("/gpu/kept/bounded", test_bounded);
   g_test_add_func ("/gpu/kept/in a folder that cannot be made", test_nowhere);
+  g_test_add_func ("/gpu/kept/without a compiler", test_without_compiler);
   int failed = g_test_run ();
   ir_gpu_runtime_close ();
   empty (cache);

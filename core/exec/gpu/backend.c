@@ -75,6 +75,8 @@ emit (const IrNode *node, IrGpuProgram *program)
   for (guint i = 0; why == NULL && i < call.n_inputs; i++)
     if (call.inputs[i].align_axis != 0)
       why = "its inputs line up as in versions before 7";
+  if (why == NULL)
+    why = ir_gpu_lacks (program);
   ir_call_clear (&call);
   return why;
 }
@@ -254,7 +256,7 @@ run_as_it_comes (IrCall *call, GError **error)
           (!ir_type_n_bytes (call->outputs[i].type, &bytes) || bytes == 0))
         return ir_ref_run (call, error);
     }
-  if (ir_gpu_program_add (program, call) != NULL)
+  if (ir_gpu_program_add (program, call) != NULL || ir_gpu_lacks (program) != NULL)
     return ir_ref_run (call, error);
   ir_call_ready (call, FALSE);
   return new_outputs (call, error) && run_program (call, program, error);

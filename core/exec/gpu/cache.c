@@ -10,7 +10,7 @@
 #include <utime.h>
 
 #define SUFFIX     ".irgpu"
-#define FORMAT     "(ayaya(sixxx))"
+#define FORMAT     "(isayaya(sixxx))"
 #define SUM_BYTES  64 /* of a SHA-256 in hexadecimal digits */
 #define TEMP_BYTES 7  /* what stands behind the name while a file is written: ".A1b2C3" */
 
@@ -52,9 +52,10 @@ pack (const IrGpuCode *code)
       g_variant_builder_add (&kernels, "(sixxx)", facts->name, facts->registers, facts->stack_bytes,
                              facts->spill_bytes, facts->shared_bytes);
     }
-  g_autoptr (GVariant) whole = g_variant_ref_sink (g_variant_new (
-      "(@ay^ay@a(sixxx))", g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, code->cubin, TRUE),
-      code->ptx, g_variant_builder_end (&kernels)));
+  g_autoptr (GVariant) whole = g_variant_ref_sink (
+      g_variant_new ("(is@ay^ay@a(sixxx))", code->architecture, code->basis,
+                     g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, code->cubin, TRUE),
+                     code->ptx, g_variant_builder_end (&kernels)));
   return g_variant_get_data_as_bytes (whole);
 }
 
@@ -71,7 +72,8 @@ unpack (GBytes *bytes)
   if (!g_variant_is_normal_form (whole))
     return NULL;
   code = ir_gpu_code_new ();
-  g_variant_get (whole, "(@ay^ay@a(sixxx))", &cubin, &code->ptx, &kernels);
+  g_variant_get (whole, "(is@ay^ay@a(sixxx))", &code->architecture, &code->basis, &cubin,
+                 &code->ptx, &kernels);
   code->cubin = g_bytes_new (g_variant_get_data (cubin), g_variant_get_size (cubin));
   g_variant_iter_init (&iter, kernels);
   while (g_variant_iter_next (&iter, "(sixxx)", &facts.name, &facts.registers, &facts.stack_bytes,
@@ -176,6 +178,21 @@ ir_gpu_cache_use (const char *folder)
 
 /* -- one of them -- */
 
+/* (nullable) What the file holds, unless it is damaged. */
+static IrGpuCode *
+read_file (const char *path)
+{
+  g_autofree char *text = NULL, *sum = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  gsize n;
+
+  if (!g_file_get_contents (path, &text, &n, NULL) || n <= SUM_BYTES)
+    return NULL;
+  bytes = g_bytes_new_static (text + SUM_BYTES, n - SUM_BYTES);
+  sum = g_compute_checksum_for_bytes (G_CHECKSUM_SHA256, bytes);
+  return memcmp (text, sum, SUM_BYTES) == 0 ? unpack (bytes) : NULL;
+}
+
 /**
  * ir_gpu_cache_load:
  * @folder: where programs are kept
@@ -188,19 +205,9 @@ ir_gpu_cache_use (const char *folder)
 IrGpuCode *
 ir_gpu_cache_load (const char *folder, const char *key)
 {
-  g_autofree char *path = path_of (folder, key), *text = NULL, *sum = NULL;
-  g_autoptr (GBytes) bytes = NULL;
-  IrGpuCode *code = NULL;
-  gsize n;
+  g_autofree char *path = path_of (folder, key);
+  IrGpuCode *code = read_file (path);
 
-  if (!g_file_get_contents (path, &text, &n, NULL))
-    return NULL;
-  if (n > SUM_BYTES)
-    {
-      bytes = g_bytes_new_static (text + SUM_BYTES, n - SUM_BYTES);
-      sum = g_compute_checksum_for_bytes (G_CHECKSUM_SHA256, bytes);
-      code = memcmp (text, sum, SUM_BYTES) == 0 ? unpack (bytes) : NULL;
-    }
   if (code != NULL)
     utime (path, NULL);
   else
@@ -240,6 +247,49 @@ ir_gpu_cache_store (
     return FALSE;
   shrink (folder, path, most_bytes);
   return TRUE;
+}
+
+/* A device runs what was compiled for it, and for earlier ones of its major number. */
+static gboolean
+runs_on (const IrGpuCode *code, int architecture)
+{
+  return code->architecture / 10 == architecture / 10 && code->architecture <= architecture;
+}
+
+/**
+ * ir_gpu_cache_kernels:
+ * @folder: (nullable): where programs are kept
+ * @architecture: of a device: 90 for sm_90
+ *
+ * Returns: (transfer full) (element-type utf8 utf8): of each kernel that the device can run and that this program
+ *   would compile to the same, by its name, the key of the file that has it; the newest architecture counts
+ */
+GHashTable *
+ir_gpu_cache_kernels (const char *folder, int architecture)
+{
+  g_autoptr (GHashTable) best = g_hash_table_new (g_str_hash, g_str_equal);
+  GHashTable *keys = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_autoptr (GPtrArray) files = folder != NULL ? list (folder) : g_ptr_array_new ();
+  g_autofree char *basis = ir_gpu_compile_basis ();
+
+  for (guint i = 0; i < files->len; i++)
+    {
+      const File *file = files->pdata[i];
+      g_autoptr (IrGpuCode) code = read_file (file->path);
+      g_autofree char *name = g_path_get_basename (file->path);
+      if (code == NULL || !g_str_equal (code->basis, basis) || !runs_on (code, architecture))
+        continue;
+      for (guint k = 0; k < code->kernels->len; k++)
+        {
+          const char *kernel = ((const IrGpuKernelFacts *) code->kernels->pdata[k])->name;
+          if (GPOINTER_TO_INT (g_hash_table_lookup (best, kernel)) >= code->architecture)
+            continue;
+          char *own = g_strdup (kernel);
+          g_hash_table_replace (best, own, GINT_TO_POINTER (code->architecture));
+          g_hash_table_replace (keys, own, g_strndup (name, SUM_BYTES));
+        }
+    }
+  return keys;
 }
 
 /**

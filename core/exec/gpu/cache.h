@@ -18,5 +18,6 @@ char *ir_gpu_cache_folder (void);
 IrGpuCode *ir_gpu_cache_load (const char *folder, const char *key);
 gboolean ir_gpu_cache_store (
     const char *folder, const char *key, const IrGpuCode *code, guint64 most_bytes, GError **error);
+GHashTable *ir_gpu_cache_kernels (const char *folder, int architecture);
 void ir_gpu_cache_remove (const char *folder, const char *key);
 IrGpuCacheUse ir_gpu_cache_use (const char *folder);

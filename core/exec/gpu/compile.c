@@ -43,6 +43,7 @@ ir_gpu_code_free (IrGpuCode *code)
   g_clear_pointer (&code->cubin, g_bytes_unref);
   g_ptr_array_unref (code->kernels);
   g_free (code->ptx);
+  g_free (code->basis);
   g_free (code);
 }
 
@@ -188,6 +189,8 @@ ir_gpu_compile (const IrGpu *gpu, const char *kernels, int architecture, GError 
     }
   if (!IR_GPU_CALL (gpu, nvrtcCreateProgram, error, &program, text, "irscope.cu", 0, NULL, NULL))
     return NULL;
+  code->architecture = architecture;
+  code->basis = ir_gpu_compile_basis ();
   done = compile (gpu, program, architecture, code, error);
   gpu->functions.nvrtcDestroyProgram (&program);
   return done ? g_steal_pointer (&code) : NULL;
@@ -205,6 +208,25 @@ print_file (const char *path, GString *text)
 }
 
 /**
+ * ir_gpu_compile_basis:
+ *
+ * Returns: (transfer full): 64 hexadecimal digits that stand for what compiled kernels of one name and architecture
+ *   have together, whoever compiled them: the functions that they share, and the options
+ */
+char *
+ir_gpu_compile_basis (void)
+{
+  g_autoptr (IrGpuProgram) none = ir_gpu_program_new ();
+  g_autoptr (GString) text = g_string_new (ir_gpu_prelude ());
+  g_autofree char *shared = ir_gpu_program_text (none);
+
+  g_string_append (text, shared);
+  for (guint i = 0; i < G_N_ELEMENTS (strict); i++)
+    g_string_append_printf (text, "%s\n", strict[i]);
+  return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text->str, (gssize) text->len);
+}
+
+/**
  * ir_gpu_compile_key:
  * @gpu: the libraries
  * @kernels: texts, as from ir_gpu_program_text()
@@ -217,13 +239,12 @@ ir_gpu_compile_key (const IrGpu *gpu, const char *kernels, int architecture)
 {
   const IrGpuLibrary *nvrtc = &gpu->libraries[IR_GPU_NVRTC];
   g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *basis = ir_gpu_compile_basis ();
 
-  g_string_append_printf (text, "1\nsm_%d\n%s\n", architecture,
+  g_string_append_printf (text, "2\nsm_%d\n%s\n", architecture,
                           nvrtc->version != NULL ? nvrtc->version : "");
   print_file (nvrtc->path, text);
-  for (guint i = 0; i < G_N_ELEMENTS (strict); i++)
-    g_string_append_printf (text, "%s\n", strict[i]);
-  g_string_append (text, ir_gpu_prelude ());
+  g_string_append (text, basis);
   g_string_append (text, kernels);
   return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text->str, (gssize) text->len);
 }

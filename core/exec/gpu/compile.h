@@ -12,12 +12,15 @@ typedef struct
 
 typedef struct
 {
+  int architecture; /* 90: sm_90 */
+  char *basis;      /* as of ir_gpu_compile_basis() */
   GBytes *cubin;
   char *ptx;
   GPtrArray *kernels; /* of IrGpuKernelFacts: what the compiler says of each */
 } IrGpuCode;
 
 IrGpuCode *ir_gpu_compile (const IrGpu *gpu, const char *kernels, int architecture, GError **error);
+char *ir_gpu_compile_basis (void);
 char *ir_gpu_compile_key (const IrGpu *gpu, const char *kernels, int architecture);
 IrGpuCode *ir_gpu_code_new (void);
 void ir_gpu_code_free (IrGpuCode *code);

@@ -16,6 +16,7 @@ void ir_gpu_runtime_beside (guint n_streams);
 void ir_gpu_runtime_round (IrGpuPrecision precision);
 const char *ir_gpu_runtime_product (const IrGpuProduct *product);
 
+const char *ir_gpu_lacks (const IrGpuProgram *program);
 gboolean ir_gpu_add_kernels (const IrGpuProgram *program, GError **error);
 gboolean ir_gpu_run (const IrGpuProgram *program,
                      gpointer const *inputs,

@@ -94,7 +94,7 @@ unsigned int
 cuDeviceGetAttribute (int *value, unsigned int attribute, int device)
 {
   ENTER_WITH (__func__, FALSE);
-  *value = attribute == 75 ? 9 : attribute == 16 ? 1 : 0;
+  *value = attribute == 75 ? STAND_IN_ARCHITECTURE / 10 : attribute == 16 ? 1 : 0;
   return leave (OK);
 }
 

@@ -109,6 +109,22 @@ take_object (struct _nvrtcProgram *program, const char *object, const char *kern
   g_byte_array_append (program->cubin, (const guint8 *) kernels, (guint) tail.text_bytes);
 }
 
+/* As ptxas does. */
+static void
+log_kernels (struct _nvrtcProgram *program, const char *kernels)
+{
+  GString *log = g_string_new (program->log);
+
+  for (const char *at = kernels; (at = strstr (at, "IR_KERNEL (")) != NULL;)
+    {
+      at += strlen ("IR_KERNEL (");
+      g_string_append_printf (log, "ptxas info    : Compiling entry function '%.*s' for 'sm_%d'\n",
+                              (int) strcspn (at, ")"), at, STAND_IN_ARCHITECTURE);
+    }
+  g_free (program->log);
+  program->log = g_string_free (log, FALSE);
+}
+
 unsigned int
 nvrtcCompileProgram (struct _nvrtcProgram *program, int n_options, const char *const *options)
 {
@@ -128,7 +144,10 @@ nvrtcCompileProgram (struct _nvrtcProgram *program, int n_options, const char *c
   g_clear_pointer (&program->log, g_free);
   if (g_file_set_contents (source, whole, -1, NULL) &&
       run_compiler (source, object, fast, &program->log))
-    take_object (program, object, kernels);
+    {
+      take_object (program, object, kernels);
+      log_kernels (program, kernels);
+    }
   g_remove (source);
   g_remove (object);
   g_rmdir (folder);

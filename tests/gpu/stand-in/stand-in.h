@@ -15,7 +15,8 @@
 #include "core/exec/gpu/library.h"
 #include "tests/gpu/emulator/emulator.h"
 
-#define STAND_IN_VARIABLE "IRSCOPE_STAND_IN"
+#define STAND_IN_ARCHITECTURE 90 /* of each of its devices: sm_90 */
+#define STAND_IN_VARIABLE     "IRSCOPE_STAND_IN"
 
 /* -- options.c, in each library -- */
 gboolean stand_in_option (const char *name, guint64 fallback, guint64 *value);

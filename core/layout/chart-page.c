@@ -69,7 +69,7 @@ chart_page_bar (
   bar.parent = -1;
   bar.x = left;
   bar.y = narrow ? page->y + 4 : page->y - BAR + 1;
-  bar.width = MAX (part * room, 1);
+  bar.width = part > 0 ? MAX (part * room, 1) : 0; /* nothing has no bar */
   bar.height = bar.header = narrow ? BAR / 2 : BAR;
   ir_scene_add_box (page->scene, &bar);
   page->y += narrow ? BAR : 0;

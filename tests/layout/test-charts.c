@@ -661,6 +661,28 @@ test_roofline (void)
     }
 }
 
+/* A bar is as long as its number, and nothing has none: a pixel would look like a little. */
+static void
+test_bars (void)
+{
+  g_auto (Graph) graph = { 0 };
+  graph_init (&graph);
+  g_autoptr (IrSummary) summary = ir_summary_new (graph.model, NULL, NULL, 1, 10);
+  const guint last = summary->ops->len - 1;
+
+  g_assert_cmpuint (last, >, 0);
+  for (guint i = 0; i <= last; i++)
+    g_array_index (summary->ops, IrSummaryRow, i).flops = i < last ? 1e6 : 0;
+  for (double width = 230; width <= 920; width *= 2)
+    {
+      const IrChartOptions pane = { .width = width };
+      g_autoptr (IrScene) scene = ir_chart_summary (summary, IR_SUMMARY_FLOPS, NULL, &pane);
+
+      g_assert_cmpfloat (find_box (scene, "o%u", 0)->width, >, 50);
+      g_assert_cmpfloat (find_box (scene, "o%u", last)->width, ==, 0);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -676,5 +698,6 @@ main (int argc, char **argv)
   g_test_add_func ("/charts/pairs that are equal lie on the diagonal", test_scatter);
   g_test_add_func ("/charts/lines and pairs of any range", test_extremes);
   g_test_add_func ("/charts/a roofline is above the bars, and wide enough", test_roofline);
+  g_test_add_func ("/charts/what is nothing has no bar", test_bars);
   return g_test_run ();
 }

@@ -16,10 +16,12 @@
 
 #define HISTOGRAM_WIDTH 180
 #define HISTOGRAM_LEAST 80  /* pixels: the heat map needs the room */
-#define HISTOGRAM_BELOW 64  /* high, below the heat map */
+#define HISTOGRAM_BELOW 64  /* high, below the heat map, */
+#define HISTOGRAM_LOW   40  /* and where the pane is low */
 #define HISTOGRAM_MOST  200 /* high, beside it */
 #define LEAST_WIDTH     112 /* so that both sides and the difference fit beside each other */
 #define HEIGHT          160
+#define LEAST_HEIGHT    132  /* so that a low pane has the picture whole, with its legend */
 #define ZOOM            1.25 /* of a turn of the wheel */
 #define CAPTION_HEIGHT  20   /* below both pictures */
 #define GAP             20
@@ -27,6 +29,7 @@
 #define LEGEND_LEAST    24
 #define SWATCHES_HEIGHT 16 /* what NaN and Inf look like, below the legend */
 #define LEGEND_HEIGHT   8
+#define LEGEND_GAP      6   /* between its colours and what stands beside them */
 #define SAMPLES         2   /* of a pixel, from left to right and down */
 #define SAMPLED_SIDE    512 /* px, of the first picture */
 #define MARK            8   /* pixels: a frame is at least so large */
@@ -273,7 +276,8 @@ find_places (IrTensorPlot *self, Places *places)
   const double width = gtk_widget_get_width (GTK_WIDGET (self)),
                height = gtk_widget_get_height (GTK_WIDGET (self)) - caption_height (self),
                beside = CLAMP (width - GAP - HEIGHT, HISTOGRAM_LEAST, HISTOGRAM_WIDTH),
-               most = height - HISTOGRAM_BELOW - CAPTION_HEIGHT - GAP / 2.0,
+               low = CLAMP (height / 4, HISTOGRAM_LOW, HISTOGRAM_BELOW),
+               most = height - low - CAPTION_HEIGHT - GAP / 2.0,
                above = self->heat_map != NULL && most > 0
                            ? self->picture->height * heat_map_scale (self, width, most)
                            : most;
@@ -281,7 +285,7 @@ find_places (IrTensorPlot *self, Places *places)
                         rect (0, 0, beside, MIN (height, HISTOGRAM_MOST)) },
                tall = { rect (0, 0, width, above),
                         rect (0, above + caption_height (self) + GAP / 2.0,
-                              MIN (width, 1.5 * HISTOGRAM_WIDTH), HISTOGRAM_BELOW) };
+                              MIN (width, 1.5 * HISTOGRAM_WIDTH), low) };
 
   const double sizes[] = { size_in (self, &wide.picture), size_in (self, &tall.picture) };
   *places = sizes[1] > sizes[0] || (sizes[1] >= sizes[0] && beside < HISTOGRAM_WIDTH) ? tall : wide;
@@ -302,18 +306,35 @@ set_source (cairo_t *cr, guint32 colour)
                         (colour & 255) / 255.0);
 }
 
-/* @align: 0 puts @x at the left end of the text, 1 at the right. Returns the width. */
-static double
-draw_text (IrTensorPlot *self, cairo_t *cr, const char *text, double x, double y, double align)
+static PangoLayout *
+small_text (IrTensorPlot *self, const char *text, int *width)
 {
-  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
+  PangoLayout *layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
   PangoAttrList *attrs = pango_attr_list_new ();
-  int width;
 
   pango_attr_list_insert (attrs, pango_attr_scale_new (PANGO_SCALE_SMALL));
   pango_layout_set_attributes (layout, attrs);
   pango_attr_list_unref (attrs);
-  pango_layout_get_pixel_size (layout, &width, NULL);
+  pango_layout_get_pixel_size (layout, width, NULL);
+  return layout;
+}
+
+static int
+text_width (IrTensorPlot *self, const char *text)
+{
+  int width;
+
+  g_object_unref (small_text (self, text, &width));
+  return width;
+}
+
+/* @align: 0 puts @x at the left end of the text, 1 at the right. Returns the width. */
+static double
+draw_text (IrTensorPlot *self, cairo_t *cr, const char *text, double x, double y, double align)
+{
+  int width;
+  g_autoptr (PangoLayout) layout = small_text (self, text, &width);
+
   set_source (cr, palette_now ()->muted);
   cairo_move_to (cr, x - align * width, y);
   pango_cairo_show_layout (cr, layout);
@@ -363,10 +384,17 @@ draw_histogram (IrTensorPlot *self, cairo_t *cr, double width, double height)
 {
   const IrHistogram *histogram = &self->histogram;
   const double range = histogram->high - histogram->low;
-  const int digits = width < HISTOGRAM_WIDTH ? 3 : 4;
-  g_autofree char *low = end_text (histogram, histogram->low, digits),
-                  *high = end_text (histogram, histogram->high, digits);
+  g_autofree char *low = NULL, *high = NULL;
+  double room = 0;
 
+  for (int digits = 4; digits > 0 && room < LEGEND_GAP; digits--)
+    {
+      g_free (low);
+      g_free (high);
+      low = end_text (histogram, histogram->low, digits);
+      high = end_text (histogram, histogram->high, digits);
+      room = width - text_width (self, low) - text_width (self, high);
+    }
   draw_bars (self, cr, width, height);
   set_source (cr, palette_now ()->line);
   cairo_rectangle (cr, 0, height - 1, width, 1);
@@ -535,6 +563,24 @@ draw_swatch (IrTensorPlot *self, cairo_t *cr, guint32 colour, const char *text, 
   return x + LEGEND_HEIGHT + 4 + draw_text (self, cr, text, x + LEGEND_HEIGHT + 4, y, 0) + 10;
 }
 
+/* The ends of the range, with as many digits as there is room for. Returns the room for the colours between
+ * them in pixels. */
+static double
+legend_texts (IrTensorPlot *self, double right, char **low, char **high)
+{
+  double room = 0;
+
+  for (int digits = 3; digits > 0 && room < LEGEND_LEAST; digits--)
+    {
+      g_free (*low);
+      g_free (*high);
+      *low = g_strdup_printf ("%.*g", digits, self->picture->low);
+      *high = g_strdup_printf ("%.*g", digits, self->picture->high);
+      room = right - text_width (self, *low) - text_width (self, *high) - 2 * LEGEND_GAP;
+    }
+  return room;
+}
+
 /* From the colour of the least element to that of the largest; images need none. */
 static void
 draw_legend (IrTensorPlot *self, cairo_t *cr, double right, double y)
@@ -542,15 +588,14 @@ draw_legend (IrTensorPlot *self, cairo_t *cr, double right, double y)
   const IrTensorPicture *picture = self->picture;
   const IrPalette *palette = palette_now ();
   const double range = picture->high - picture->low;
-  double end = 0;
-  g_autofree char *low = g_strdup_printf ("%.3g", picture->low),
-                  *high = g_strdup_printf ("%.3g", picture->high);
+  double end, room;
+  g_autofree char *low = NULL, *high = NULL;
 
   if (picture->layout.channel_axis >= 0)
     return;
-  end += draw_text (self, cr, low, 0, y, 0) + 6;
-  /* What is above nothing is about as wide as what is below. */
-  const int width = (int) CLAMP (right - end - end, LEGEND_LEAST, LEGEND_WIDTH);
+  room = legend_texts (self, right, &low, &high);
+  end = draw_text (self, cr, low, 0, y, 0) + LEGEND_GAP;
+  const int width = (int) CLAMP (room, LEGEND_LEAST, LEGEND_WIDTH);
   for (int i = 0; i < width; i++)
     {
       set_source (cr, ir_tensor_colour (picture->low + range * (i + 0.5) / width, picture->low,
@@ -558,7 +603,7 @@ draw_legend (IrTensorPlot *self, cairo_t *cr, double right, double y)
       cairo_rectangle (cr, end + i, y + 4, 1, LEGEND_HEIGHT);
       cairo_fill (cr);
     }
-  draw_text (self, cr, high, end + width + 6, y, 0);
+  draw_text (self, cr, high, end + width + LEGEND_GAP, y, 0);
 }
 
 static void
@@ -611,10 +656,10 @@ ir_tensor_plot_measure (GtkWidget *widget,
                         int *natural_baseline)
 {
   const gboolean horizontal = orientation == GTK_ORIENTATION_HORIZONTAL;
-  const int height = HEIGHT + caption_height (IR_TENSOR_PLOT (widget));
+  const int caption = caption_height (IR_TENSOR_PLOT (widget));
 
-  *minimum = horizontal ? LEAST_WIDTH : height;
-  *natural = horizontal ? HISTOGRAM_WIDTH + GAP + HEIGHT : height;
+  *minimum = horizontal ? LEAST_WIDTH : LEAST_HEIGHT + caption;
+  *natural = horizontal ? HISTOGRAM_WIDTH + GAP + HEIGHT : HEIGHT + caption;
 }
 
 /* -- pointer -- */

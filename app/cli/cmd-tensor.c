@@ -293,8 +293,9 @@ print_text (Cli *cli,
   cli_print_origin (&answer->found, model_of (answer));
   if (ir_dtype_kind (ir_tensor_dtype (tensor)) != IR_DTYPE_KIND_STRING)
     {
-      cli_print ("min %.9g  max %.9g  mean %.9g  std %.9g\n", stats->min, stats->max, stats->mean,
-                 stats->std);
+      g_autofree char *range = ir_tensor_stats_range_text (stats, 9, "  ");
+
+      cli_print ("%s\n", range);
       cli_print ("NaN %" G_GUINT64_FORMAT "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT
                  " of %" G_GUINT64_FORMAT "\n",
                  stats->n_nan, stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);

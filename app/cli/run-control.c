@@ -54,6 +54,7 @@ cli_run_breaks (char *const *texts, const char *option, const IrModel *model, GE
 static void
 print_value (CliRunControl *self, const char *role, const IrValue *value, IrTensor *contents)
 {
+  g_autofree char *range = NULL;
   IrTensorStats stats;
 
   if (contents == NULL || self->stops != NULL)
@@ -63,10 +64,10 @@ print_value (CliRunControl *self, const char *role, const IrValue *value, IrTens
   if (ir_tensor_is_container (contents) || ir_tensor_dtype (contents) == IR_DTYPE_STRING)
     return;
   ir_tensor_stats (contents, 0, &stats);
-  cli_print ("    min %.6g  max %.6g  mean %.6g  std %.6g  NaN %" G_GUINT64_FORMAT
-             "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n",
-             stats.min, stats.max, stats.mean, stats.std, stats.n_nan,
-             stats.n_pos_inf + stats.n_neg_inf, stats.n_zero, stats.n);
+  range = ir_tensor_stats_range_text (&stats, 6, "  ");
+  cli_print ("    %s  NaN %" G_GUINT64_FORMAT "  Inf %" G_GUINT64_FORMAT
+             "  zeros %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n",
+             range, stats.n_nan, stats.n_pos_inf + stats.n_neg_inf, stats.n_zero, stats.n);
 }
 
 static void

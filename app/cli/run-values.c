@@ -88,10 +88,12 @@ contents_of (const CliRunReport *report, const IrValue *value, IrFound *found)
 static void
 print_stats (const IrValue *value, const IrTensorStats *stats)
 {
-  cli_print ("%s  min %.9g  max %.9g  mean %.9g  std %.9g  NaN %" G_GUINT64_FORMAT
-             "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n",
-             value->name, stats->min, stats->max, stats->mean, stats->std, stats->n_nan,
-             stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);
+  g_autofree char *range = ir_tensor_stats_range_text (stats, 9, "  ");
+
+  cli_print ("%s  %s  NaN %" G_GUINT64_FORMAT "  Inf %" G_GUINT64_FORMAT
+             "  zeros %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n",
+             value->name, range, stats->n_nan, stats->n_pos_inf + stats->n_neg_inf, stats->n_zero,
+             stats->n);
 }
 
 static gboolean

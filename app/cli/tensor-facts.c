@@ -75,6 +75,15 @@ cli_tensor_places (const IrTensor *tensor, const IrTensorStats *stats, cJSON *js
 
 /* -- differences -- */
 
+/* (nullable): only floating-point types have such units */
+static char *
+ulp_text (const IrTensor *tensor, const IrTensorMetrics *metrics)
+{
+  return ir_dtype_kind (ir_tensor_dtype (tensor)) == IR_DTYPE_KIND_FLOAT
+             ? g_strdup_printf ("ULP %" G_GUINT64_FORMAT, metrics->max_ulp)
+             : NULL;
+}
+
 void
 cli_tensor_metrics (const IrTensor *tensor,
                     const IrTensorMetrics *metrics,
@@ -84,19 +93,23 @@ cli_tensor_metrics (const IrTensor *tensor,
   if (json == NULL)
     {
       g_autofree char *first = ir_tensor_index_text (tensor, metrics->first),
-                      *worst = ir_tensor_index_text (tensor, metrics->worst);
+                      *worst = ir_tensor_index_text (tensor, metrics->worst),
+                      *ulp = ulp_text (tensor, metrics);
       cli_print ("against %s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " elements differ\n",
                  against, metrics->n_different, metrics->n);
       if (metrics->n_different == 0)
         return;
-      cli_print ("  max abs %.6g at %s  first at %s  mean abs %.6g  RMS %.6g\n", metrics->max_abs,
-                 worst, first, metrics->mean_abs, metrics->rms);
-      cli_print (
-          "  max rel %.6g  ULP %" G_GUINT64_FORMAT "  cosine %.9g  SNR %.4g dB  PSNR %.4g dB\n",
-          metrics->max_rel, metrics->max_ulp, metrics->cosine, metrics->snr_db, metrics->psnr_db);
-      if (metrics->n_non_finite > 0)
-        cli_print ("  NaN or infinite on one side only: %" G_GUINT64_FORMAT "\n",
-                   metrics->n_non_finite);
+      const gboolean is_finite = metrics->n_non_finite == 0;
+
+      cli_print ("  max abs %.6g%s%s  first at %s  mean abs %.6g  RMS %.6g\n", metrics->max_abs,
+                 is_finite ? " at " : "", is_finite ? worst : "", first, metrics->mean_abs,
+                 metrics->rms);
+      cli_print ("  max rel %.6g  %s%scosine %.9g  SNR %.4g dB  PSNR %.4g dB\n", metrics->max_rel,
+                 ulp != NULL ? ulp : "", ulp != NULL ? "  " : "", metrics->cosine, metrics->snr_db,
+                 metrics->psnr_db);
+      if (!is_finite)
+        cli_print ("  NaN or infinite on one side only: %" G_GUINT64_FORMAT ", first at %s\n",
+                   metrics->n_non_finite, worst);
       cli_print ("  least tolerance that would pass: atol = rtol = %.6g\n", metrics->tolerance);
       return;
     }

@@ -405,11 +405,10 @@ add_bin (Chart *chart, const IrTensorStats *stats, guint bin, guint64 most)
 IrScene *
 ir_chart_histogram (const IrTensorStats *stats, const char *title, const IrChartOptions *options)
 {
-  g_autofree char *text = g_strdup_printf (
-      "%s: min %.6g, max %.6g, mean %.6g, std %.6g, NaN %" G_GUINT64_FORMAT
-      ", Inf %" G_GUINT64_FORMAT,
-      title, stats->min, stats->max, stats->mean, stats->std, stats->n_nan,
-      stats->n_pos_inf + stats->n_neg_inf);
+  g_autofree char *range = ir_tensor_stats_range_text (stats, 6, ", "),
+                  *text = g_strdup_printf (
+                      "%s: %s, NaN %" G_GUINT64_FORMAT ", Inf %" G_GUINT64_FORMAT, title, range,
+                      stats->n_nan, stats->n_pos_inf + stats->n_neg_inf);
   g_autofree char *top = NULL;
   guint64 most = 1;
   Chart chart;

@@ -46,7 +46,9 @@ def npy(name, values, *shape):
 with open(path('graph.onnxtxt'), 'w', encoding='utf-8') as f:
     f.write('<ir_version: 8, opset_import: ["" : 17]>\n'
             'g (float[2,3] x, float[1,3,2,2] i, string[2] s) => (float[2,3] y, float[1,3,2,2] j, string[2] t, string[2] u) {\n'
-            ' y = Identity (x)\n j = Identity (i)\n t = Identity (s)\n u = Constant <value_strings = ["a,b", "c;d"]> ()\n}')
+            ' y = Identity (x)\n j = Identity (i)\n t = Identity (s)\n u = Constant <value_strings = ["a,b", "c;d"]> ()\n'
+            ' v = Constant <value = float[0,3] {}> ()\n w = Constant <value_ints = [1, 2]> ()\n'
+            ' k = Constant <value_ints = [1, 4]> ()\n}')
 GRAPH = path('graph.onnxtxt')
 A, B = [1.0, -4.0, 0.0, 2.0, 3.0, 0.5], [1.0, -4.5, 0.0, 2.0, 3.25, 0.5]
 X = ('--value', 'x=1,-4,0,2,3,0.5')
@@ -61,6 +63,10 @@ def _():
     assert (found['min_at'], found['max_at'], found['nan_at'], found['inf_at']) == ([1, 2], [1, 1], [0, 1], [1, 0]), found
     found = answer(GRAPH, 'y', '--value', 'x=nan,nan,nan,nan,nan,nan')
     assert 'min_at' not in found and found['nan_at'] == [0, 0], found
+    text = tensor(GRAPH, 'y', '--value', 'x=nan,nan,nan,nan,nan,inf').stdout
+    assert 'no finite element' in text and 'min' not in text, text
+    text = tensor(GRAPH, 'v').stdout
+    assert 'no finite element' in text and 'min' not in text, text
     assert 'least at [0, 1]  largest at [1, 1]' in tensor(GRAPH, 'y', *X).stdout
 
 
@@ -79,6 +85,9 @@ def _():
     assert found['ulp'] == struct.unpack('<i', struct.pack('<f', 4.5))[0] - struct.unpack('<i', struct.pack('<f', 4.0))[0]
     text = tensor(GRAPH, 'y', *X, '--against', path('b.npy'), status=1).stdout
     assert '2 of 6 elements differ' in text and 'least tolerance that would pass' in text, text
+    assert 'max abs 0.5 at [0, 1]' in text and 'ULP' in text, text
+    text = tensor(GRAPH, 'w', '--against', 'k', status=1).stdout  # integers have no units in the last place
+    assert '1 of 2 elements differ' in text and 'ULP' not in text, text
 
 
 @test('what is NaN or infinite on one side only is no small difference; on both sides it is none')
@@ -87,6 +96,8 @@ def _():
                    status=1)['difference']
     assert (found['different'], found['non_finite'], found['worst_at']) == (1, 1, [0, 2]), found
     assert found['tolerance'] in ('Infinity', 'inf') and found['max_abs'] == 0, found
+    text = tensor(GRAPH, 'y', '--value', 'x=1,nan,inf,2,3,0.5', '--against', path('n.npy'), status=1).stdout
+    assert 'max abs 0  ' in text and 'on one side only: 1, first at [0, 2]' in text, text
     same = answer(GRAPH, 'y', '--value', 'x=1,nan,inf,2,3,0.5', '--against',
                   npy('m.npy', [1, math.nan, math.inf, 2, 3, 0.5], 2, 3))['difference']
     assert same['different'] == 0 and 'first_at' not in same, same

@@ -293,6 +293,8 @@ ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side)
                                                                    : stats->n_negative);
   if (ir_tensor_dtype (tensor) == IR_DTYPE_BOOL)
     return g_strdup_printf ("%s\n%s true   %s false", type, other, zero);
+  if (ir_tensor_stats_n_finite (stats) == 0)
+    return g_strdup_printf ("%s\n%s elements, none finite", type, n);
   return g_strdup_printf ("%s\nmin %.6g   max %.6g\nmean %.6g   std %.6g\n"
                           "%s elements, %s zero, %s negative",
                           type, stats->min, stats->max, stats->mean, stats->std, n, zero, other);
@@ -367,14 +369,17 @@ char *
 ir_tensor_facts_metrics_text (const IrTensorFacts *facts)
 {
   const IrTensorMetrics *metrics = &facts->metrics;
+  g_autofree char *ulp = NULL;
 
   if (facts->n_different == 0)
     return g_strdup ("");
   /* a name and its number stay on one line */
+  if (ir_dtype_kind (ir_tensor_dtype (facts->tensors[IR_SIDE_AFTER])) == IR_DTYPE_KIND_FLOAT)
+    ulp = g_strdup_printf ("   ULP\u00a0%" G_GUINT64_FORMAT, metrics->max_ulp);
   return g_strdup_printf (
-      "max\u00a0abs\u00a0%.4g   max\u00a0rel\u00a0%.4g   ULP\u00a0%" G_GUINT64_FORMAT
+      "max\u00a0abs\u00a0%.4g   max\u00a0rel\u00a0%.4g%s"
       "\nRMS\u00a0%.4g   mean\u00a0abs\u00a0%.4g\ncosine\u00a0%.7g   SNR\u00a0%.4g\u00a0dB   "
       "PSNR\u00a0%.4g\u00a0dB\nleast tolerance that would pass:\u00a0%.4g",
-      metrics->max_abs, metrics->max_rel, metrics->max_ulp, metrics->rms, metrics->mean_abs,
+      metrics->max_abs, metrics->max_rel, ulp != NULL ? ulp : "", metrics->rms, metrics->mean_abs,
       metrics->cosine, metrics->snr_db, metrics->psnr_db, metrics->tolerance);
 }

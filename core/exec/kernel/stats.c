@@ -771,3 +771,32 @@ ir_tensor_stats_max_abs (const IrTensorStats *stats)
          : stats->n_pos_inf + stats->n_neg_inf > 0    ? INFINITY
                                                       : MAX (fabs (stats->min), fabs (stats->max));
 }
+
+/**
+ * ir_tensor_stats_n_finite:
+ * @stats: of a tensor
+ *
+ * Returns: how many elements are numbers; where none is, the range and the mean say nothing
+ */
+guint64
+ir_tensor_stats_n_finite (const IrTensorStats *stats)
+{
+  return stats->n - stats->n_nan - stats->n_pos_inf - stats->n_neg_inf;
+}
+
+/**
+ * ir_tensor_stats_range_text:
+ * @stats: of a tensor
+ * @digits: that count, of each number
+ * @gap: what stands between two of them
+ *
+ * Returns: (transfer full): the least and the largest number, mean and deviation, or that there are none
+ */
+char *
+ir_tensor_stats_range_text (const IrTensorStats *stats, int digits, const char *gap)
+{
+  if (ir_tensor_stats_n_finite (stats) == 0)
+    return g_strdup ("no finite element");
+  return g_strdup_printf ("min %.*g%smax %.*g%smean %.*g%sstd %.*g", digits, stats->min, gap,
+                          digits, stats->max, gap, digits, stats->mean, gap, digits, stats->std);
+}

@@ -19,6 +19,8 @@ typedef struct
 void ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats);
 double ir_tensor_stats_norm (const IrTensorStats *stats);
 double ir_tensor_stats_max_abs (const IrTensorStats *stats);
+guint64 ir_tensor_stats_n_finite (const IrTensorStats *stats);
+char *ir_tensor_stats_range_text (const IrTensorStats *stats, int digits, const char *gap);
 void ir_tensor_stats_with (const IrTensor *tensor,
                            guint n_bins,
                            IrThreads threads,

@@ -41,7 +41,7 @@ typedef struct
   GHashTable *values;         /* IrValue of the body -> IrValue here; NULL: left out by the call */
   GHashTable *results; /* IrValue of the body -> IrValue: outputs that await their producer */
   GPtrArray *nodes;    /* of IrNode: made so far in the call's graph */
-  GHashTable *orders;  /* IrGraph of a body -> GPtrArray of its nodes, as no call changes them */
+  GHashTable *members; /* IrGraph of a body, or within one -> Members, as no call changes them */
   const char *suffix, *mark; /* (nullable) of an iteration */
 } Expansion;
 
@@ -226,6 +226,59 @@ find_default (const IrFunctionInfo *info, const char *name)
   return NULL;
 }
 
+/* What a graph has. */
+typedef struct
+{
+  GPtrArray *nodes;  /* of IrNode: in order */
+  GPtrArray *values; /* of IrValue */
+} Members;
+
+static void
+members_free (gpointer data)
+{
+  Members *members = data;
+
+  g_ptr_array_unref (members->nodes);
+  g_ptr_array_unref (members->values);
+  g_free (members);
+}
+
+static GHashTable *
+members_new (void)
+{
+  return g_hash_table_new_full (NULL, NULL, NULL, members_free);
+}
+
+static Members *
+note_members (GHashTable *all, const IrGraph *graph)
+{
+  Members *members = g_new (Members, 1);
+  guint n;
+  IrValue *const *values = ir_graph_values (graph, &n);
+
+  members->nodes = ir_graph_nodes (graph);
+  members->values = g_ptr_array_sized_new (n);
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (members->values, values[i]);
+  g_hash_table_insert (all, (gpointer) graph, members);
+  for (guint i = 0; i < members->nodes->len; i++)
+    {
+      g_autoptr (GPtrArray) inner = ir_node_subgraphs (members->nodes->pdata[i]);
+      for (guint k = 0; k < inner->len; k++)
+        note_members (all, inner->pdata[k]);
+    }
+  return members;
+}
+
+/* Of a body and all graphs in it at once: each edit makes the model forget what all its graphs have. */
+static const Members *
+members_of (GHashTable *all, const IrGraph *graph)
+{
+  Members *members = g_hash_table_lookup (all, graph);
+
+  return members != NULL ? members : note_members (all, graph);
+}
+
 static guint32
 copy_subgraph (Expansion *expansion, guint32 id)
 {
@@ -234,15 +287,13 @@ copy_subgraph (Expansion *expansion, guint32 id)
   guint n_inputs = ir_graph_n_inputs (from), n_outputs = ir_graph_n_outputs (from);
   g_autofree IrValue **inputs = g_new0 (IrValue *, n_inputs + 1);
   g_autofree IrValue **outputs = g_new0 (IrValue *, n_outputs + 1);
-  IrValue *const *values;
-  guint n;
+  const Members *members = members_of (expansion->members, from);
 
   for (guint i = 0; i < n_inputs; i++)
     inputs[i] = copy_value (expansion, ir_graph_input (from, i), to);
   ir_edit_set_graph_inputs (expansion->edit, to, inputs, n_inputs);
-  values = ir_graph_values (from, &n);
-  for (guint i = 0; i < n; i++)
-    copy_value (expansion, values[i], to);
+  for (guint i = 0; i < members->values->len; i++)
+    copy_value (expansion, members->values->pdata[i], to);
   copy_nodes (expansion, from, to);
   for (guint i = 0; i < n_outputs; i++)
     outputs[i] = map_value (expansion, ir_graph_output (from, i), to);
@@ -343,24 +394,10 @@ output_value (Expansion *expansion, IrValue *output, IrGraph *to)
   return result;
 }
 
-/* Asked once per body: each edit makes the model forget the orders of all its graphs. */
-static GPtrArray *
-body_nodes (Expansion *expansion, const IrGraph *body)
-{
-  GPtrArray *nodes = g_hash_table_lookup (expansion->orders, body);
-
-  if (nodes == NULL)
-    {
-      nodes = ir_graph_nodes (body);
-      g_hash_table_insert (expansion->orders, (gpointer) body, nodes);
-    }
-  return nodes;
-}
-
 static void
 copy_nodes (Expansion *expansion, const IrGraph *from, IrGraph *to)
 {
-  GPtrArray *nodes = body_nodes (expansion, from);
+  const GPtrArray *nodes = members_of (expansion->members, from)->nodes;
 
   for (guint i = 0; i < nodes->len; i++)
     {
@@ -526,14 +563,8 @@ import_domains (IrEdit *edit, const IrNode *call, const IrGraph *body, GPtrArray
   return TRUE;
 }
 
-static GHashTable *
-orders_new (void)
-{
-  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
-}
-
 static gboolean
-inline_call (IrEdit *edit, IrNode *node, GHashTable *orders, GPtrArray *problems)
+inline_call (IrEdit *edit, IrNode *node, GHashTable *members, GPtrArray *problems)
 {
   const IrGraph *body = ir_node_function (node);
   g_autoptr (GHashTable) values = g_hash_table_new (NULL, NULL);
@@ -548,7 +579,7 @@ inline_call (IrEdit *edit, IrNode *node, GHashTable *orders, GPtrArray *problems
                           .values = values,
                           .results = results,
                           .nodes = nodes,
-                          .orders = orders };
+                          .members = members };
 
   if (body == NULL || body->function == NULL || !import_domains (edit, node, body, problems))
     return FALSE;
@@ -580,9 +611,9 @@ inline_call (IrEdit *edit, IrNode *node, GHashTable *orders, GPtrArray *problems
 gboolean
 ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems)
 {
-  g_autoptr (GHashTable) orders = orders_new ();
+  g_autoptr (GHashTable) members = members_new ();
 
-  return inline_call (edit, node, orders, problems);
+  return inline_call (edit, node, members, problems);
 }
 
 /* (nullable) The call in whose place the node is run */
@@ -719,7 +750,7 @@ ir_inline_iteration (IrEdit *edit,
                      const char *suffix,
                      const char *mark)
 {
-  g_autoptr (GHashTable) orders = orders_new ();
+  g_autoptr (GHashTable) members = members_new ();
   g_autoptr (GHashTable) results = g_hash_table_new (NULL, NULL);
   GPtrArray *nodes = g_ptr_array_new ();
   Expansion expansion = { .edit = edit,
@@ -730,7 +761,7 @@ ir_inline_iteration (IrEdit *edit,
                           .values = values,
                           .results = results,
                           .nodes = nodes,
-                          .orders = orders,
+                          .members = members,
                           .suffix = suffix,
                           .mark = mark };
 
@@ -901,7 +932,7 @@ ir_inline_functions (IrEdit *edit, GPtrArray *problems)
 {
   IrModel *model = ir_edit_model (edit);
   g_autoptr (GHashTable) refused = g_hash_table_new (NULL, NULL);
-  g_autoptr (GHashTable) orders = orders_new ();
+  g_autoptr (GHashTable) members = members_new ();
   guint n_done = 0;
 
   for (guint round = 0; round < MAX_ROUNDS && !is_too_much (model); round++)
@@ -914,8 +945,14 @@ ir_inline_functions (IrEdit *edit, GPtrArray *problems)
             remove_functions (edit);
           return n_done;
         }
+      for (guint i = 1; round == 0 && i < model->graphs->len; i++)
+        {
+          const IrGraph *graph = model->graphs->pdata[i];
+          if (graph->state == IR_STATE_LIVE && graph->kind == IR_GRAPH_FUNCTION)
+            members_of (members, graph);
+        }
       for (guint i = 0; i < calls->len && model->nodes->len < MAX_NODES; i++)
-        if (inline_call (edit, calls->pdata[i], orders, problems))
+        if (inline_call (edit, calls->pdata[i], members, problems))
           n_done++;
         else
           g_hash_table_add (refused, calls->pdata[i]);

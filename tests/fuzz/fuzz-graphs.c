@@ -219,6 +219,7 @@ shrink (Shrinking *shrinking)
   for (guint i = 0; i < 6 && less; i++)
     {
       less = shrink_nodes (&least);
+      less |= shrink_bodies (&least);
       less |= shrink_sizes (&least);
       shrink_outputs (&least);
     }

@@ -19,6 +19,9 @@ void shrink_outputs (Shrink *shrink);
 /* What reads a node reads its input, a new input, or a constant instead. Returns: whether any was
  * cut out */
 gboolean shrink_nodes (Shrink *shrink);
+/* In all graphs: a body comes in place of the node that owns it, and what reads an output reads something else of its
+ * type. Returns: whether any did */
+gboolean shrink_bodies (Shrink *shrink);
 /* Each size, wherever it occurs, becomes a smaller one. */
 gboolean shrink_sizes (Shrink *shrink);
 /* Constant nodes become initializers, whose sizes can be made smaller. */

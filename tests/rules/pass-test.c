@@ -147,8 +147,8 @@ elements_agree (double a, double b, double rtol, double scale)
   return fabs (a - b) <= rtol * fabs (a) + 1e-6 * scale;
 }
 
-static char *
-compare_tensors (const char *name, const IrTensor *a, const IrTensor *b, double rtol)
+char *
+test_compare_tensors (const char *name, const IrTensor *a, const IrTensor *b, double rtol)
 {
   double scale = 0;
 
@@ -182,7 +182,7 @@ test_compare (IrModel *a, IrRun *run_a, IrModel *b, IrRun *run_b, double rtol)
         return g_strdup_printf ("output %u: %s became %s", i, x->name, y->name);
       if (tx == NULL || ty == NULL)
         return g_strdup_printf ("%s has no contents", x->name);
-      if ((text = compare_tensors (x->name, tx, ty, rtol)) != NULL)
+      if ((text = test_compare_tensors (x->name, tx, ty, rtol)) != NULL)
         return text;
     }
   return NULL;

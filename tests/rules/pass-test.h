@@ -16,6 +16,7 @@ IrRun *test_run (IrModel *model, GHashTable *inputs, const char *backend);
 /* Outputs of two runs, by place; @rtol 0 means bit for bit (any NaN is as good as another).
  * Returns a description of the first difference, or NULL. */
 char *test_compare (IrModel *a, IrRun *run_a, IrModel *b, IrRun *run_b, double rtol);
+char *test_compare_tensors (const char *name, const IrTensor *a, const IrTensor *b, double rtol);
 IrPipeline *test_pipeline (const IrPass *pass);
 void test_verify (IrModel *model);
 

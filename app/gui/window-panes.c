@@ -330,11 +330,11 @@ ir_window_remember_panes (IrWindow *self)
 
 /* -- what floats over the graph -- */
 
-#define FLOAT_WIDTH    720 /* px, at most */
-#define FLOAT_MARGIN   10
-#define ZOOM_BAR       200 /* px, with its margins */
-#define TOAST_AND_ZOOM 860
-#define LOW_GRAPH      520 /* px; a lower graph needs its room more than the buttons do */
+#define FLOAT_WIDTH  720 /* px, at most */
+#define FLOAT_MARGIN 10
+#define ZOOM_BAR     200 /* px, with its margins */
+#define ZOOM_HEIGHT  52
+#define LOW_GRAPH    520 /* px; a lower graph needs its room more than the buttons do */
 
 static gboolean
 wants_low (IrWindow *self)
@@ -384,28 +384,39 @@ above_note (IrWindow *self, int width, int room)
   return (room - width) / 2 < note_width ? note_height : 0;
 }
 
-/* Above what floats over the graph, and beside the bar of the zoom where both would not find room. */
+/* Above what floats over the graph; where it would lie on the bar of the zoom, left of that, or above it. */
+static void
+place_toast (IrWindow *self, GtkWidget *toast, int all)
+{
+  const int bar_end = gtk_widget_get_width (GTK_WIDGET (self->centre_box)) -
+                      ir_sides_get_cover (self->sides, IR_SIDES_END);
+  const int bar = bar_end - ZOOM_BAR;
+  int least, width, end = 0, above;
+  gboolean over;
+
+  gtk_widget_measure (toast, GTK_ORIENTATION_HORIZONTAL, -1, &least, &width, NULL, NULL);
+  width -= gtk_widget_get_margin_end (toast);
+  least -= gtk_widget_get_margin_end (toast);
+  over = all - width < 2 * bar_end && all + width > 2 * bar;
+  if (over && least <= bar)
+    end = all - bar;
+  above = above_note (self, width, all - end);
+  if (over && end == 0)
+    above = MAX (above, ZOOM_HEIGHT);
+  gtk_widget_set_margin_bottom (toast, self->room_below + above);
+  gtk_widget_set_margin_end (toast, end);
+}
+
 static void
 place_toasts (IrWindow *self)
 {
   GtkWidget *overlay = GTK_WIDGET (self->graph_toasts),
             *graph = adw_toast_overlay_get_child (self->graph_toasts);
-  const int all = gtk_widget_get_width (overlay);
-  const gboolean narrow = all < TOAST_AND_ZOOM;
 
   for (GtkWidget *child = gtk_widget_get_first_child (overlay); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     if (child != graph)
-      {
-        const int end = narrow ? ZOOM_BAR : 0;
-        int width;
-
-        gtk_widget_measure (child, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL, NULL);
-        width -= gtk_widget_get_margin_end (child);
-        gtk_widget_set_margin_bottom (child,
-                                      self->room_below + above_note (self, width, all - end));
-        gtk_widget_set_margin_end (child, end);
-      }
+      place_toast (self, child, gtk_widget_get_width (overlay));
 }
 
 void

@@ -289,6 +289,14 @@ show_execution (IrWindow *self)
     ir_execution_dialog_present (GTK_WINDOW (self), self->session);
 }
 
+/* What was told before the graph was edited is over, and may lie on what is new. */
+static void
+end_toast (IrWindow *self)
+{
+  if (self->toast != NULL && g_get_monotonic_time () - self->toast_us >= TOAST_COMES_US)
+    adw_toast_dismiss (self->toast);
+}
+
 static void
 on_session_changed (IrWindow *self, guint changes, IrSession *session)
 {
@@ -298,6 +306,8 @@ on_session_changed (IrWindow *self, guint changes, IrSession *session)
     update_title (self);
   if (changes & (IR_CHANGED_UNDO | IR_CHANGED_WHAT_IF))
     update_undo (self);
+  if (changes & IR_CHANGED_UNDO)
+    end_toast (self);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_INPUTS))
     update_run_status (self);
   if (changes & IR_CHANGED_FRAME)

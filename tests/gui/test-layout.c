@@ -7,6 +7,7 @@
 #include "passes/pipeline/pipeline.h"
 #include "tests/gui/seen.h"
 #include "views/graph/canvas.h"
+#include "views/session/act.h"
 #include "views/session/debug.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -614,6 +615,31 @@ test_message (void)
   close_window (window);
 }
 
+/* A message leaves the buttons of the zoom also in a graph that is narrow beside its text, and goes with the next edit. */
+static void
+test_message_narrow (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *toast, *bar;
+  graphene_rect_t a, b;
+
+  ir_session_show_view (session, "text");
+  ir_session_run_pipeline (session, NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  settle (1200);
+  toast = around (find_label (GTK_WIDGET (window), "nodes became"), "toast", NULL);
+  bar = around (find_label (GTK_WIDGET (window), " %"), NULL, "canvas-controls");
+  g_assert_true (gtk_widget_compute_bounds (toast, GTK_WIDGET (window), &a));
+  g_assert_true (gtk_widget_compute_bounds (bar, GTK_WIDGET (window), &b));
+  g_assert_false (graphene_rect_intersection (&a, &b, NULL));
+  ir_session_act (session, (const char *const[]){ "add", "Relu", "image", NULL });
+  wait_for ("the edit", is_open_and_idle, session);
+  settle (600);
+  g_assert_null (find_label (GTK_WIDGET (window), "nodes became"));
+  close_window (window);
+}
+
 static gboolean
 is_toggle_of (GtkWidget *widget, gpointer label)
 {
@@ -659,6 +685,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/what floats stands beside a drawer", test_beside_drawer);
   g_test_add_func ("/layout/names of pipelines make no window wider", test_long_names);
   g_test_add_func ("/layout/a message leaves the legend", test_message);
+  g_test_add_func ("/layout/a message leaves the zoom", test_message_narrow);
   g_test_add_func ("/layout/a list beside a plan leaves it room", test_budget);
   g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
   g_test_add_func ("/layout/tools that do not fit are reached by arrows", test_tools);

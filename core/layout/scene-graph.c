@@ -573,7 +573,7 @@ brief_of (const SceneItem *item)
 
   if (node != NULL && node->op != NULL)
     return node->op->brief;
-  return item->fold != NULL ? last_part (item->title) : NULL;
+  return item->fold != NULL || node == NULL ? last_part (item->title) : NULL;
 }
 
 static void

@@ -188,6 +188,28 @@ test_short_groups (void)
     }
 }
 
+/* So has a value at the rim of the graph that is called after its node. */
+static void
+test_short_values (void)
+{
+  g_autoptr (IrScene) scene = draw (
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[2] \"/net/rather/long/x\") => (float[2] \"/net/rather/long/Abs_output_0\")\n"
+      "{ \"/net/rather/long/Abs_output_0\" = Abs (\"/net/rather/long/x\") }",
+      NULL);
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].kind == IR_SCENE_INPUT || boxes[i].kind == IR_SCENE_OUTPUT)
+      {
+        IrSceneName name;
+
+        g_assert_true (ir_scene_name (scene, (gint32) i, 0.4, &name));
+        g_assert_cmpstr (name.text, ==, boxes[i].kind == IR_SCENE_INPUT ? "x" : "Abs_output_0");
+      }
+}
+
 /* Letters keep off the rims of what they stand in, the further the larger that is. */
 static void
 test_rims (void)
@@ -620,6 +642,7 @@ main (int argc, char **argv)
   g_test_add_func ("/detail/names can be read and touch nothing", test_names);
   g_test_add_func ("/detail/full, short, none", test_short);
   g_test_add_func ("/detail/groups have short names", test_short_groups);
+  g_test_add_func ("/detail/values have short names", test_short_values);
   g_test_add_func ("/detail/names keep off rims", test_rims);
   g_test_add_func ("/detail/files are as seen at a zoom", test_zoomed_file);
   g_test_add_func ("/detail/what only constants lead to is written in its consumer",

@@ -30,6 +30,7 @@ typedef struct
   GArray *rows;                      /* (nullable) of SceneRow */
   guint n_inside[IR_N_SCENE_STATES]; /* of folds: nodes by state */
   guint64 flops, bytes;              /* of its nodes, of the later model */
+  gboolean partial;                  /* sizes that are not known count as 1 in them */
   GPtrArray *nodes; /* (nullable) of IrNode: of folds, where styles are asked for */
 } SceneItem;
 

@@ -221,12 +221,15 @@ count_in_fold (Collect *c, gint32 fold, IrSceneState state, const IrNode *node)
 static void
 add_cost (Collect *c, gint32 end, const IrNode *node)
 {
-  gboolean partial;
+  SceneItem *item;
+  gboolean partial = FALSE;
 
   if (node == NULL || end < 0)
     return;
-  item_at (c, end)->flops += ir_cost_node_flops (node, &partial);
-  item_at (c, end)->bytes += ir_cost_node_bytes (node, &partial);
+  item = item_at (c, end);
+  item->flops += ir_cost_node_flops (node, &partial);
+  item->bytes += ir_cost_node_bytes (node, &partial);
+  item->partial |= partial;
 }
 
 /* The end that stands for a node, made at first use. */

@@ -258,7 +258,8 @@ write_fold (Look *look, const SceneItem *item)
     if (item->n_inside[s] > 0)
       g_string_append_printf (text, "  %s%u", ir_scene_state_glyph (s), item->n_inside[s]);
   if (item->flops > 0)
-    g_string_append_printf (text, "%s%s%s", text->len > 0 ? " \302\267 " : "", flops,
+    g_string_append_printf (text, "%s%s%s%s", text->len > 0 ? " \302\267 " : "",
+                            item->partial ? "\342\211\245 " : "", flops,
                             item->flops >= 1000 ? "FLOP" : " FLOP");
   look->colour = item->a || item->b ? IR_FAMILY_CONTROL : IR_SCENE_COLOUR_FOLD;
   if (text->len == 0)
@@ -737,6 +738,7 @@ add_items (Build *build)
                                      : 0,
                          .flops = item->flops,
                          .bytes = item->bytes,
+                         .partial = item->partial,
                          .n_nodes = n_inside (item),
                          .brief = brief_of (item),
                          .node = item->b ? item->b->id : 0,

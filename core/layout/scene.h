@@ -121,6 +121,7 @@ typedef struct
   guint8 accent;          /* 1 …: a colour of its own, of the palette */
   gboolean dimmed;        /* not what was asked for: pale */
   guint64 flops, bytes;   /* of its nodes: arithmetic; read and written */
+  gboolean partial;       /* sizes that are not known count as 1 in both */
   guint n_nodes;          /* of a closed scope */
   double heat;            /* part of the picture's arithmetic, its root: 0 … 1 of the largest */
   const char *brief;      /* (nullable) a short name: "BN" */

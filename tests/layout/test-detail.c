@@ -188,6 +188,61 @@ test_short_groups (void)
     }
 }
 
+/* As a file is opened: with types. */
+static IrModel *
+load (const char *text)
+{
+  g_autofree char *folder = g_dir_make_tmp ("irscope-detail-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "m.onnxtxt", NULL);
+  g_autoptr (GError) error = NULL;
+  IrModel *model;
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  model = ir_model_load (path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_remove (path);
+  g_rmdir (folder);
+  return model;
+}
+
+/* What a closed group costs is the least where sizes are open. */
+static void
+test_least (void)
+{
+  static const char *const sizes[] = { "2", "n" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+          "g (float[%s] x) => (float[%s] y) { v = Abs (x) [\"/part/a\"] h = Exp (v) [\"/part/b\"] w = Relu (h) y = Neg (w) }",
+          sizes[i], sizes[i]);
+      g_autoptr (IrModel) model = load (text);
+      g_autoptr (IrScene) open = draw_model (model, NULL);
+      g_autoptr (GHashTable) folded = g_hash_table_new (g_str_hash, g_str_equal);
+      IrSceneOptions options = { .folded = folded };
+      guint n, n_texts, n_closed = 0;
+      const IrSceneBox *boxes = ir_scene_boxes (open, &n);
+
+      for (guint k = 0; k < n; k++)
+        if (boxes[k].fold != NULL)
+          g_hash_table_add (folded, (gpointer) boxes[k].fold);
+      g_autoptr (IrScene) closed = draw_model (model, &options);
+      boxes = ir_scene_boxes (closed, &n);
+      for (guint k = 0; k < n; k++)
+        if (boxes[k].kind == IR_SCENE_FOLD)
+          {
+            const IrSceneText *cost = &ir_scene_texts (closed, &n_texts)[boxes[k].first_text + 1];
+
+            n_closed++;
+            g_assert_true (strstr (cost->text, "FLOP") != NULL);
+            g_assert_true ((strstr (cost->text, "\342\211\245 ") != NULL) == (i == 1));
+            g_assert_true (boxes[k].partial == (i == 1));
+          }
+      g_assert_cmpuint (n_closed, ==, 1);
+    }
+}
+
 /* So has a value at the rim of the graph that is called after its node. */
 static void
 test_short_values (void)
@@ -377,23 +432,6 @@ static const char *const shaped = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
                                   "  y = Reshape (r, g)\n"
                                   "  s = Shape (y)\n" /* an output, and alone */
                                   "}\n";
-
-/* As a file is opened: with types. */
-static IrModel *
-load (const char *text)
-{
-  g_autofree char *folder = g_dir_make_tmp ("irscope-detail-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename (folder, "m.onnxtxt", NULL);
-  g_autoptr (GError) error = NULL;
-  IrModel *model;
-
-  g_assert_true (g_file_set_contents (path, text, -1, NULL));
-  model = ir_model_load (path, NULL, NULL, &error);
-  g_assert_no_error (error);
-  g_remove (path);
-  g_rmdir (folder);
-  return model;
-}
 
 static void
 test_shapes (void)
@@ -643,6 +681,7 @@ main (int argc, char **argv)
   g_test_add_func ("/detail/full, short, none", test_short);
   g_test_add_func ("/detail/groups have short names", test_short_groups);
   g_test_add_func ("/detail/values have short names", test_short_values);
+  g_test_add_func ("/detail/the least cost is called so", test_least);
   g_test_add_func ("/detail/names keep off rims", test_rims);
   g_test_add_func ("/detail/files are as seen at a zoom", test_zoomed_file);
   g_test_add_func ("/detail/what only constants lead to is written in its consumer",

@@ -66,6 +66,7 @@ ir_properties_show_group (IrPropertyPage *page, const IrFrame *frame, const IrSc
   const gboolean open = box->kind == IR_SCENE_CLUSTER;
   const char *title = box->n_texts > 0 ? texts[box->first_text].text : "Group";
   guint64 flops = 0, bytes = 0;
+  gboolean partial = FALSE;
   GtkWidget *group, *button;
 
   for (guint i = 0; i < n; i++)
@@ -74,9 +75,11 @@ ir_properties_show_group (IrPropertyPage *page, const IrFrame *frame, const IrSc
         n_nodes += boxes[i].n_nodes > 0 ? boxes[i].n_nodes : boxes[i].kind == IR_SCENE_NODE;
         flops += boxes[i].flops;
         bytes += boxes[i].bytes;
+        partial |= boxes[i].partial;
       }
-  g_autofree char *count = ir_count_text (n_nodes), *work = ir_flops_text (flops, FALSE);
-  g_autofree char *moved = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *count = ir_count_text (n_nodes), *work = ir_flops_text (flops, partial);
+  g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS),
+                  *moved = g_strconcat (partial ? "at least " : "", size, NULL);
   const char *blank = strchr (title, ' ');
   ir_property_heading (page, blank != NULL ? blank + 1 : title,
                        open ? "Open group" : "Closed group", NULL);

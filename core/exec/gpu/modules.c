@@ -8,14 +8,6 @@
 
 #include <string.h>
 
-static struct
-{
-  GHashTable *kernels; /* name -> CUfunc_st */
-  GHashTable *waiting; /* name -> text, of what is to be loaded */
-  GHashTable *kept;    /* (nullable) name -> key of a program on disk; NULL: there is a compiler */
-  GPtrArray *modules;
-} loaded;
-
 /* Fails where there is neither a compiler nor anything that was compiled for the device. */
 gboolean
 gpu_modules_open (GError **error)
@@ -23,14 +15,14 @@ gpu_modules_open (GError **error)
   const IrGpuLibrary *nvrtc = &gpu_state.gpu->libraries[IR_GPU_NVRTC];
   g_autofree char *folder = NULL;
 
-  loaded.modules = g_ptr_array_new ();
-  loaded.kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  loaded.waiting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  gpu_state.modules = g_ptr_array_new ();
+  gpu_state.kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  gpu_state.waiting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   if (nvrtc->state == IR_GPU_USABLE)
     return TRUE;
   folder = ir_gpu_cache_folder ();
-  loaded.kept = ir_gpu_cache_kernels (folder, gpu_state.architecture);
-  if (g_hash_table_size (loaded.kept) > 0)
+  gpu_state.kept = ir_gpu_cache_kernels (folder, gpu_state.architecture);
+  if (g_hash_table_size (gpu_state.kept) > 0)
     return TRUE;
   g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
                "%s: %s, and no kernels for sm_%d were compiled before (%s)", nvrtc->title,
@@ -42,36 +34,36 @@ gpu_modules_open (GError **error)
 void
 gpu_modules_close (void)
 {
-  for (guint i = 0; loaded.modules != NULL && i < loaded.modules->len; i++)
-    gpu_state.gpu->functions.cuModuleUnload (loaded.modules->pdata[i]);
-  g_clear_pointer (&loaded.kernels, g_hash_table_unref);
-  g_clear_pointer (&loaded.waiting, g_hash_table_unref);
-  g_clear_pointer (&loaded.kept, g_hash_table_unref);
-  g_clear_pointer (&loaded.modules, g_ptr_array_unref);
+  for (guint i = 0; gpu_state.modules != NULL && i < gpu_state.modules->len; i++)
+    gpu_state.gpu->functions.cuModuleUnload (gpu_state.modules->pdata[i]);
+  g_clear_pointer (&gpu_state.kernels, g_hash_table_unref);
+  g_clear_pointer (&gpu_state.waiting, g_hash_table_unref);
+  g_clear_pointer (&gpu_state.kept, g_hash_table_unref);
+  g_clear_pointer (&gpu_state.modules, g_ptr_array_unref);
 }
 
 /* Whether the kernel of @launch can be had. */
 gboolean
 gpu_modules_have (const IrGpuLaunch *launch)
 {
-  return loaded.kept == NULL || g_hash_table_contains (loaded.kept, launch->name) ||
-         g_hash_table_contains (loaded.kernels, launch->name);
+  return gpu_state.kept == NULL || g_hash_table_contains (gpu_state.kept, launch->name) ||
+         g_hash_table_contains (gpu_state.kernels, launch->name);
 }
 
 /* Loads it with all others that are wanted, when one of them is asked for. */
 void
 gpu_modules_want (const IrGpuLaunch *launch)
 {
-  if (!g_hash_table_contains (loaded.kernels, launch->name) &&
-      !g_hash_table_contains (loaded.waiting, launch->name))
-    g_hash_table_insert (loaded.waiting, g_strdup (launch->name), g_strdup (launch->text));
+  if (!g_hash_table_contains (gpu_state.kernels, launch->name) &&
+      !g_hash_table_contains (gpu_state.waiting, launch->name))
+    g_hash_table_insert (gpu_state.waiting, g_strdup (launch->name), g_strdup (launch->text));
 }
 
-/* (nullable) The kernel of that name, if it is loaded. */
+/* (nullable) The kernel of that name, if it is gpu_state. */
 struct CUfunc_st *
 gpu_modules_kernel (const char *name)
 {
-  return g_hash_table_lookup (loaded.kernels, name);
+  return g_hash_table_lookup (gpu_state.kernels, name);
 }
 
 static gboolean
@@ -81,13 +73,13 @@ load (const IrGpuCode *code, GPtrArray *names, GError **error)
 
   if (!GPU_CALL (cuModuleLoadData, error, &module, g_bytes_get_data (code->cubin, NULL)))
     return FALSE;
-  g_ptr_array_add (loaded.modules, module);
+  g_ptr_array_add (gpu_state.modules, module);
   for (guint i = 0; i < names->len; i++)
     {
       struct CUfunc_st *function = NULL;
       if (!GPU_CALL (cuModuleGetFunction, error, &function, module, names->pdata[i]))
         return FALSE;
-      g_hash_table_insert (loaded.kernels, g_strdup (names->pdata[i]), function);
+      g_hash_table_insert (gpu_state.kernels, g_strdup (names->pdata[i]), function);
     }
   return TRUE;
 }
@@ -141,9 +133,9 @@ waiting_names (const char *key)
   GHashTableIter iter;
   gpointer name;
 
-  g_hash_table_iter_init (&iter, loaded.waiting);
+  g_hash_table_iter_init (&iter, gpu_state.waiting);
   while (g_hash_table_iter_next (&iter, &name, NULL))
-    if (key == NULL || g_strcmp0 (g_hash_table_lookup (loaded.kept, name), key) == 0)
+    if (key == NULL || g_strcmp0 (g_hash_table_lookup (gpu_state.kept, name), key) == 0)
       g_ptr_array_add (names, name);
   g_ptr_array_sort (names, compare_names);
   return names;
@@ -158,7 +150,7 @@ compile_waiting (GError **error)
 
   for (guint i = 0; i < names->len; i++)
     ir_gpu_program_add_text (program, names->pdata[i],
-                             g_hash_table_lookup (loaded.waiting, names->pdata[i]));
+                             g_hash_table_lookup (gpu_state.waiting, names->pdata[i]));
   g_autofree char *text = ir_gpu_program_text (program);
   return load_program (text, names, error);
 }
@@ -175,7 +167,7 @@ fail_kept (GPtrArray *names, GError **error)
       "no NVRTC to compile it anew; the next run does without this kernel",
       (const char *) names->pdata[0]);
   for (guint i = 0; i < names->len; i++)
-    g_hash_table_remove (loaded.kept, names->pdata[i]);
+    g_hash_table_remove (gpu_state.kept, names->pdata[i]);
   return FALSE;
 }
 
@@ -187,9 +179,9 @@ load_waiting (GError **error)
 
   for (guint i = 0; i < all->len; i++)
     {
-      const char *key = g_hash_table_lookup (loaded.kept, all->pdata[i]);
+      const char *key = g_hash_table_lookup (gpu_state.kept, all->pdata[i]);
       g_autoptr (GPtrArray) names = waiting_names (key);
-      if (!g_hash_table_contains (loaded.kernels, all->pdata[i]) &&
+      if (!g_hash_table_contains (gpu_state.kernels, all->pdata[i]) &&
           (folder == NULL || key == NULL || !load_kept (folder, key, names)))
         return fail_kept (names, error);
     }
@@ -200,9 +192,10 @@ load_waiting (GError **error)
 gboolean
 gpu_modules_load (GError **error)
 {
-  gboolean done = g_hash_table_size (loaded.waiting) == 0 ||
-                  (loaded.kept == NULL ? compile_waiting (error) : load_waiting (error));
+  gboolean done = g_hash_table_size (gpu_state.waiting) == 0 ||
+                  (gpu_state.kept == NULL ? compile_waiting (error) : load_waiting (error));
 
-  g_hash_table_remove_all (loaded.waiting); /* or, if it failed, whatever comes next would, too */
+  g_hash_table_remove_all (
+      gpu_state.waiting); /* or, if it failed, whatever comes next would, too */
   return done;
 }

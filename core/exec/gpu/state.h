@@ -22,6 +22,10 @@ typedef struct
   void *staging;                              /* pinned memory of the host */
   GHashTable *pinned;                         /* set of memory of the host that is so, too */
   unsigned long long fault;                   /* one word */
+  GHashTable *kernels;                        /* name -> CUfunc_st, of those that are loaded */
+  GHashTable *waiting;                        /* name -> text, of what is to be loaded */
+  GHashTable *kept; /* (nullable) name -> key of a program on disk; NULL: there is a compiler */
+  GPtrArray *modules;
   GpuBlas *blas; /* (nullable) once a product was wanted, unless there is none */
   char *no_blas; /* (nullable) why */
   gboolean lost; /* no call of it can succeed any more */

@@ -2,29 +2,15 @@
  * channels and groups. */
 #include "config.h"
 
-#include "core/exec/gpu/writer.h"
+#include "core/exec/gpu/rows.h"
 #include "core/op/infer-util.h"
 
 #define I64 "%" G_GINT64_FORMAT
 
-typedef struct
+gboolean
+gpu_rows_of_input (GpuWriter *w, guint slot, GpuRows *rows, gint64 axis, gint64 end)
 {
-  const GpuElement *element;
-  GpuShape shape;
-  guint64 n, n_rows, inner; /* elements of a row, how many rows, and how far elements are apart */
-} Rows;
-
-/* Reads input 0 as x, whose rows go along the axes [@axis, @end). */
-static gboolean
-put_rows (GpuWriter *w, Rows *rows, gint64 axis, gint64 end)
-{
-  rows->element = gpu_put_input (w, "x", 0);
-  if (rows->element == NULL || !gpu_is_real (rows->element->compute))
-    {
-      gpu_refuse (w, gpu_no_element);
-      return FALSE;
-    }
-  if (!gpu_shape_of_input (w, 0, &rows->shape))
+  if (!gpu_shape_of_input (w, slot, &rows->shape))
     return FALSE;
   rows->n = rows->inner = rows->n_rows = 1;
   for (guint i = 0; i < rows->shape.rank; i++)
@@ -32,6 +18,21 @@ put_rows (GpuWriter *w, Rows *rows, gint64 axis, gint64 end)
       : i < end ? &rows->n
                 : &rows->inner) *= (guint64) rows->shape.dims[i];
   rows->n_rows *= rows->inner;
+  return TRUE;
+}
+
+/* Reads input 0 as x, whose rows go along the axes [@axis, @end). */
+static gboolean
+put_rows (GpuWriter *w, GpuRows *rows, gint64 axis, gint64 end)
+{
+  rows->element = gpu_put_input (w, "x", 0);
+  if (rows->element == NULL || !gpu_is_real (rows->element->compute))
+    {
+      gpu_refuse (w, gpu_no_element);
+      return FALSE;
+    }
+  if (!gpu_rows_of_input (w, 0, rows, axis, end))
+    return FALSE;
   gpu_put_element (w, rows->element);
   return TRUE;
 }
@@ -59,7 +60,7 @@ emit_softmax_like (IrCall *call, IrGpuProgram *program, gboolean is_log)
   int rank = ir_call_input_rank (call, 0);
   gint64 axis, end;
   g_auto (GpuWriter) w;
-  Rows rows;
+  GpuRows rows;
 
   gpu_writer_init (&w, program, call, is_log ? "log_softmax" : "softmax");
   if (rank == IR_RANK_UNKNOWN)
@@ -88,15 +89,13 @@ emit_log_softmax (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program
 
 /* -- normalization -- */
 
-/* Puts parameter @name, input @slot, whose place for element k of a row is $NAME_place; a row is the axes of
- * @shape from @axis on. */
-static void
-put_vector (GpuWriter *w,
-            const char *name,
-            const char *word,
-            guint slot,
-            const GpuShape *shape,
-            gint64 axis)
+void
+gpu_put_vector (GpuWriter *w,
+                const char *name,
+                const char *word,
+                guint slot,
+                const GpuShape *shape,
+                gint64 axis)
 {
   const GpuElement *element = gpu_put_input (w, name, slot);
   GpuShape row = { .n = 1 }, operand;
@@ -170,7 +169,7 @@ emit_layers (IrCall *call, IrGpuProgram *program, gboolean centre)
   int rank = ir_call_input_rank (call, 0);
   gint64 axis;
   g_auto (GpuWriter) w;
-  Rows rows;
+  GpuRows rows;
 
   gpu_writer_init (&w, program, call, "layer_norm");
   if (rank == IR_RANK_UNKNOWN ||
@@ -180,9 +179,9 @@ emit_layers (IrCall *call, IrGpuProgram *program, gboolean centre)
     return w.why;
   if (rows.shape.n == 0)
     return rows.n_rows == 0 ? NULL : gpu_refuse (&w, "its rows are empty");
-  put_vector (&w, "w", "scale_place", 1, &rows.shape, axis);
+  gpu_put_vector (&w, "w", "scale_place", 1, &rows.shape, axis);
   if (has_bias)
-    put_vector (&w, "b", "bias_place", 2, &rows.shape, axis);
+    gpu_put_vector (&w, "b", "bias_place", 2, &rows.shape, axis);
   gpu_put_output (&w, "y", 0);
   /* SimplifiedLayerNormalization has the factor as its second output. */
   if (!centre && call->n_outputs > 1 && call->outputs[1].present)
@@ -211,7 +210,7 @@ emit_skip_layer_norm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *pro
 {
   g_auto (GpuWriter) w;
   GpuShape skip;
-  Rows rows;
+  GpuRows rows;
 
   gpu_writer_init (&w, program, call, "skip_layer_norm");
   gint64 axis = ir_call_input_rank (call, 0) - 1;
@@ -221,8 +220,8 @@ emit_skip_layer_norm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *pro
     return gpu_refuse (&w, "what is added is of another type or shape");
   if (rows.shape.n == 0)
     return rows.n_rows == 0 ? NULL : gpu_refuse (&w, "its rows are empty");
-  put_vector (&w, "w", "scale_place", 2, &rows.shape, axis);
-  put_vector (&w, "b", "bias_place", 3, &rows.shape, axis);
+  gpu_put_vector (&w, "w", "scale_place", 2, &rows.shape, axis);
+  gpu_put_vector (&w, "b", "bias_place", 3, &rows.shape, axis);
   gpu_put_output (&w, "y", 0);
   gpu_put (&w, "element",
            "r_$name ($load (K_LOAD (x, base + k)) + $load (K_LOAD (skip, base + k)))");
@@ -281,8 +280,8 @@ emit_embed_layer_norm (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *pr
                               "    {\n      K_FAULT (fault, 2u);\n      return;\n    }\n",
                               i, ids[i], i, i, i, table.dims[0], i, i, table.dims[0]);
     }
-  put_vector (&w, "w", "scale_place", 6, &out, (gint64) rows.rank);
-  put_vector (&w, "b", "bias_place", 7, &out, (gint64) rows.rank);
+  gpu_put_vector (&w, "w", "scale_place", 6, &out, (gint64) rows.rank);
+  gpu_put_vector (&w, "b", "bias_place", 7, &out, (gint64) rows.rank);
   gpu_put_output (&w, "y", 0);
   gpu_put_fault (&w);
   gpu_loop_join (&loop);
@@ -303,7 +302,7 @@ emit_channels (IrCall *call, IrGpuProgram *program, gint64 groups)
 {
   g_auto (GpuWriter) w;
   GpuShape scale, bias;
-  Rows rows;
+  GpuRows rows;
 
   gpu_writer_init (&w, program, call, "layer_norm");
   if (!put_rows (&w, &rows, 2, IR_MAX_RANK) || rows.shape.n == 0)
@@ -348,7 +347,7 @@ emit_lrn (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
 {
   gint64 size = ir_call_int (call, "size", 1);
   g_auto (GpuWriter) w;
-  Rows rows;
+  GpuRows rows;
 
   gpu_writer_init (&w, program, call, "lrn");
   if (!put_rows (&w, &rows, 1, 2) || rows.shape.rank < 2)

@@ -221,15 +221,12 @@ count_in_fold (Collect *c, gint32 fold, IrSceneState state, const IrNode *node)
 static void
 add_cost (Collect *c, gint32 end, const IrNode *node)
 {
-  SceneItem *item;
-  gboolean partial = FALSE;
+  SceneItem *item = node != NULL && end >= 0 ? item_at (c, end) : NULL;
 
-  if (node == NULL || end < 0)
+  if (item == NULL)
     return;
-  item = item_at (c, end);
-  item->flops += ir_cost_node_flops (node, &partial);
-  item->bytes += ir_cost_node_bytes (node, &partial);
-  item->partial |= partial;
+  item->flops += ir_cost_node_flops (node, &item->partial);
+  item->bytes += ir_cost_node_bytes (node, &item->partial);
 }
 
 /* The end that stands for a node, made at first use. */

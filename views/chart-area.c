@@ -340,6 +340,7 @@ on_page_size (IrChartArea *self)
                  other_height = self->by_value &&
                                 fabs (pane_height (self) - self->wanted_height) >= 8;
 
+  gtk_widget_queue_draw (self->area); /* only what was in sight is drawn */
   if (self->wanted > 0 && (other_width || other_height))
     g_signal_emit (self, signals[RESIZED], 0);
 }

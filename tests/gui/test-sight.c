@@ -4,6 +4,7 @@
 #include "core/render/palette.h"
 #include "tests/gui/seen.h"
 #include "views/session/debug.h"
+#include "views/view.h"
 
 #include <math.h>
 
@@ -408,6 +409,58 @@ picture_of (GtkWidget *canvas)
   return surface;
 }
 
+static gboolean
+same_pixels (cairo_surface_t *a, cairo_surface_t *b)
+{
+  const gsize size = (gsize) cairo_image_surface_get_stride (a) *
+                     (gsize) cairo_image_surface_get_height (a);
+
+  g_assert_cmpint (cairo_image_surface_get_height (a), ==, cairo_image_surface_get_height (b));
+  return memcmp (cairo_image_surface_get_data (a), cairo_image_surface_get_data (b), size) == 0;
+}
+
+/* A pane that grows shows what comes into sight, as it would be drawn anew. */
+static void
+test_grown (void)
+{
+  static const char *const ids[] = { "schedule", "summary" };
+  g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", "digits.onnx", NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (ids); i++)
+    {
+      g_autoptr (IrSession) session = ir_session_new ();
+      GtkWidget *view = GTK_WIDGET (ir_view_info_create (ir_view_find (ids[i]), session)),
+                *window = gtk_window_new (), *area;
+      cairo_surface_t *low, *grown, *fresh;
+
+      gtk_window_set_default_size (GTK_WINDOW (window), 700, 200);
+      gtk_window_set_child (GTK_WINDOW (window), view);
+      gtk_window_present (GTK_WINDOW (window));
+      ir_session_open (session, path);
+      wait_for ("the model", is_open_and_idle, session);
+      ir_session_run_pipeline (session, NULL);
+      wait_for ("the pipeline", is_idle, session);
+      settle (300);
+      area = find_widget (view, GTK_TYPE_DRAWING_AREA);
+      g_assert_nonnull (area);
+      low = picture_of (view);
+      gtk_window_set_default_size (GTK_WINDOW (window), 700, 620);
+      settle (300);
+      grown = picture_of (view);
+      gtk_widget_queue_draw (area);
+      settle (100);
+      fresh = picture_of (view);
+      g_assert_cmpint (cairo_image_surface_get_height (grown), >,
+                       cairo_image_surface_get_height (low) + 300);
+      g_assert_true (same_pixels (grown, fresh));
+      cairo_surface_destroy (low);
+      cairo_surface_destroy (grown);
+      cairo_surface_destroy (fresh);
+      gtk_window_destroy (GTK_WINDOW (window));
+      settle (20);
+    }
+}
+
 /* How many px of @rect have that colour, 0xrrggbb. */
 static guint
 count_colour (cairo_surface_t *surface, const graphene_rect_t *rect, guint32 colour)
@@ -488,5 +541,6 @@ main (int argc, char **argv)
   g_test_add_func ("/sight/what is selected stays in its place", test_selected_stays);
   g_test_add_func ("/sight/the map lies on nothing at first", test_map);
   g_test_add_func ("/sight/titles of frames lie over lines", test_titles);
+  g_test_add_func ("/sight/a chart whose pane grows is drawn whole", test_grown);
   return run_window_tests ();
 }

@@ -5,6 +5,7 @@
 
 #include "core/layout/charts-private.h"
 
+#include "core/ir/count.h"
 #include "core/op/op.h"
 
 #include <math.h>
@@ -172,17 +173,17 @@ add_places (ChartPage *page, const IrSummary *summary)
       const IrSummaryPlace *row = &g_array_index (summary->places, IrSummaryPlace, i);
       g_autofree char *text = g_strdup_printf ("%u", row->n_nodes),
                       *id = g_strdup_printf ("p%u", i),
-                      *tip = g_strdup_printf ("%s%s%s", row->where, row->why != NULL ? "\n" : "",
-                                              row->why != NULL ? row->why : "");
+                      *name = row->why != NULL ? g_strdup_printf ("%s: %s", row->where, row->why)
+                                               : g_strdup (row->where);
 
-      chart_page_bar (page, row->where, text,
+      chart_page_bar (page, name, text,
                       summary->n_nodes > 0 ? (double) row->n_nodes / summary->n_nodes : 0,
                       &(IrSceneBox){ .colour = row->why != NULL ? IR_SCENE_COLOUR_UNKNOWN
                                                                 : IR_SCENE_COLOUR_FOLD,
                                      .node = row->node,
                                      .key = row->node,
                                      .id = id,
-                                     .tip = tip });
+                                     .tip = name });
     }
 }
 
@@ -364,8 +365,8 @@ ir_chart_summary (const IrSummary *summary,
   g_autofree char *params = number_text ((double) summary->params),
                   *flops = quantity_text ((double) summary->flops, "FLOP"),
                   *moved = g_strdup_printf ("%s moved", bytes);
-  g_autofree char *size = g_strdup_printf ("%u nodes, %s parameters in %s", summary->n_nodes,
-                                           params, held),
+  g_autofree char *nodes = ir_count_text (summary->n_nodes),
+                  *size = g_strdup_printf ("%s nodes, %s parameters in %s", nodes, params, held),
                   *work = g_strdup_printf ("a run: %s%s", summary->partial ? "at least " : "",
                                            flops),
                   *title = g_strdup_printf ("%s; %s, %s", size, work, moved);

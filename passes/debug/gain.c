@@ -58,7 +58,7 @@ add_change (GString *text, const char *what, double before, double after)
 
   if (isnan (percent) || fabs (percent) < 0.05)
     return;
-  g_string_append_printf (text, ", %s %s%.*f %%", what, percent < 0 ? "\342\210\222" : "+",
+  g_string_append_printf (text, ", %s %s%.*f\302\240%%", what, percent < 0 ? "\342\210\222" : "+",
                           fabs (percent) < 10 ? 1 : 0, fabs (percent));
 }
 

@@ -657,12 +657,16 @@ const CliCommand cli_command_memory = {
   .arguments = "FILE",
   .takes_model = TRUE,
   .summary = "Where each value lies in memory and when, beside the lower bound",
-  .doc = "Graph inputs, graph outputs and constants lie outside the arena and are not listed.\n"
-         "A FILE that ends in .csv is a list of buffers with the columns id, lower, upper and\n"
-         "size; each lives from lower to before upper. With --capacity the exit status is 1 if\n"
-         "no placement was found that fits. With --budget values are dropped and their nodes run\n"
-         "again, at the price of more FLOPs; the exit status is 1 if the budget cannot be held.\n"
-         "The plan is the one that 'irscope run' with the same options follows.",
+  .doc =
+      "Values between nodes lie in one block, the arena; the peak is its size, the highest edge of\n"
+      "a value. The lower bound is the most that lives at one step, so that no placement needs\n"
+      "less; without reuse the arena would be the total of all sizes.\n"
+      "Graph inputs, graph outputs and constants lie outside the arena and are not listed.\n"
+      "A FILE that ends in .csv is a list of buffers with the columns id, lower, upper and\n"
+      "size; each lives from lower to before upper. With --capacity the exit status is 1 if\n"
+      "no placement was found that fits. With --budget values are dropped and their nodes run\n"
+      "again, at the price of more FLOPs; the exit status is 1 if the budget cannot be held.\n"
+      "The plan is the one that 'irscope run' with the same options follows.",
   .min_args = 1,
   .max_args = 1,
   .options = command_options,

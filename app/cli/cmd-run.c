@@ -712,7 +712,9 @@ const CliCommand cli_command_run = {
       "constant shape, else small ones; --dim asks for others.\n"
       "A node that does not fit its operator, has no kernel, or whose kernel fails, is left out:\n"
       "outputs that wait for it are named with it and with the reason, the others are given, and the\n"
-      "exit status is 1. Where a value is not of the type that the file declares, a warning says so.",
+      "exit status is 1. Where a value is not of the type that the file declares, a warning says so.\n"
+      "The peak is the most bytes of values that were held at once: in the arena of the plan, which\n"
+      "'irscope memory' explains, and of those that are kept.",
   .min_args = 1,
   .max_args = 1,
   .options = run_options,

@@ -75,13 +75,19 @@ cli_tensor_places (const IrTensor *tensor, const IrTensorStats *stats, cJSON *js
 
 /* -- differences -- */
 
-/* (nullable): only floating-point types have such units */
-static char *
-ulp_text (const IrTensor *tensor, const IrTensorMetrics *metrics)
+/* Only floating-point types have units in the last place; zeros have no angle, and what is constant no range. */
+static void
+print_ratios (const IrTensor *tensor, const IrTensorMetrics *metrics)
 {
-  return ir_dtype_kind (ir_tensor_dtype (tensor)) == IR_DTYPE_KIND_FLOAT
-             ? g_strdup_printf ("ULP %" G_GUINT64_FORMAT, metrics->max_ulp)
-             : NULL;
+  cli_print ("  max rel %.6g", metrics->max_rel);
+  if (ir_dtype_kind (ir_tensor_dtype (tensor)) == IR_DTYPE_KIND_FLOAT)
+    cli_print ("  ULP %" G_GUINT64_FORMAT, metrics->max_ulp);
+  if (!isnan (metrics->cosine))
+    cli_print ("  cosine %.9g", metrics->cosine);
+  cli_print ("  SNR %.4g dB", metrics->snr_db);
+  if (!isnan (metrics->psnr_db))
+    cli_print ("  PSNR %.4g dB", metrics->psnr_db);
+  cli_print ("\n");
 }
 
 void
@@ -93,8 +99,7 @@ cli_tensor_metrics (const IrTensor *tensor,
   if (json == NULL)
     {
       g_autofree char *first = ir_tensor_index_text (tensor, metrics->first),
-                      *worst = ir_tensor_index_text (tensor, metrics->worst),
-                      *ulp = ulp_text (tensor, metrics);
+                      *worst = ir_tensor_index_text (tensor, metrics->worst);
       cli_print ("against %s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " elements differ\n",
                  against, metrics->n_different, metrics->n);
       if (metrics->n_different == 0)
@@ -104,9 +109,7 @@ cli_tensor_metrics (const IrTensor *tensor,
       cli_print ("  max abs %.6g%s%s  first at %s  mean abs %.6g  RMS %.6g\n", metrics->max_abs,
                  is_finite ? " at " : "", is_finite ? worst : "", first, metrics->mean_abs,
                  metrics->rms);
-      cli_print ("  max rel %.6g  %s%scosine %.9g  SNR %.4g dB  PSNR %.4g dB\n", metrics->max_rel,
-                 ulp != NULL ? ulp : "", ulp != NULL ? "  " : "", metrics->cosine, metrics->snr_db,
-                 metrics->psnr_db);
+      print_ratios (tensor, metrics);
       if (!is_finite)
         cli_print ("  NaN or infinite on one side only: %" G_GUINT64_FORMAT ", first at %s\n",
                    metrics->n_non_finite, worst);

@@ -48,7 +48,7 @@ with open(path('graph.onnxtxt'), 'w', encoding='utf-8') as f:
             'g (float[2,3] x, float[1,3,2,2] i, string[2] s) => (float[2,3] y, float[1,3,2,2] j, string[2] t, string[2] u) {\n'
             ' y = Identity (x)\n j = Identity (i)\n t = Identity (s)\n u = Constant <value_strings = ["a,b", "c;d"]> ()\n'
             ' v = Constant <value = float[0,3] {}> ()\n w = Constant <value_ints = [1, 2]> ()\n'
-            ' k = Constant <value_ints = [1, 4]> ()\n}')
+            ' k = Constant <value_ints = [1, 4]> ()\n c = Constant <value_ints = [0, 0]> ()\n}')
 GRAPH = path('graph.onnxtxt')
 A, B = [1.0, -4.0, 0.0, 2.0, 3.0, 0.5], [1.0, -4.5, 0.0, 2.0, 3.25, 0.5]
 X = ('--value', 'x=1,-4,0,2,3,0.5')
@@ -87,7 +87,9 @@ def _():
     assert '2 of 6 elements differ' in text and 'least tolerance that would pass' in text, text
     assert 'max abs 0.5 at [0, 1]' in text and 'ULP' in text, text
     text = tensor(GRAPH, 'w', '--against', 'k', status=1).stdout  # integers have no units in the last place
-    assert '1 of 2 elements differ' in text and 'ULP' not in text, text
+    assert '1 of 2 elements differ' in text and 'ULP' not in text and 'PSNR' in text, text
+    text = tensor(GRAPH, 'w', '--against', 'c', status=1).stdout  # what is constant has no range
+    assert '2 of 2 elements differ' in text and 'nan' not in text and 'cosine' not in text, text
 
 
 @test('what is NaN or infinite on one side only is no small difference; on both sides it is none')

@@ -752,8 +752,9 @@ const IrViewInfo ir_view_memory = {
   .doc = "Where each value lies and when, and what fits into a budget.",
   .help =
       "From left to right the steps of the run, from bottom to top addresses: a block "
-      "is a value, as long as it lives and as high as it is large. The highest edge is "
-      "the peak. A click on a block says why it lies there; pointing at one marks what makes and reads it "
+      "is a value, as long as it lives and as high as it is large. All lie in one arena, whose size is "
+      "the highest edge: the peak. The lower bound is the most that lives at one step, and without reuse "
+      "the arena would be the total of all sizes. A click on a block says why it lies there; pointing at one marks what makes and reads it "
       "in the graph. Compared lists what differs from the plan of what the graph is compared with. "
       "Down and Up play what an allocator would be asked for, event by event.",
   .place = IR_VIEW_BOTTOM,

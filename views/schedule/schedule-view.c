@@ -482,7 +482,8 @@ const IrViewInfo ir_view_schedule = {
   .doc = "Which node runs when: predicted, and measured by the last run.",
   .help =
       "A lane is a worker, a bar a node, as long as it ran. Predicted times are before "
-      "a run, measured ones after it; below lies what memory holds. A click selects a node, with threads to "
+      "a run, measured ones after it; below lies what the arena holds, the one block in which values lie "
+      "between nodes. A click selects a node, with threads to "
       "what it waits for; the critical path is underlined. W and S zoom, A and D go along; drag, or M for the "
       "selected bar, marks a range, of which a table says what lies in it.",
   .place = IR_VIEW_BOTTOM,

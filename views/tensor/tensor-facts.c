@@ -369,17 +369,22 @@ char *
 ir_tensor_facts_metrics_text (const IrTensorFacts *facts)
 {
   const IrTensorMetrics *metrics = &facts->metrics;
-  g_autofree char *ulp = NULL;
+  g_autoptr (GString) text = g_string_new (NULL);
 
   if (facts->n_different == 0)
     return g_strdup ("");
   /* a name and its number stay on one line */
+  g_string_append_printf (text, "max\u00a0abs\u00a0%.4g   max\u00a0rel\u00a0%.4g", metrics->max_abs,
+                          metrics->max_rel);
   if (ir_dtype_kind (ir_tensor_dtype (facts->tensors[IR_SIDE_AFTER])) == IR_DTYPE_KIND_FLOAT)
-    ulp = g_strdup_printf ("   ULP\u00a0%" G_GUINT64_FORMAT, metrics->max_ulp);
-  return g_strdup_printf (
-      "max\u00a0abs\u00a0%.4g   max\u00a0rel\u00a0%.4g%s"
-      "\nRMS\u00a0%.4g   mean\u00a0abs\u00a0%.4g\ncosine\u00a0%.7g   SNR\u00a0%.4g\u00a0dB   "
-      "PSNR\u00a0%.4g\u00a0dB\nleast tolerance that would pass:\u00a0%.4g",
-      metrics->max_abs, metrics->max_rel, ulp != NULL ? ulp : "", metrics->rms, metrics->mean_abs,
-      metrics->cosine, metrics->snr_db, metrics->psnr_db, metrics->tolerance);
+    g_string_append_printf (text, "   ULP\u00a0%" G_GUINT64_FORMAT, metrics->max_ulp);
+  g_string_append_printf (text, "\nRMS\u00a0%.4g   mean\u00a0abs\u00a0%.4g\n", metrics->rms,
+                          metrics->mean_abs);
+  if (!isnan (metrics->cosine))
+    g_string_append_printf (text, "cosine\u00a0%.7g   ", metrics->cosine);
+  g_string_append_printf (text, "SNR\u00a0%.4g\u00a0dB", metrics->snr_db);
+  if (!isnan (metrics->psnr_db))
+    g_string_append_printf (text, "   PSNR\u00a0%.4g\u00a0dB", metrics->psnr_db);
+  g_string_append_printf (text, "\nleast tolerance that would pass:\u00a0%.4g", metrics->tolerance);
+  return g_string_free (g_steal_pointer (&text), FALSE);
 }

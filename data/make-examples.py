@@ -30,6 +30,10 @@ WORKED_TEXT = """\
   doc_string: "f = ln (x1) + x1 * x2 - sin (x2); at x1 = 2, x2 = 5 it is 11.652."
 >
 worked_example (float x1, float x2) => (float f)
+<
+  float x1 = {2},
+  float x2 = {5}
+>
 {
   [ln] v1 = Log (x1)
   [product] v2 = Mul (x1, x2)
@@ -45,7 +49,8 @@ def worked_example():
              onnx.Node("Sin", ["x2"], ["v3"], "sine"), onnx.Node("Add", ["v1", "v2"], ["v4"], "sum"),
              onnx.Node("Sub", ["v4", "v3"], ["f"], "difference")]
     scalars = [onnx.ValueInfo(name, onnx.FLOAT, []) for name in ("x1", "x2", "f")]
-    graph = onnx.Graph("worked_example", nodes, scalars[:2], scalars[2:])
+    point = {"x1": np.array(2, np.float32), "x2": np.array(5, np.float32)}  # what the inputs hold by default
+    graph = onnx.Graph("worked_example", nodes, scalars[:2], scalars[2:], point)
     return onnx.Model(graph, producer="irscope",
                       doc="f = ln (x1) + x1 * x2 - sin (x2); at x1 = 2, x2 = 5 it is 11.652.")
 

@@ -78,6 +78,9 @@ static const char *const fills[] = { "suitable", "normal", "uniform", "zeros", "
 static const char *const fill_titles[] = {
   "What its uses ask for", "Normal", "Uniform", "Zeros", "Ones", NULL
 };
+static const char *const default_titles[] = {
+  "What the model holds", "Normal", "Uniform", "Zeros", "Ones", NULL
+};
 
 typedef struct
 {
@@ -90,6 +93,7 @@ typedef struct
   GtkWidget *chosen[G_N_ELEMENTS (settings)]; /* of settings; NULL: of another kind */
   GtkPicture *preview;
   IrValueId input;
+  gboolean has_default; /* what the model holds stands in the place of random numbers */
   guint timeout;
   gboolean updating;
   char *failure; /* (nullable) why it cannot be what is said */
@@ -223,6 +227,8 @@ update (InputRow *self)
 
       text = tensor_text (given, file);
     }
+  else if (words == NULL && value->initializer != NULL)
+    text = tensor_text (value->initializer, "by default");
   else
     {
       g_autofree char *type = value->type != NULL
@@ -564,7 +570,9 @@ fill_parts (InputRow *self, Kind kind, const char *text)
     {
       g_autofree char *name = g_strndup (text, strcspn (text, ","));
 
-      self->first = add_combo (self, "Distribution", fill_titles, index_of (fills, name));
+      self->first = add_combo (self, "Distribution",
+                               self->has_default ? default_titles : fill_titles,
+                               index_of (fills, name));
       add_settings (self, RANDOM, text);
       show_settings_of_fill (self);
     }
@@ -628,14 +636,14 @@ make_kinds (InputRow *self, const char *name)
   g_autofree char *label = g_strdup_printf ("%s: what it is given", name);
 
   for (Kind i = 0; i < N_KINDS; i++)
-    gtk_string_list_append (titles, kinds[i].title);
+    gtk_string_list_append (titles, i == RANDOM && self->has_default ? "Default" : kinds[i].title);
   chooser = gtk_drop_down_new (G_LIST_MODEL (g_steal_pointer (&titles)), NULL);
   gtk_widget_set_valign (chooser, GTK_ALIGN_CENTER);
   ir_name (chooser, label);
   return chooser;
 }
 
-/* @input: one of the open graph without contents of its own */
+/* @input: one of the open graph, without contents of its own or with those that it has by default */
 GtkWidget *
 ir_input_row_new (IrSession *session, GtkWindow *window, const IrValue *input)
 {
@@ -646,6 +654,7 @@ ir_input_row_new (IrSession *session, GtkWindow *window, const IrValue *input)
   self->row = ADW_EXPANDER_ROW (adw_expander_row_new ());
   self->parts = g_ptr_array_new ();
   self->input = input->id;
+  self->has_default = input->initializer != NULL;
   adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self->row), FALSE);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->row), input->name);
   ir_name (GTK_WIDGET (self->row), input->name);

@@ -96,7 +96,7 @@ ir_inputs_take_file (IrSession *session, const char *path, GError **error)
     {
       const IrValue *input = ir_graph_input (graph, i);
 
-      if (input == NULL || input->initializer != NULL)
+      if (input == NULL || (input->initializer != NULL && !ir_value_is_default (input)))
         continue;
       if (ir_session_give_input (session, input->id, kind, path, why == NULL ? &why : NULL))
         {
@@ -135,7 +135,7 @@ ir_inputs_dialog_present (GtkWindow *parent, IrSession *session, const char *wha
     {
       const IrValue *value = ir_graph_input (graph, i);
 
-      if (value->initializer == NULL)
+      if (value->initializer == NULL || ir_value_is_default (value))
         adw_preferences_group_add (ADW_PREFERENCES_GROUP (inputs),
                                    ir_input_row_new (session, GTK_WINDOW (window), value));
     }

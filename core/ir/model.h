@@ -233,6 +233,7 @@ gboolean ir_value_is_graph_input (const IrValue *value);
 /* The contents if they can never change: an initializer that is neither mutable nor an overridable
  * input (for IR version < 4 always), or the output of a Constant node. (transfer none) (nullable) */
 const IrTensor *ir_value_constant (const IrValue *value);
+gboolean ir_value_is_default (const IrValue *value); /* an input with contents, as all of its graph */
 gboolean ir_value_is_mutable (const IrValue *value); /* an initializer that training changes */
 gboolean ir_value_is_captured (const IrValue *value); /* some use is in another graph */
 IrNode *ir_value_only_user (

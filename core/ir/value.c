@@ -267,6 +267,29 @@ ir_value_constant (const IrValue *value)
 }
 
 /**
+ * ir_value_is_default:
+ * @value: a value
+ *
+ * Exporters list parameters as inputs beside the true ones. Where all inputs of a graph have
+ * initializers, these are what the inputs hold by default.
+ *
+ * Returns: %TRUE for such an input
+ */
+gboolean
+ir_value_is_default (const IrValue *value)
+{
+  const IrGraph *graph = value->graph;
+
+  if (value->initializer == NULL || graph->model->info->ir_version < 4 ||
+      ir_value_is_mutable (value) || !ir_value_is_graph_input (value))
+    return FALSE;
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    if (ir_graph_input (graph, i) == NULL || ir_graph_input (graph, i)->initializer == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/**
  * ir_value_is_mutable:
  * @value: a value
  *

@@ -250,7 +250,8 @@ count_params (const IrModel *model)
   for (guint i = 1; i < model->values->len; i++)
     {
       const IrValue *value = g_ptr_array_index (model->values, i);
-      if (value == NULL || value->state != IR_STATE_LIVE || value->graph->kind == IR_GRAPH_FUNCTION)
+      if (value == NULL || value->state != IR_STATE_LIVE ||
+          value->graph->kind == IR_GRAPH_FUNCTION || ir_value_is_default (value))
         continue;
       const IrTensor *tensor = value->initializer != NULL ? value->initializer
                                                           : ir_value_constant (value);

@@ -157,18 +157,20 @@ add_parameters (const IrModel *model, GPtrArray *by)
     some |= ir_value_is_mutable (values[i]);
   for (guint i = 0; i < n; i++)
     if (values[i]->initializer != NULL && is_float (values[i]) && !is_statistic (values[i]) &&
-        !ir_gradient_is_geometry (values[i]) && (!some || ir_value_is_mutable (values[i])))
+        !ir_gradient_is_geometry (values[i]) && (!some || ir_value_is_mutable (values[i])) &&
+        !ir_value_is_default (values[i]))
       g_ptr_array_add (by, values[i]);
 }
 
 static void
 add_inputs (const IrModel *model, GPtrArray *by)
 {
-  const IrGraph *graph = model->main;
-
-  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
-    if (ir_graph_input (graph, i)->initializer == NULL && is_float (ir_graph_input (graph, i)))
-      g_ptr_array_add (by, ir_graph_input (graph, i));
+  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
+    {
+      IrValue *input = ir_graph_input (model->main, i);
+      if ((input->initializer == NULL || ir_value_is_default (input)) && is_float (input))
+        g_ptr_array_add (by, input);
+    }
 }
 
 /**

@@ -4,6 +4,7 @@
     test-grad.py IRSCOPE SOURCE_ROOT"""
 
 import json
+import math
 import os
 import struct
 import subprocess
@@ -640,6 +641,24 @@ def _():
     assert code == 2 and out == '' and 'leave --wrt out' in err, err
     code, out, err = irscope('grad', held, '--explain', 'nix')
     assert code == 2 and out == '' and 'no value "nix"' in err, err
+
+
+@test('what all inputs hold by default is what they are derived at; beside a true input it is a parameter')
+def _():
+    code, out, err = irscope('grad', EXAMPLE, '--wrt', 'inputs')
+    assert code == 0 and out.startswith('f = 11.6521\n') and 'max 5.5 ' in out, (out, err)
+    moved = {g['name']: g['norm'] for g in json_of('grad', EXAMPLE, '--wrt', 'inputs', '--value', 'x1=4')['gradients']}
+    assert near([moved['x1'], moved['x2']], [5.25, 4 - math.cos(5)]), moved
+    code, out, _ = irscope('run', EXAMPLE, '--fill', 'x1=ones')
+    assert code == 0 and out.startswith('f  float[]  5.958924'), out
+    code, _, err = irscope('grad', EXAMPLE)
+    assert code == 2 and 'no floating-point parameters; try inputs' in err, err
+    body = '<float[2] w = {3, 4}> { y = Mul (x, w) }'
+    listed = model('listed', f'g (float[2] x, float[2] w) => (float[2] y) {body}')
+    all_given = model('given', f'g (float[2] x, float[2] w) => (float[2] y) <float[2] x = {{1, 2}}, {body[1:]}')
+    wrt = lambda path, kind: [g['name'] for g in json_of('grad', path, '--wrt', kind)['gradients']]
+    assert (wrt(listed, 'inputs'), wrt(listed, 'params'), wrt(listed, 'all')) == (['x'], ['w'], ['w', 'x'])
+    assert (wrt(all_given, 'inputs'), wrt(all_given, 'all')) == (['x', 'w'], ['x', 'w'])
 
 
 @test('a node marked stop or straight-through is derived so, in a file that was written too, and --explain says it')

@@ -51,7 +51,7 @@ VIEWS = {
     'memory under a budget': ('digits', '--view', 'memory', '--budget', '90%', *EXACT),
     'histogram of a weight': ('digits', '--view', 'tensor', '--tensor', 'conv1.weight', *EXACT),
     'histogram in an iteration': ('while-newton', '--view', 'tensor', '--tensor', 'loop@3/better', *EXACT),
-    'derivation': ('worked-example', '--view', 'derivation', '--value', 'x1=2', '--value', 'x2=5', *EXACT),
+    'derivation': ('worked-example', '--view', 'derivation', *EXACT),  # at the inputs that it has by default
     'gradients': ('worked-example', '--view', 'gradients', '--value', 'x1=2', '--value', 'x2=5', '--wrt', 'inputs', *EXACT),
     'flow': ('while-newton', '--view', 'flow', *EXACT),
     'unrolled': ('while-newton', '--view', 'unrolled', '--iterations', '1..2', *EXACT),

@@ -616,6 +616,22 @@ test_numbers (Fixture *fixture, gconstpointer data)
   g_assert_cmpstr (words->kind, ==, IR_INPUT_FILL);
 }
 
+static const char point[] = HEAD
+    "g (float x1, float x2) => (float f) <float x1 = {2}, float x2 = {5}> { f = Mul (x1, x2) }";
+
+/* What the model holds by default can be said otherwise, and again. */
+static void
+test_defaults (Fixture *fixture, gconstpointer data)
+{
+  GtkWidget *dialog = open_dialog (fixture);
+
+  g_assert_cmpstr (subtitle (dialog, "x1"), ==, "float[] · by default · 2");
+  say (dialog, "x2", NUMBERS, "7");
+  expect_subtitle (dialog, "x2", "float[] · 7");
+  say (dialog, "x2", RANDOM, NULL);
+  expect_subtitle (dialog, "x2", "float[] · by default · 5");
+}
+
 /* All that was said is there again when the model is opened again; what is gone is random, and said. */
 static void
 test_remembered_inputs (Fixture *fixture, gconstpointer data)
@@ -660,6 +676,7 @@ main (int argc, char **argv)
   g_test_add ("/inputs/remembered-sizes", Fixture, fixed, set_up, test_remembered_sizes, tear_down);
   g_test_add ("/inputs/pictures", Fixture, three, set_up, test_pictures, tear_down);
   g_test_add ("/inputs/numbers", Fixture, three, set_up, test_numbers, tear_down);
+  g_test_add ("/inputs/defaults", Fixture, point, set_up, test_defaults, tear_down);
   g_test_add ("/inputs/remembered-inputs", Fixture, three, set_up, test_remembered_inputs,
               tear_down);
   g_test_add ("/inputs/data-sets", Fixture, pair, set_up, test_data_sets, tear_down);

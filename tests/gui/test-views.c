@@ -260,7 +260,7 @@ test_apply_broken (void)
   after = dump (&fixture);
   g_assert_cmpstr (after, ==, before);
   g_assert_cmpuint (ir_session_get_n_steps (fixture.session), ==, 0);
-  g_assert_true (is_shown (fixture.view, "Line 10"));
+  g_assert_true (is_shown (fixture.view, "Line 12"));
   text = view_text (&fixture);
   gtk_text_buffer_get_iter_at_offset (text_buffer (&fixture), &iter,
                                       (int) (strstr (text, " ]") - text + 1));
@@ -1217,7 +1217,7 @@ test_run_view (void)
   wait_for ("the input", stands, fixture.session);
   assert_shown (fixture.view,
                 "Step\nOver\nRound\n-To Selected\nContinue\nEnd\n-Pause\n"
-                "Stands at the beginning, 0 of 5 nodes done; max>1.5: x1: max is 1.81267\n" ENTRY
+                "Stands at the beginning, 0 of 5 nodes done; max>1.5: x1: max is 2\n" ENTRY
                 "op:mul\nbutton Remove\n● max>1.5\nbutton Remove\n");
   ir_session_drive (fixture.session, (IrRunCommand){ .move = IR_RUN_CONTINUE });
   wait_for ("the next breakpoint", is_before_node, fixture.session);
@@ -1233,7 +1233,8 @@ test_run_view (void)
   assert_shown (fixture.view,
                 "Step\n-Over\n-Round\nTo Selected\nContinue\n-End\n-Pause\n"
                 "The last run is of the graph on screen\n" ENTRY "max>1.5\nbutton Remove\n"
-                "They hold of 1 value that the run has kept\nx1: max is 1.81267\n");
+                "They hold of 3 values that the run has kept\nv2: max is 10\nv4: max is 10.6931\n"
+                "f: max is 11.6521\n");
   close_view (&fixture);
 }
 

@@ -679,7 +679,10 @@ ir_random_inputs_beside (
 static gboolean
 needs_contents (const IrValue *input, const IrRandomOptions *options)
 {
-  return input != NULL && input->initializer == NULL &&
+  return input != NULL &&
+         (input->initializer == NULL ||
+          (options->fills != NULL &&
+           g_hash_table_contains (options->fills, GUINT_TO_POINTER (input->id)))) &&
          (options->given == NULL ||
           !g_hash_table_contains (options->given, GUINT_TO_POINTER (input->id)));
 }

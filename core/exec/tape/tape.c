@@ -330,7 +330,8 @@ find_reads (const Run *run, Entry *entry, guint first_value)
 
   for (guint i = 0; i < entry->back->len; i++)
     ir_node_for_each_input ((const IrNode *) entry->back->pdata[i], k, value)
-      if (value->id < first_value && value->initializer == NULL &&
+      if (value->id < first_value &&
+          (value->initializer == NULL || g_hash_table_contains (run->values, key_of (value))) &&
           ir_value_constant (value) == NULL && contents_of (run, value) != NULL &&
           g_hash_table_add (seen, value))
         g_array_append_val (entry->reads, value->id);
@@ -721,9 +722,13 @@ play (Run *run, GError **error)
 static void
 take_inputs (Run *run, GHashTable *inputs)
 {
+  const IrGraph *graph = run->tape->model->main;
   GHashTableIter iter;
   gpointer id, tensor;
 
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    if (ir_value_is_default (ir_graph_input (graph, i)))
+      give (run, ir_graph_input (graph, i), ir_graph_input (graph, i)->initializer);
   g_hash_table_iter_init (&iter, inputs);
   while (g_hash_table_iter_next (&iter, &id, &tensor))
     {

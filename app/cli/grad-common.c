@@ -107,7 +107,7 @@ cli_grad_sum (const IrTensor *tensor)
     return NAN;
   for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
     sum += ir_tensor_get_double (tensor, i);
-  return sum;
+  return isnan (sum) ? NAN : sum; /* whatever its sign: a processor gives "-nan" */
 }
 
 static IrTensorStats

@@ -122,8 +122,12 @@ ir_explain_range_of (const IrExplain *s, const IrValue *value)
 
   if (!ir_explain_stats_of (s, value, &stats))
     return g_strdup ("unknown");
-  return stats.min == stats.max ? g_strdup_printf ("%.4g", stats.min)
-                                : g_strdup_printf ("%.4g to %.4g", stats.min, stats.max);
+  g_autofree char *other = stats.n_nan + stats.n_pos_inf + stats.n_neg_inf == 0
+                               ? g_strdup ("")
+                               : g_strdup_printf (" and %" G_GUINT64_FORMAT " times not finite",
+                                                  stats.n_nan + stats.n_pos_inf + stats.n_neg_inf);
+  return stats.min == stats.max ? g_strdup_printf ("%.4g%s", stats.min, other)
+                                : g_strdup_printf ("%.4g to %.4g%s", stats.min, stats.max, other);
 }
 
 /* -- the steps between -- */

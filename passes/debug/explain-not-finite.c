@@ -73,6 +73,35 @@ place_of (const IrTensor *tensor, gboolean infinite)
   return -1;
 }
 
+/* (nullable) The input of @node that is -inf in all of the row of which @out is NaN at @at: it was masked
+ * whole, and the node divides by the sum of its exponentials, 0 */
+static const IrValue *
+masked_row (const IrExplain *s, const IrNode *node, const IrTensor *out, gint64 at)
+{
+  const gint64 rank = ir_tensor_rank (out), attr = ir_node_attr_int (node, "axis", -1),
+               axis = attr < 0 ? attr + rank : attr;
+  gint64 inner = 1;
+
+  if (axis < 0 || axis >= rank || (node->op->flags & IR_OP_ELEMENTWISE) != 0)
+    return NULL;
+  for (gint64 i = axis + 1; i < rank; i++)
+    inner *= ir_tensor_dims (out)[i];
+  const gint64 n = ir_tensor_dims (out)[axis], first = at / (inner * n) * inner * n + at % inner;
+  ir_node_for_each_input (node, i, input)
+    {
+      const IrTensor *tensor = ir_explain_tensor_of (s, input);
+      gint64 k = 0;
+      if (tensor == NULL || !ir_dtype_is_float (ir_tensor_dtype (tensor)) ||
+          ir_tensor_n_elements (tensor) != ir_tensor_n_elements (out))
+        continue;
+      while (k < n && ir_tensor_get_double (tensor, (guint64) (first + k * inner)) == -INFINITY)
+        k++;
+      if (k == n)
+        return input;
+    }
+  return NULL;
+}
+
 /* What was computed there: "0 · ∞", and so on, by the operands alone */
 static char *
 cause_of (const IrExplain *s, const IrNode *node, const IrTensor *out, gint64 at)
@@ -83,6 +112,12 @@ cause_of (const IrExplain *s, const IrNode *node, const IrTensor *out, gint64 at
   if (node->op == NULL || (node->op->flags & IR_OP_ELEMENTWISE) == 0)
     {
       IrTensorStats stats;
+      const IrValue *masked = node->op != NULL ? masked_row (s, node, out, at) : NULL;
+      if (masked != NULL)
+        return g_strdup_printf (
+            "all of that row of %s is -inf, it is masked whole, and %s divides by a "
+            "sum of 0: leave one element of each row, or mask by a large number",
+            masked->name, node->op_type);
       ir_node_for_each_input (node, i, input)
         if (ir_explain_stats_of (s, input, &stats) && stats.n_neg_inf > 0)
           return g_strdup_printf ("%s has %" G_GUINT64_FORMAT
@@ -166,6 +201,32 @@ sample_of (const IrTensor *tensor, gint64 at)
   return ir_tensor_rank (tensor) > 0 ? at / row : -1;
 }
 
+/* Whether the first axis of @tensor counts samples, as that of an input does */
+static gboolean
+has_samples (const IrExplain *s, const IrTensor *tensor)
+{
+  const IrGraph *graph = s->model->main;
+
+  for (guint i = 0; i < ir_graph_n_inputs (graph) && ir_tensor_rank (tensor) > 1; i++)
+    {
+      const IrValue *input = ir_graph_input (graph, i);
+      const IrTensor *given = input->initializer == NULL ? ir_explain_tensor_of (s, input) : NULL;
+      if (given != NULL && !ir_tensor_is_container (given) && ir_tensor_rank (given) > 1 &&
+          ir_tensor_dims (given)[0] == ir_tensor_dims (tensor)[0])
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static char *
+place_text (const IrExplain *s, const IrTensor *tensor, gint64 at)
+{
+  return has_samples (s, tensor)
+             ? g_strdup_printf ("element %" G_GINT64_FORMAT ", of sample %" G_GINT64_FORMAT, at,
+                                sample_of (tensor, at))
+             : g_strdup_printf ("element %" G_GINT64_FORMAT, at);
+}
+
 /* A choice behind it does not help: 0 times a slope that is not finite is NaN. */
 static char *
 advice_for (const IrNode *node)
@@ -194,14 +255,13 @@ say_first (IrExplain *s, const IrValue *first, gboolean infinite, double share, 
   const gint64 at = place_of (tensor, infinite);
   const IrNode *node = ir_explain_written_node (s, first->producer);
   g_autofree char *label = ir_node_label (node), *cause = cause_of (s, first->producer, tensor, at);
-  g_autofree char *advice = advice_for (node),
+  g_autofree char *advice = advice_for (node), *place = place_text (s, tensor, at),
                   *range = ir_explain_range_of (s, ir_node_input (node, 0));
 
   s->reason->sample = sample_of (tensor, at);
   ir_explain_say (s, IR_GRADIENT_NON_FINITE, node, share,
-                  "The first %s is in %s %s, at element %" G_GINT64_FORMAT
-                  ": %s. The input of %s is %s.%s%s",
-                  infinite ? "infinity" : "NaN", role_of (s, first->producer), label, at, cause,
+                  "The first %s is in %s %s, at %s: %s. The input of %s is %s.%s%s",
+                  infinite ? "infinity" : "NaN", role_of (s, first->producer), label, place, cause,
                   label, range, then, advice);
 }
 
@@ -224,10 +284,12 @@ ir_explain_not_finite (IrExplain *s)
                            ? 1
                            : (double) (stats.n_nan + stats.n_pos_inf + stats.n_neg_inf) / stats.n;
   const IrValue *first = first_not_finite (s, nodes, !is_nan);
-  const IrValue *origin = first != NULL ? where_infinite (s, first->producer) : NULL;
   if (first == NULL)
     return;
-  if (origin == NULL)
+  const IrTensor *tensor = ir_explain_tensor_of (s, first);
+  const IrValue *origin = where_infinite (s, first->producer);
+  if (origin == NULL ||
+      (is_nan && masked_row (s, first->producer, tensor, place_of (tensor, FALSE)) != NULL))
     {
       say_first (s, first, !is_nan, share, "");
       return;

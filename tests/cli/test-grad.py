@@ -634,6 +634,11 @@ def _():
     batch = model('batch', 'g (float[4,2] x) => (float[4,2] y) <float[2] w = {1, 2}> { h = Mul (x, w)  [at] y = Log (h) }')
     got = json_of('grad', batch, '--explain', 'w', '--value', 'x=1,1,1,1,0,1,1,1')['explain']
     assert (got['kind'], got['node'], got['sample'], got['forward_finite']) == ('non-finite', 'at', 2, False), got
+    assert 'element 4, of sample 2' in got['text'], got
+    rows = model('rows', 'g (float[2,3] x) => (float[2,3] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}, float[2,3] m = {0, 0, 0, -inf, -inf, -inf}> '
+                         '{ a = Add (w, m)  [at] s = Softmax (a)  y = Mul (s, x) }')
+    got = json_of('grad', rows, '--explain', 'w')['explain']
+    assert (got['kind'], got['node'], got['sample']) == ('non-finite', 'at', 1) and 'masked whole' in got['text'], got
     norm = model('norm', 'g (float[64,3] x, float[64,3] k) => (float[64,3] y) <float[3] b = {1, 2, 3}, float[3] s = {1, 1, 1}, '
                          'int64[1] a = {0}> { h = Add (x, b)  m = ReduceMean (h, a)  d = Sub (h, m)  y = Mul (d, k) }')
     assert json_of('grad', norm, '--explain', 'b')['explain']['kind'] == 'cancelled'

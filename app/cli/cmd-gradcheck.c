@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/grad.h"
 #include "app/cli/output.h"
+#include "core/ir/grad-mark.h"
 #include "passes/pipeline/derive.h"
 #include "passes/proof/gradcheck.h"
 
@@ -138,6 +139,23 @@ print_item (const IrModel *model, const IrGradcheckItem *item)
     cli_print ("  in %s\n", item->graph);
 }
 
+/* Differences know nothing of marks. */
+static void
+print_marks (const IrModel *model)
+{
+  guint n;
+  IrNode *const *order = ir_graph_order (model->main, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (ir_grad_mark (order[i]) != IR_GRAD_MARK_PLAIN)
+      {
+        g_autofree char *label = ir_node_label (order[i]);
+        cli_print (
+            "%s is marked %s: what comes through it is not the derivative of what it computes\n",
+            label, ir_grad_mark_name (ir_grad_mark (order[i])));
+      }
+}
+
 static void
 print_text (const IrModel *model, const GArray *items)
 {
@@ -146,6 +164,8 @@ print_text (const IrModel *model, const GArray *items)
   for (guint i = 0; i < items->len; i++)
     if (g_array_index (items, IrGradcheckItem, i).verdict != IR_GRADCHECK_PASSED)
       print_item (model, &g_array_index (items, IrGradcheckItem, i));
+  if (model != NULL && count (items, IR_GRADCHECK_FAILED) > 0)
+    print_marks (model);
   cli_print ("%u checked: %u passed, %u failed, %u at kinks\n", items->len,
              count (items, IR_GRADCHECK_PASSED), count (items, IR_GRADCHECK_FAILED),
              count (items, IR_GRADCHECK_KINK));

@@ -164,6 +164,9 @@ verdict_of (const Pair *pair)
 {
   if (pair->a == NULL || pair->b == NULL)
     return g_strdup_printf ("only in %s", pair->a != NULL ? "A" : "B");
+  if ((pair->a->why != NULL) != (pair->b->why != NULL))
+    return g_strdup_printf ("nothing comes to it in %s. %s", pair->a->why != NULL ? "A" : "B",
+                            pair->a->why != NULL ? pair->a->why : pair->b->why);
   if (isnan (pair->max_abs))
     return g_strdup (pair->same ? "nothing comes to it in both" : "the shapes or types differ");
   if (pair->same)

@@ -824,9 +824,16 @@ explain_nothing (IrExplain *s, char *const *stop)
   const IrValue *held = NULL;
 
   if (leads_to (s, NULL, FALSE, &held) && !leads_to (s, stop, TRUE, &held) && held != NULL)
-    ir_explain_say (s, IR_GRADIENT_FROZEN, held->producer, 1,
-                    "Every way from %s to %s goes through %s, which counts as constant.",
-                    s->by->name, s->of->name, held->name);
+    {
+      const gboolean marked = held->producer != NULL &&
+                              ir_grad_mark (held->producer) == IR_GRAD_MARK_STOP;
+      g_autofree char *label = marked ? ir_node_label (held->producer) : NULL;
+      ir_explain_say (s, IR_GRADIENT_FROZEN, held->producer, 1,
+                      "Every way from %s to %s goes through %s, which %s%s.", s->by->name,
+                      s->of->name, held->name,
+                      marked ? "counts as constant: stop is marked on " : "counts as constant",
+                      marked ? label : "");
+    }
   else
     ir_explain_say (s, IR_GRADIENT_NO_PATH, NULL, 1, "Nothing leads from %s to %s.", s->by->name,
                     s->of->name);

@@ -686,7 +686,13 @@ def _():
     stopped = os.path.join(WORK, 'stopped.onnx')
     assert irscope('edit', plain, '--do', 'gradient r straight-through', '--do', 'gradient m stop', '-o', stopped)[0] == 0
     got = json_of('grad', stopped, '--explain', 'w')['explain']
-    assert got['kind'] == 'frozen' and got['node'] == 'm', got
+    assert got['kind'] == 'frozen' and got['node'] == 'm' and 'stop is marked on m (Mul)' in got['text'], got
+    code, out, err = irscope('diff', plain, stopped, '--gradients', '--of', 'y')
+    assert code == 0 and 'nothing comes to it in both' in out, (code, out, err)  # Round cuts the path of the one
+    code, out, err = irscope('diff', os.path.join(WORK, 'straight-through.onnx'), stopped, '--gradients', '--of', 'y', '--value', 'x=1')
+    assert code == 1 and 'nothing comes to it in B. The path ends at m (Mul): it is marked stop.' in out, (code, out, err)
+    code, out, err = irscope('gradcheck', os.path.join(WORK, 'straight-through.onnx'))
+    assert code == 1 and 'r (Round) is marked straight-through: ' in out, (code, out, err)
     wide = model('wide', 'g (float[2,3] x) => (float[2] y) <int64[1] a = {1}> { [s] y = ReduceSum <keepdims = 0> (x, a) }')
     narrow = os.path.join(WORK, 'narrow.onnx')
     assert irscope('edit', wide, '--do', 'gradient s straight-through', '-o', narrow)[0] == 0

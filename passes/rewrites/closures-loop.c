@@ -44,17 +44,6 @@ add_first (Loop *loop, IrValue *first, const IrType *type)
   g_ptr_array_add (loop->types, (gpointer) type);
 }
 
-/* A condition that is left out: true, and no constant that somebody else may have written */
-static IrValue *
-add_true (Loop *loop, IrValue *number)
-{
-  IrValue *inputs[] = { number, number };
-
-  return ir_lower_add_node (loop->c, "Equal", NULL, 2, inputs, 1,
-                            ir_lower_scalar_type (loop->c, IR_DTYPE_BOOL))
-      ->outputs[0];
-}
-
 static void
 find_firsts (Loop *loop)
 {
@@ -65,7 +54,7 @@ find_firsts (Loop *loop)
 
   add_first (loop, number, ir_lower_scalar_type (loop->c, IR_DTYPE_INT64));
   if (form->is_loop)
-    add_first (loop, condition != NULL ? condition : add_true (loop, number),
+    add_first (loop, condition != NULL ? condition : ir_lower_add_true (loop->c, number),
                ir_graph_input (form->body, 1)->type);
   for (guint i = 0; i < form->n_states; i++)
     {

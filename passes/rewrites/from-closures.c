@@ -2,6 +2,7 @@
  * write.
  *
  *     Call (Switch (c, Partial (f, x..), Partial (g, z..)), a..)     If (c) { f (x.., a..) } else { g (z.., a..) }
+ *     Call (SwitchLayer (i, Partial.., Partial..), a..)              Ifs in each other
  *     Call (Partial (header, x..), v..), a loop                      Loop, Scan or SequenceMap
  *     Call (Partial (f, x..), a..), any other                        f (x.., a..)
  *
@@ -22,6 +23,8 @@
 #define RULE_IF   "if-from-closures"
 #define RULE_LOOP "loop-from-closures"
 #define RULE_CALL "call-from-closure"
+
+#define MAX_CHOICES 40 /* branches and choices: bodies may stand 48 deep in files */
 
 typedef struct
 {
@@ -226,30 +229,163 @@ add_branch (IrLowerConstruct *c,
   ir_edit_remove_graph (edit, function);
 }
 
+/* A call of what is chosen of closures, by Switch and SwitchLayer, also in each other. */
+typedef struct
+{
+  GPtrArray *makers;   /* of IrNode: what chooses, the outermost first */
+  GPtrArray *partials; /* of IrNode: what there is to choose of */
+  gboolean are_shared; /* something else has to do with them, too */
+} Choice;
+
+static void
+choice_clear (Choice *choice)
+{
+  g_ptr_array_unref (choice->makers);
+  g_ptr_array_unref (choice->partials);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Choice, choice_clear)
+
+static gboolean
+chooses (const IrNode *node)
+{
+  return ir_op_is (node, IR_OP_CLOSURE_SWITCH) || ir_op_is (node, IR_OP_SWITCH_LAYER);
+}
+
+/* (nullable) (transfer full) Why not */
+static char *
+find_choice (Choice *choice, IrNode *maker)
+{
+  char *why = NULL;
+
+  choice->are_shared |= maker->outputs[0]->n_uses != 1;
+  g_ptr_array_add (choice->makers, maker);
+  if (ir_op_is (maker, IR_OP_SWITCH_LAYER) && maker->n_inputs < 3)
+    return g_strdup ("SwitchLayer chooses of one alone");
+  if (choice->makers->len + choice->partials->len + maker->n_inputs > MAX_CHOICES)
+    return g_strdup_printf ("it chooses of more than %d", MAX_CHOICES);
+  for (guint i = 1; i < maker->n_inputs && why == NULL; i++)
+    {
+      IrNode *partial = ir_closure_partial_of (maker->inputs[i]);
+      IrNode *other = maker->inputs[i] != NULL ? maker->inputs[i]->producer : NULL;
+      if (partial != NULL)
+        g_ptr_array_add (choice->partials, partial);
+      else if (other != NULL && other->graph == maker->graph && chooses (other))
+        why = find_choice (choice, other);
+      else
+        why = g_strdup ("what is chosen does not come from Partial");
+    }
+  return why;
+}
+
+/* The same by Switches: SwitchLayer takes numbers from the end, too, and so does Gather, which refuses others. */
+static void
+split_layer (IrLowerConstruct *c, IrNode *layer, IrNode *reader, guint slot, GPtrArray *makers)
+{
+  const guint n = layer->n_inputs - 1, first = makers->len;
+  g_autofree gint64 *numbers = g_new (gint64, n);
+  IrContext *context = c->l->context->model->context;
+  IrValue *index = layer->inputs[0], *chosen = layer->inputs[n];
+
+  for (guint i = 0; i < n; i++)
+    numbers[i] = i;
+  g_autoptr (IrTensor) tensor = ir_tensor_new_int64s (numbers, n);
+  IrNode *cast = ir_lower_add_node (c, "Cast", NULL, 1, &index, 1, NULL);
+  ir_edit_set_attr (c->l->edit, cast, ir_attr_int (context, "to", IR_DTYPE_INT64));
+  IrValue *const gathered[] = { ir_pass_add_constant (c->l->context, c->graph, "branches", tensor),
+                                cast->outputs[0] };
+  IrValue *number = ir_lower_add_node (c, "Gather", NULL, 2, gathered, 1, NULL)->outputs[0];
+  for (guint i = n - 1; i > 0; i--)
+    {
+      IrValue *const compared[] = { number,
+                                    ir_lower_add_scalar (c, "branch", IR_DTYPE_INT64, i - 1) };
+      IrValue *const choice[] = {
+        ir_lower_add_node (c, "Equal", NULL, 2, compared, 1, NULL)->outputs[0], layer->inputs[i],
+        chosen
+      };
+      IrNode *one = ir_lower_add_node (c, "Switch", IR_CLOSURE_DOMAIN, 3, choice, 1,
+                                       layer->outputs[0]->type);
+      g_ptr_array_insert (makers, (gint) first, one);
+      chosen = one->outputs[0];
+    }
+  ir_edit_set_input (c->l->edit, reader, slot, chosen);
+}
+
+/* SwitchLayer is not read any more, neither by the call nor by what it is a choice of. */
+static void
+split_layers (IrLowerConstruct *c, Choice *choice, IrNode *reader, guint slot)
+{
+  IrNode *maker = reader->inputs[slot]->producer;
+
+  if (ir_op_is (maker, IR_OP_SWITCH_LAYER))
+    split_layer (c, maker, reader, slot, choice->makers);
+  maker = reader->inputs[slot]->producer;
+  for (guint i = 1; i < maker->n_inputs; i++)
+    if (chooses (maker->inputs[i]->producer))
+      split_layers (c, choice, maker, i);
+}
+
+static gboolean add_if (IrLowerConstruct *c, IrNode *choose, gboolean are_shared, IrNode **made);
+
+/* What @closure does, as a branch of @node: a function, or another choice */
+static gboolean
+add_side (
+    IrLowerConstruct *c, IrNode *node, const char *name, IrValue *closure, gboolean are_shared)
+{
+  IrNode *partial = ir_closure_partial_of (closure), *inner;
+  IrEdit *edit = c->l->edit;
+
+  if (partial != NULL)
+    {
+      IrGraph *function = (IrGraph *) ir_node_named_function (partial);
+      if (are_shared && (function = ir_closure_copy (c->l, function)) == NULL)
+        return FALSE;
+      add_branch (c, node, name, function, partial, c->node);
+      return TRUE;
+    }
+  IrGraph *branch = ir_edit_add_graph (edit, IR_GRAPH_SUBGRAPH, name);
+  ir_edit_set_attr (edit, node, ir_attr_graph (c->l->context->model->context, name, branch->id));
+  c->graph = branch;
+  const gboolean done = add_if (c, closure->producer, are_shared, &inner);
+  c->graph = node->graph;
+  if (!done)
+    return FALSE;
+  for (guint i = 0; i < inner->n_outputs; i++)
+    if (c->node->outputs[i] != NULL)
+      ir_edit_set_type (edit, inner->outputs[i], c->node->outputs[i]->type);
+  ir_edit_set_graph_outputs (edit, branch, inner->outputs, inner->n_outputs);
+  return TRUE;
+}
+
+/* FALSE: a function that others name, too, cannot be copied */
+static gboolean
+add_if (IrLowerConstruct *c, IrNode *choose, gboolean are_shared, IrNode **made)
+{
+  *made = ir_lower_add_node (c, "If", NULL, 1, &choose->inputs[0], c->node->n_outputs, NULL);
+  return add_side (c, *made, "then_branch", choose->inputs[1], are_shared) &&
+         add_side (c, *made, "else_branch", choose->inputs[2], are_shared);
+}
+
 /* (nullable) Why not */
 static const char *
-open_if (IrLowerConstruct *c, IrNode *choose, IrNode *const *partials, gboolean are_shared)
+open_if (IrLowerConstruct *c, Choice *choice)
 {
-  static const char *const names[] = { "then_branch", "else_branch" };
-  IrNode *call = c->node;
-  IrGraph *functions[2];
-  IrNode *node = ir_lower_add_node (c, "If", NULL, 1, &choose->inputs[0], call->n_outputs, NULL);
+  g_autoptr (GPtrArray) functions = g_ptr_array_new ();
+  IrNode *node;
 
-  for (guint i = 0; i < 2; i++)
-    {
-      functions[i] = (IrGraph *) ir_node_named_function (partials[i]);
-      if (are_shared && (functions[i] = ir_closure_copy (c->l, functions[i])) == NULL)
-        return "a function that others name, too, cannot be copied";
-    }
-  for (guint i = 0; i < 2; i++)
-    add_branch (c, node, names[i], functions[i], partials[i], call);
+  for (guint i = 0; i < choice->partials->len; i++)
+    g_ptr_array_add (functions, (gpointer) ir_node_named_function (choice->partials->pdata[i]));
+  split_layers (c, choice, c->node, 0);
+  if (!add_if (c, c->node->inputs[0]->producer, choice->are_shared, &node))
+    return "a function that others name, too, cannot be copied";
   ir_closure_take_place (c, node);
   if (!ir_lower_hand_over (c, node->outputs))
     return IR_LOWER_LESS_KNOWN;
-  ir_closure_drop (c->l, choose);
-  for (guint i = 0; i < 2; i++)
-    ir_closure_drop (c->l, partials[i]);
-  ir_closure_drop_imports (c->l, functions, 2, c->graph);
+  for (guint i = 0; i < choice->makers->len; i++)
+    ir_closure_drop (c->l, choice->makers->pdata[i]);
+  for (guint i = 0; i < choice->partials->len; i++)
+    ir_closure_drop (c->l, choice->partials->pdata[i]);
+  ir_closure_drop_imports (c->l, (IrGraph *const *) functions->pdata, functions->len, c->graph);
   return NULL;
 }
 
@@ -257,43 +393,53 @@ static gboolean calls_itself (const Raising *r, const IrGraph *function);
 
 /* (nullable) (transfer full) */
 static char *
-why_not_if (const Raising *r, const IrNode *call, IrNode *const *partials, gboolean are_shared)
+why_not_if (const Raising *r, const IrNode *call, const Choice *choice)
 {
-  for (guint i = 0; i < 2; i++)
+  for (guint i = 0; i < choice->partials->len; i++)
     {
-      const IrGraph *function = ir_node_named_function (partials[i]);
-      if (!fits (partials[i], call))
+      const IrNode *partial = choice->partials->pdata[i];
+      const IrGraph *function = ir_node_named_function (partial);
+      if (!fits (partial, call))
         return g_strdup_printf ("what is given does not fit the function %s", function->name);
       if (function == root_of (call->graph))
         return g_strdup_printf ("%s calls itself", function->name);
       if (ir_pass_draws_itself (function))
         return g_strdup_printf ("%s draws random numbers, which depend on names", function->name);
-      if (are_shared && calls_itself (r, function))
+      if (choice->are_shared && calls_itself (r, function))
         return g_strdup_printf ("%s calls itself, and others name it, too", function->name);
     }
   return NULL;
 }
 
+static gboolean
+names_one_twice (const Choice *choice)
+{
+  for (guint i = 1; i < choice->partials->len; i++)
+    for (guint k = 0; k < i; k++)
+      if (ir_node_named_function (choice->partials->pdata[i]) ==
+          ir_node_named_function (choice->partials->pdata[k]))
+        return TRUE;
+  return FALSE;
+}
+
 static char *
 raise_if (Raising *r, IrNode *call, IrNode *choose)
 {
-  IrNode *partials[2] = { ir_closure_partial_of (choose->inputs[1]),
-                          ir_closure_partial_of (choose->inputs[2]) };
+  g_auto (Choice) choice = { g_ptr_array_new (), g_ptr_array_new (), FALSE };
   IrLowerConstruct c;
-  char *why;
+  char *why = find_choice (&choice, choose);
 
-  if (partials[0] == NULL || partials[1] == NULL)
-    return g_strdup ("what is chosen does not come from Partial");
-  const gboolean are_shared = choose->outputs[0]->n_uses != 1 ||
-                              ir_node_named_function (partials[0]) ==
-                                  ir_node_named_function (partials[1]) ||
-                              ir_closure_are_shared (partials, 2);
-  if ((why = why_not_if (r, call, partials, are_shared)) != NULL)
+  if (why != NULL)
+    return why;
+  choice.are_shared = choice.are_shared || names_one_twice (&choice) ||
+                      ir_closure_are_shared ((IrNode *const *) choice.partials->pdata,
+                                             choice.partials->len);
+  if ((why = why_not_if (r, call, &choice)) != NULL)
     return why;
   r->l.domain = "";
   if (!ir_lower_begin (&c, &r->l, RULE_IF, call))
     return NULL;
-  why = g_strdup (open_if (&c, choose, partials, are_shared));
+  why = g_strdup (open_if (&c, &choice));
   ir_lower_finish (&c, why);
   return why;
 }
@@ -397,10 +543,10 @@ raise_one (Raising *r, IrNode *call, const char **rule)
   if (partial != NULL)
     return raise_call (r, call, partial);
   *rule = RULE_IF;
-  if (maker != NULL && ir_op_is (maker, IR_OP_CLOSURE_SWITCH))
+  if (maker != NULL && chooses (maker))
     return raise_if (r, call, maker);
   g_autofree char *label = maker != NULL ? ir_node_label (maker) : NULL;
-  return g_strdup_printf ("what it calls comes from %s, not from Partial or Switch",
+  return g_strdup_printf ("what it calls comes from %s, not from Partial, Switch or SwitchLayer",
                           label != NULL ? label : call->inputs[0]->name);
 }
 
@@ -603,9 +749,10 @@ ir_raise_closures (IrPassContext *context, const char *who, GError **error)
 }
 
 static const IrRule rules[] = {
-  { RULE_IF, "a call of what Switch chooses of two Partials", "an If", IR_CLASS_EXACT,
+  { RULE_IF, "a call of what Switch or SwitchLayer chooses of Partials",
+    "an If, or Ifs in each other", IR_CLASS_EXACT,
     "Each function becomes a branch, which reads what its inputs were given; where others name it, too, a copy of "
-    "it does." },
+    "it does. Of SwitchLayer the branches are compared with its index one after the other." },
   { RULE_LOOP,
     "a call of a header that calls body or after last, where the body calls the header last",
     "a Loop, a Scan or a SequenceMap", IR_CLASS_EXACT,

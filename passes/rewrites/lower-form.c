@@ -219,6 +219,14 @@ add_before (
 }
 
 IrValue *
+ir_lower_add_true (IrLowerConstruct *c, IrValue *number)
+{
+  IrValue *inputs[] = { number, number };
+
+  return add_before (c, "Equal", 2, inputs, ir_lower_scalar_type (c, IR_DTYPE_BOOL));
+}
+
+IrValue *
 ir_lower_add_limit (IrLowerConstruct *c, const IrLowerForm *form)
 {
   const IrNode *node = c->node;

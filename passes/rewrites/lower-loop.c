@@ -104,12 +104,10 @@ add_variables (Loop *loop)
   const IrNode *node = loop->c->node;
   IrValue *condition = form->is_loop ? ir_node_input (node, 1) : NULL;
 
-  add_variable (loop, ir_lower_add_scalar (loop->c, "first", IR_DTYPE_INT64, 0),
-                ir_lower_scalar_type (loop->c, IR_DTYPE_INT64));
+  IrValue *first = ir_lower_add_scalar (loop->c, "first", IR_DTYPE_INT64, 0);
+  add_variable (loop, first, ir_lower_scalar_type (loop->c, IR_DTYPE_INT64));
   if (form->is_loop)
-    add_variable (loop,
-                  condition != NULL ? condition
-                                    : ir_lower_add_scalar (loop->c, "true", IR_DTYPE_BOOL, 1),
+    add_variable (loop, condition != NULL ? condition : ir_lower_add_true (loop->c, first),
                   ir_graph_input (form->body, 1)->type);
   for (guint i = 0; i < form->n_states; i++)
     add_variable (loop, node->inputs[form->input + i],
@@ -117,8 +115,8 @@ add_variables (Loop *loop)
   for (guint i = form->n_states; i < node->n_outputs; i++)
     if (ir_lower_is_collected (form, node, i))
       {
-        IrValue *first = ir_lower_add_empty (loop->c, loop->results->pdata[form->result + i]);
-        add_variable (loop, first, first->type);
+        IrValue *empty = ir_lower_add_empty (loop->c, loop->results->pdata[form->result + i]);
+        add_variable (loop, empty, empty->type);
       }
 }
 

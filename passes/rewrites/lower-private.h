@@ -142,6 +142,8 @@ const char *ir_lower_find_form (const IrLowering *l, const IrNode *node, IrLower
 gboolean ir_lower_is_collected (const IrLowerForm *form, const IrNode *node, guint i);
 const IrType *ir_lower_scalar_type (const IrLowerConstruct *c, IrDtype dtype);
 IrValue *ir_lower_add_scalar (IrLowerConstruct *c, const char *name, IrDtype dtype, gint64 number);
+/* In front of the loop: true, where a condition is left out, and no constant that somebody else may have written */
+IrValue *ir_lower_add_true (IrLowerConstruct *c, IrValue *number);
 /* (nullable) The most iterations, in front of the loop */
 IrValue *ir_lower_add_limit (IrLowerConstruct *c, const IrLowerForm *form);
 /* What is collected before the first iteration; @result: what the body gives */

@@ -51,15 +51,14 @@ copy_condition (IrRaiseLoop *l, GHashTable *map, IrGraph *graph)
   return found != NULL ? found : result;
 }
 
-/* As what is left out becomes: an initializer, or in closures a number that equals itself */
+/* As what is left out becomes: a number that equals itself */
 static gboolean
 is_left_out (const IrValue *condition)
 {
   const IrNode *node = condition->producer;
 
-  if (node == NULL)
-    return ir_raise_is_number (condition, IR_DTYPE_BOOL, 1);
-  return ir_node_is (node, "Equal") && node->n_inputs == 2 && node->inputs[0] == node->inputs[1] &&
+  return node != NULL && ir_node_is (node, "Equal") && node->n_inputs == 2 &&
+         node->inputs[0] == node->inputs[1] &&
          ir_raise_is_number (node->inputs[0], IR_DTYPE_INT64, 0);
 }
 

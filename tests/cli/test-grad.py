@@ -353,9 +353,9 @@ def _():
     assert 'Partial' not in irscope('info', out)[1]
 
 
-SEVERAL = model('several', '<ir_version: 10, opset_import: ["" : 21, "irscope.closure" : 1, "f" : 1]>\n'
+ONE = model('one', '<ir_version: 10, opset_import: ["" : 21, "irscope.closure" : 1, "f" : 1]>\n'
                            'g (float x, int64 i) => (float y) { p = irscope.closure.Partial <domain = "f", function = "id"> (x)  '
-                           's = irscope.closure.SwitchLayer (i, p, p, p)  [chosen] y = irscope.closure.Call (s) }\n'
+                           's = irscope.closure.SwitchLayer (i, p)  [chosen] y = irscope.closure.Call (s) }\n'
                            '<domain: "f", opset_import: ["" : 21]>\nid (float a) => (float b) { b = Identity (a) }')
 
 
@@ -369,7 +369,7 @@ def _():
             got = json_of('optimize', path, '--pass', name, '--set', f'{name}.{option}', '--prove', '--value', 'a=2', '--value', 'x=1')
             assert got['proof']['broken'] == 0 and got['proof']['exact'] > 0, got['proof']
     for path, words in ((STUCK, ('Switch', 'the index')), (TWICE, ('again (Call)', 'down calls itself')),
-                        (SEVERAL, ('chosen (Call)', 'SwitchLayer'))):
+                        (ONE, ('chosen (Call)', 'SwitchLayer'))):
         for name in ('gradient', 'tangent'):
             code, out, err = irscope('optimize', path, '--pass', name, '--set', f'{name}.wrt=inputs')
             assert code == 2 and 'no form' in err and all(word in err for word in words), (code, err)
@@ -400,10 +400,28 @@ def _():
         told = irscope('info', plain)[1]
         assert 'Switch' not in told and ' Loop' in told, told
         assert irscope('run', plain, *at)[1].splitlines()[0] == irscope('run', newton, *at)[1].splitlines()[0]
-    for path, word in ((STUCK, 'the index'), (TWICE, 'down calls itself'), (SEVERAL, 'SwitchLayer')):
+    for path, word in ((STUCK, 'the index'), (TWICE, 'down calls itself'), (ONE, 'SwitchLayer')):
         for to, status in (('stuck.onnx', 2), ('stuck.json', 0)):
             code, out, err = irscope('convert', path, os.path.join(WORK, to))
             assert code == status and (status == 0 or (word in err and '.onnxtxt' in err)), (code, err)
+
+
+@test('a choice of SwitchLayer is derived, and written as ONNX')
+def _():
+    path, plain = os.path.join(WORK, 'layer.onnxtxt'), os.path.join(WORK, 'layer.onnx')
+    with open(path, 'w') as file:
+        file.write('<ir_version: 10, opset_import: ["" : 21, "irscope.closure" : 1, "f" : 1]>\n'
+                   'g (float x, int64 i) => (float y) { p = irscope.closure.Partial <domain = "f", function = "square"> ()  '
+                   'q = irscope.closure.Partial <domain = "f", function = "cube"> ()  s = irscope.closure.SwitchLayer (i, p, q, p)  '
+                   'y = irscope.closure.Call (s, x) }\n<domain: "f", opset_import: ["" : 21]>\nsquare (float a) => (float b) { b = Mul (a, a) }\n'
+                   '<domain: "f", opset_import: ["" : 21]>\ncube (float a) => (float b) { c = Mul (a, a)  b = Mul (c, a) }')
+    assert irscope('convert', path, plain)[0] == 0
+    for index, value, slope in ((0, 9, 6), (1, 27, 27), (-2, 27, 27), (2, 9, 6)):
+        at = '--value', 'x=3', '--value', f'i={index}'
+        assert f'[] {value}'.replace('[]', '') in irscope('run', plain, *at)[1].split('\n')[0], irscope('run', plain, *at)
+        assert str(slope) in irscope('run', path, '--pass', 'gradient', '--set', 'gradient.wrt=inputs', *at)[1], index
+    code, _, err = irscope('run', plain, '--value', 'x=3', '--value', 'i=3')
+    assert code == 3 and 'index 3' in err, (code, err)
 
 
 @test('steps that derive bodies are proved: what branches, rounds and recurrent steps read')

@@ -310,6 +310,24 @@ make_in_parts (FlowTrial *trial, GRand *rand, char **found)
   return model;
 }
 
+/* Loops, and how many of them are given a condition */
+static guint
+count_loops (const IrModel *model, guint *n_conditions)
+{
+  guint n = 0;
+
+  *n_conditions = 0;
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      if (node == NULL || !ir_node_is (node, "Loop"))
+        continue;
+      n++;
+      *n_conditions += ir_node_input (node, 1) != NULL;
+    }
+  return n;
+}
+
 /* Back to If and Loop, from the primitives alone: by no other operators. Outputs that nobody reads are not
  * lowered, so what they alone need does not come back. */
 static IrModel *
@@ -317,6 +335,7 @@ make_raised (FlowTrial *trial, GRand *rand, char **found)
 {
   g_autoptr (IrModel) read = make_lowered_read (trial, rand, found);
   IrModel *model = rewritten (read, "raise-control-flow", found);
+  guint n_before, n_after;
 
   if (model == NULL || has_constructs (lowered (trial, found)))
     return model;
@@ -324,6 +343,9 @@ make_raised (FlowTrial *trial, GRand *rand, char **found)
     *found = g_strdup ("primitives are left");
   else
     *found = find_more (trial->model, model);
+  if (*found == NULL && count_loops (model, &n_after) == count_loops (trial->model, &n_before) &&
+      n_after != n_before)
+    *found = g_strdup_printf ("%u loops have a condition, and had %u", n_after, n_before);
   return model;
 }
 

@@ -428,21 +428,38 @@ static const struct
     CLOSURES "(float[4] x, bool c) => (float[4] y) {\n" PARTIAL ("p", "neg", "")
         SWITCH ("s", "c", "p", "p") CALL ("y", "s, x") "}" NEG,
     "If", NULL },
-  { "a choice of several stays",
+  { "a choice of several, from the end",
     CLOSURES "(float[4] x, bool c) => (float[4] y) {\n" PARTIAL ("p", "neg", "") PARTIAL (
         "q",
         "twice",
-        "") "i = Cast <to = 7> (c)\ns = irscope.closure.SwitchLayer (i, p, q)\n" CALL ("y",
-                                                                                       "s, x") "}" NEG
+        "") "j = Cast <to = 7> (c)\ni = Neg (j)\ns = irscope.closure.SwitchLayer (i, p, p, q)\n" CALL ("y",
+                                                                                                       "s, x") "}" NEG
         TWICE,
-    "Call Cast Partial Partial SwitchLayer", "SwitchLayer" },
+    "Cast Cast Equal Equal Gather If Neg", NULL },
+  { "a choice of choices",
+    CLOSURES "(float[4] x, bool c, bool d) => (float[4] y) {\n" PARTIAL ("p", "neg", "") PARTIAL (
+        "q",
+        "twice",
+        "") "i = Cast <to = 6> (d)\nt = irscope.closure.SwitchLayer (i, p, q)\nn = Not (c)\n" SWITCH ("u",
+                                                                                                      "n",
+                                                                                                      "q",
+                                                                                                      "t")
+        SWITCH ("s", "c", "t", "u") CALL ("y", "s, x") "}" NEG TWICE,
+    "Cast Cast Cast Equal Equal Gather Gather If Not", NULL },
+  { "a choice of one stays",
+    CLOSURES "(float[4] x, bool c) => (float[4] y) {\n" PARTIAL (
+        "p",
+        "neg",
+        "") "j = Cast <to = 7> (c)\ni = Neg (j)\ns = irscope.closure.SwitchLayer (i, p)\n" CALL ("y",
+                                                                                                 "s, x") "}" NEG,
+    "Call Cast Neg Partial SwitchLayer", "chooses of one alone" },
   { "a closure that comes from an If stays",
     CLOSURES "(float[4] x, bool c) => (float[4] y) {\n" PARTIAL ("p", "neg", "") PARTIAL (
         "q",
         "twice",
         "") "s = If (c) <then_branch = t () => (u) { u = Identity (p) }, else_branch = e () => (v) "
             "{ v = Identity (q) }>\n" CALL ("y", "s, x") "}" NEG TWICE,
-    "Call If Partial Partial", "not from Partial or Switch" },
+    "Call If Partial Partial", "not from Partial, Switch or SwitchLayer" },
   { "a recursion stays, but for its choices",
     CLOSURES "(int64 m, float[4] x) => (float[4] y) {\n" PARTIAL ("h", "down", "x")
         CALL ("y", "h, m") "}" CLOSURE_FUNCTION "down (float[4] x, int64 i) => (float[4] r) {\n" ONE

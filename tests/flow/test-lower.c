@@ -46,7 +46,7 @@ static const struct
     "(float[n,4] x) => (float[m,n,4] y) { m = Constant <value_int = 0> () l, y = Loop (m, , x) "
     "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t, float[n,4] r) { more = Identity (go) "
     "t = Neg (s) r = Exp (s) }> }",
-    27, 1, NULL },
+    /* and what is true in place of a condition */ 28, 1, NULL },
   { "a Scan",
     "(float[n,4] x) => (float[n,4] y) { y = Scan <num_scan_inputs = 1, body = b (float[4] s) => (float[4] t) { t = Neg (s) }> (x) }",
     /* Shape and Gather, 4 Enters, 2 Merges, Less, LoopCond, 2 Switches, Gather, Neg, Add, 2 NextIterations,

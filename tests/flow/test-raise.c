@@ -323,6 +323,20 @@ strip (IrModel *model)
     }
 }
 
+/* Loops that are given their input @slot */
+static guint
+count_given (const IrModel *model, guint slot)
+{
+  guint n = 0;
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      n += node != NULL && ir_node_is (node, "Loop") && ir_node_input (node, slot) != NULL;
+    }
+  return n;
+}
+
 /* Raising reads primitives alone: nothing of what lowering notes is needed, and all comes back. */
 static void
 test_back (void)
@@ -353,6 +367,12 @@ test_back (void)
     "(float[3] x, bool p) => (float[3] y) { y = Scan <num_scan_inputs = 1, scan_output_directions = [1], body = b (float t) => "
     "(float o) { u = If (p) <then_branch = t () => (a) { k = Constant <value_float = 2.0> () a = Neg (k) }, "
     "else_branch = e () => (a) { a = Constant <value_float = 3.0> () }> o = Exp (t) }> (x) }",
+    /* a condition that is left out, one that is written and always true, and one without a limit */
+    "(float[4] x, int64 n) => (float[4] y) { yes = Constant <value = bool {1}> () "
+    "a = Loop (n, , x) <body = b (int64 i, bool c, float[4] v) => (bool c2, float[4] v2) { c2 = Identity (c) v2 = Neg (v) }> "
+    "d = Loop (n, yes, a) <body = e (int64 j, bool f, float[4] w) => (bool f2, float[4] w2) { f2 = Identity (f) "
+    "w2 = Loop (n, , w) <body = g (int64 k, bool h, float[4] z) => (bool h2, float[4] z2) { h2 = Identity (h) z2 = Exp (z) }> }> "
+    "y = Loop (, , d) <body = l (int64 m, bool o, float[4] p) => (bool o2, float[4] p2) { o2 = Less (m, n) p2 = Relu (p) }> }",
     /* a SequenceMap with a tensor for all items */
     "(float[2,4] x, float[4] u) => (float[4] y) { s = SplitToSequence <keepdims = 0> (x) "
     "t, p = SequenceMap (s, u) <body = b (float[4] e, float[4] g) => (float[4] f, float[4] h) { f = Neg (e) h = Mul (e, g) }> "
@@ -372,6 +392,8 @@ test_back (void)
       strip (read);
       g_autoptr (IrModel) raised = raise_model (read);
       g_autofree char *after = operators_of (raised);
+      for (guint slot = 0; slot < 2; slot++)
+        g_assert_cmpuint (count_given (raised, slot), ==, count_given (original, slot));
       if (strstr (programs[i], "u = If (p)") == NULL)
         g_assert_cmpstr (after, ==, before);
       else

@@ -461,4 +461,19 @@ if '--all' in sys.argv:
         there, here = conformance_json(ONNX, 'gpu'), conformance_json(ONNX, 'cpu')
         assert there['total'] == here['total'] and there['failed'] == here['failed'], (there['failed'], here['failed'])
 
+    @test('what gpu-bundle packs runs where there is a driver and nothing else')
+    def _():
+        folder = tempfile.mkdtemp(prefix='irscope-gpu-')
+        packed, report = os.path.join(folder, 'packed.tar.xz'), os.path.join(folder, 'report.json')
+        stand_in = {'IRSCOPE_GPU_PATH': FAKES + ':-', 'IRSCOPE_STAND_IN': 'fast'}
+        done = subprocess.run([os.path.join(ROOT, 'tools/gpu-bundle'), '--build', os.path.dirname(PROGRAM), '--networks', 'small,files',
+                               '--architectures', '90', '-o', packed], capture_output=True, text=True, env={**os.environ, **stand_in})
+        assert done.returncode == 0, done
+        subprocess.run(['tar', 'xf', packed], cwd=folder, check=True)
+        done = subprocess.run([os.path.join(folder, 'irscope-gpu/tools/gpu-check'), '--parts', 'right,safe', '--json', report], cwd='/', capture_output=True,
+                              text=True, env={'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent', **stand_in, 'IRSCOPE_GPU_PATH': only_driver()})
+        assert done.returncode == 0, done
+        right = [row for row in json.load(open(report))['right'] if 'not_run' not in row]
+        assert len(right) == 9 and all(row['equal'] == row['run'] > 0 and row['elsewhere'] <= 4 for row in right), right
+
 run_tests()

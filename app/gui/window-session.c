@@ -335,9 +335,11 @@ offer_to_restore (IrWindow *self, char *path, const IrSessionFile *file)
   g_autofree char *base = file->model != NULL ? g_path_get_basename (file->model)
                                               : g_strdup ("a new graph"),
                   *name = ir_short_name (base),
-                  *text = g_strdup_printf (
-                      "irscope ended while %s was open, with %u %s done to it.", name, file->n_done,
-                      file->n_done == 1 ? "thing" : "things");
+                  *done = file->n_done == 0
+                              ? g_strdup ("")
+                              : g_strdup_printf (", with %u %s done to it", file->n_done,
+                                                 file->n_done == 1 ? "thing" : "things"),
+                  *text = g_strdup_printf ("irscope ended while %s was open%s.", name, done);
   GtkWidget *dialog = ask_about_lost (self, "Restore the last session?", text, path);
 
   adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "restore", "_Restore");

@@ -268,6 +268,44 @@ test_large_copies (void)
     }
 }
 
+/* A kernel that uses an address which is not its own takes all that is on the device away; the next run has it again. */
+static void
+test_lost (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel)
+      model = ir_text_read ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                            "g (float[4096] x) => (float[4096] y) { y = Exp (x) }\n",
+                            -1, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (GHashTable) inputs = graph_inputs (model, 1, 0);
+  IrMemoryBlock small = { NULL };
+  gpointer nowhere = GSIZE_TO_POINTER (4096);
+  IrGpuFault fault;
+  IrCall call;
+
+  check_nodes ("before", model, inputs);
+  g_autoptr (IrModel) lowered = ir_exec_lower (model, &ir_backend_gpu, &error);
+  g_assert_no_error (error);
+  ir_call_init (&call, ir_graph_output (lowered->main, 0)->producer);
+  IrGpuProgram *program = ir_backend_gpu.prepare (&call, &error);
+  g_assert_nonnull (program);
+  if (ir_gpu_runtime_is_stand_in ()) /* which does not launch it at all where there is no memory */
+    {
+      ir_gpu_memory.alloc (256, &small, &error);
+      g_assert_no_error (error);
+      nowhere = small.data;
+    }
+  if (ir_gpu_run (program, &nowhere, &nowhere, &fault, &error))
+    ir_gpu_memory.finish (&error);
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE);
+  g_assert_nonnull (strstr (error->message, "what was on the device is lost"));
+  ir_backend_gpu.release (program);
+  ir_call_clear (&call);
+  ir_gpu_memory.free (&small);
+  check_nodes ("after", model, inputs);
+}
+
 static void
 test_file (gconstpointer path)
 {
@@ -301,6 +339,7 @@ main (int argc, char **argv)
   if (argc <= 1)
     {
       g_test_add_func ("/gpu/run/large copies", test_large_copies);
+      g_test_add_func ("/gpu/run/device lost", test_lost);
       g_test_add_func ("/gpu/run/random graphs", test_graphs);
     }
   for (int i = 1; i < argc; i++)

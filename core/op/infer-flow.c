@@ -73,6 +73,26 @@ closes_loop (const IrCall *call, guint slot)
   return value != NULL && value->producer != NULL && ir_edge_is_back (value->producer, call->node);
 }
 
+/* What goes on in a loop is of the element type that it begins with. */
+static gboolean
+check_carried (IrCall *call, const IrType *first, GError **error)
+{
+  for (guint i = 0; i < call->n_inputs; i++)
+    {
+      const IrType *next = ir_call_input_type (call, i);
+      if (!closes_loop (call, i) || !ir_type_is_tensor (first) || !ir_type_is_tensor (next) ||
+          first->dtype == IR_DTYPE_UNDEFINED || next->dtype == IR_DTYPE_UNDEFINED ||
+          first->dtype == next->dtype)
+        continue;
+      return ir_call_fail (
+          call, error, IR_OP_ERROR_DTYPE,
+          "the loop begins with %s and goes on with %s (%s); cast it in front of NextIteration",
+          ir_dtype_name (first->dtype), ir_dtype_name (next->dtype),
+          ir_node_input (call->node, i)->name);
+    }
+  return TRUE;
+}
+
 /* What holds for all inputs. One that closes a loop is as it was in the iteration before, with another
  * shape maybe; its element type is that of the others. */
 gboolean
@@ -95,7 +115,7 @@ ir_infer_merge (IrCall *call, GError **error)
   ir_call_set_output_type (call, 0, looped ? ir_type_without_shape (call->context, type) : type);
   if (call->n_outputs > 1)
     ir_call_set_output_tensor_type (call, 1, IR_DTYPE_INT32, 0, NULL);
-  return TRUE;
+  return !looped || check_carried (call, type, error);
 }
 
 gboolean

@@ -83,8 +83,15 @@ static const Case cases[] = {
     "g (int64[1] x, int64 i) => (int64[1] y) {\n" PARTIAL ("a", "neg", "")
         PARTIAL ("b", "twice", "") "s = irscope.closure.SwitchLayer (i, a, b)\n" CALL (
             "y", "s, x") "}\n" NEG TWICE },
+  { "Switch by two bools", "3;1", NULL,
+    "the condition is bool[2], needed one bool; check what computes it|Switch",
+    "g (int64[1] x, bool[1] i) => (int64[1] y) {\n" PARTIAL (
+        "a",
+        "neg",
+        "") "j = Concat <axis = 0> (i, i)\ns = irscope.closure.Switch (j, a, a)\n" CALL ("y",
+                                                                                         "s, x") "}" NEG },
   { "SwitchLayer, out of range", "3;2", NULL,
-    "the index is 2, and there are 2 branches|SwitchLayer",
+    "the index is 2, needed from -2 to 1 for its branches|SwitchLayer",
     "g (int64[1] x, int64 i) => (int64[1] y) {\n" PARTIAL ("a", "neg", "")
         PARTIAL ("b", "twice", "") "s = irscope.closure.SwitchLayer (i, a, b)\n" CALL (
             "y", "s, x") "}\n" NEG TWICE },

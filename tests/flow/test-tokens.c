@@ -161,6 +161,10 @@ static const Case cases[] = {
         "i",
         "vp") "e = irscope.flow.Merge (a, b)\nv2 = Concat <axis = 0> (v_, v_)\n" NEXT ("v3", "v2")
         EXIT ("y", "i1") },
+  { "A carried value that changes its element type says where", "int64 n", "5", NULL,
+    "while@1/|int64[...] before iteration 0 and is float[] behind it|in front of #",
+    COUNTED ENTER ("v0", "n") MERGE ("v", "v0", "v3") SWITCH (
+        "v1", "vb", "v", "p") "f = Cast <to = 1> (vb)\n" NEXT ("v3", "f") EXIT ("y", "v1") },
   { "A loop that never ends meets the limit on iterations", "int64 x", "5", NULL,
     "1000 iterations|while@",
     "t = Constant <value = bool {1}> ()\n" ENTER ("t0", "t") MERGE ("t1", "t0", "t3")

@@ -328,7 +328,7 @@ find_body (IrRunState *state, const IrNode *node, GPtrArray *given, GError **err
     {
       message = g_strdup_printf (
           "%s takes %u inputs and gives %u values; the closure has %u of the inputs, %u are given, and %u "
-          "values are read",
+          "values are read; let Partial and Call give as many as the function takes",
           key, ir_graph_n_inputs (body), ir_graph_n_outputs (body), ir_tensor_n_items (closure),
           node->n_inputs - 1, node->n_outputs);
       ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL, message);

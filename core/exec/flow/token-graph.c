@@ -369,6 +369,34 @@ read_predicate (IrTokenExecutor *x,
   return TRUE;
 }
 
+/* Of what goes round in a loop: its shape may change, its element type not. An optional one may become what it holds. */
+static gboolean
+check_carried (IrTokenExecutor *x,
+               const IrTokenIteration *iteration,
+               const IrTokenNode *node,
+               guint slot,
+               const IrTensor *tensor,
+               GError **error)
+{
+  const IrValue *value = node->node->inputs[slot];
+  const IrType *type = node->node->outputs[0] != NULL ? node->node->outputs[0]->type : NULL;
+  IrContext *context = x->program->graph->model->context;
+
+  if (type == NULL || value->producer == NULL || !ir_edge_is_back (value->producer, node->node) ||
+      type->kind == IR_TYPE_OPTIONAL ||
+      (type->kind == ir_tensor_kind (tensor) &&
+       (type->dtype == IR_DTYPE_UNDEFINED || type->dtype == ir_tensor_dtype (tensor))))
+    return TRUE;
+  g_autofree char *was = ir_type_to_string (context, type),
+                  *is = ir_type_to_string (context, ir_tensor_type (tensor, context)),
+                  *next = ir_node_label (value->producer);
+  return ir_token_fail (
+      x, iteration, node->node, error,
+      "the carried value %s was %s before iteration %" G_GINT64_FORMAT
+      " and is %s behind it; it has to keep its element type, so cast it in front of %s",
+      value->name, was, iteration->number - 1, is, next);
+}
+
 /* A node with a kernel, or with graphs of its own. @outputs: (out) (transfer full) by slot */
 static gboolean
 run_strict (IrTokenExecutor *x,
@@ -469,6 +497,9 @@ forward (IrTokenExecutor *x,
                          : input_of (x, iteration, node, 0);
   if (tensor == NULL)
     return ir_token_fail (x, iteration, node->node, error, "input 0 has no contents");
+  if (node->rule == IR_TOKENS_MERGE &&
+      !check_carried (x, iteration, node, own->live - 1, tensor, error))
+    return FALSE;
   if (node->rule == IR_TOKENS_MERGE)
     ir_token_tell (x, iteration, node->node, IR_FLOW_MERGED, (gint) own->live - 1);
   else if (node->rule == IR_TOKENS_SWITCH || node->rule == IR_TOKENS_LOOP_COND)

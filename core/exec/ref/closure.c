@@ -30,6 +30,23 @@ ir_ref_partial (IrCall *call, GError **error)
   return TRUE;
 }
 
+/* FALSE, with what @tensor is in place of @needed */
+static gboolean
+refuse (const IrCall *call,
+        const IrTensor *tensor,
+        const char *what,
+        const char *needed,
+        GError **error)
+{
+  g_autofree char *found = tensor != NULL
+                               ? ir_type_to_string (call->context,
+                                                    ir_tensor_type (tensor, call->context))
+                               : g_strdup ("nothing");
+
+  return ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
+                       "the %s is %s, needed %s; check what computes it", what, found, needed);
+}
+
 /* Gives input @slot. */
 static gboolean
 choose (IrCall *call, guint slot, GError **error)
@@ -50,7 +67,7 @@ ir_ref_closure_switch (IrCall *call, GError **error)
 
   if (cond == NULL || ir_tensor_is_container (cond) || ir_tensor_dtype (cond) != IR_DTYPE_BOOL ||
       ir_tensor_n_elements (cond) != 1)
-    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "the condition has to be one bool");
+    return refuse (call, cond, "condition", "one bool", error);
   return choose (call, ir_tensor_get_int64 (cond, 0) != 0 ? 1 : 2, error);
 }
 
@@ -62,11 +79,12 @@ ir_ref_switch_layer (IrCall *call, GError **error)
 
   if (index == NULL || ir_tensor_is_container (index) ||
       !ir_dtype_is_integer (ir_tensor_dtype (index)) || ir_tensor_n_elements (index) != 1)
-    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "the index has to be one integer");
+    return refuse (call, index, "index", "one integer", error);
   const gint64 at = ir_tensor_get_int64 (index, 0);
   if (at < -n || at >= n)
-    return ir_call_fail (
-        call, error, IR_OP_ERROR_VALUE,
-        "the index is %" G_GINT64_FORMAT ", and there are %" G_GINT64_FORMAT " branches", at, n);
+    return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
+                         "the index is %" G_GINT64_FORMAT ", needed from %" G_GINT64_FORMAT
+                         " to %" G_GINT64_FORMAT " for its branches",
+                         at, -n, n - 1);
   return choose (call, (guint) (at < 0 ? at + n : at) + 1, error);
 }

@@ -388,6 +388,52 @@ test_map (void)
   close_window (window);
 }
 
+/* Of columns the first begins far from the left end of the picture: its beginning is in sight. */
+static void
+test_columns (void)
+{
+  enum
+  {
+    LENGTH = 600,
+    WIDE = 40 /* nodes beside each other, so far down that they are not in sight at first */
+  };
+  IrWindow *window = open_window (1000, 700);
+  IrSession *session = ir_window_get_session (window);
+  IrCanvas *canvas = IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL));
+  g_autoptr (GString) text = g_string_new (HEAD "net (float[4] v0) => (float[4] y) {\n");
+  const IrSceneBox *boxes;
+  guint n, n_seen = 0;
+
+  for (guint k = 0; k < LENGTH; k++)
+    if (k == LENGTH / 20)
+      {
+        for (guint i = 0; i < WIDE; i++)
+          g_string_append_printf (text, "  w%u = Tanh (v%u)\n", i, k);
+        g_string_append_printf (text, "  v%u = Sum (w0", k + 1);
+        for (guint i = 1; i < WIDE; i++)
+          g_string_append_printf (text, ", w%u", i);
+        g_string_append (text, ")\n");
+      }
+    else
+      g_string_append_printf (text, "  v%u = Relu (v%u)\n", k + 1, k);
+  g_string_append_printf (text, "  y = Exp (v%d)\n}\n", LENGTH);
+  open_text (session, text->str);
+  settle (500);
+  g_assert_true (ir_scene_is_wrapped (ir_canvas_get_scene (canvas)));
+  boxes = ir_scene_boxes (ir_canvas_get_scene (canvas), &n);
+  for (guint i = 0; i < n; i++)
+    {
+      const IrCamera now = ir_canvas_get_camera (canvas);
+      const graphene_rect_t at = ir_camera_rect (&now, &boxes[i]);
+
+      n_seen += graphene_rect_contains_rect (
+          &GRAPHENE_RECT_INIT (0, 0, now.width, (float) free_height (window)), &at);
+    }
+  g_test_message ("%u boxes are in sight", n_seen);
+  g_assert_cmpuint (n_seen, >, 1);
+  close_window (window);
+}
+
 /* What the canvas looks like now. (transfer full) */
 static cairo_surface_t *
 picture_of (GtkWidget *canvas)
@@ -540,6 +586,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sight/the beginning of a graph is not cut", test_beginning);
   g_test_add_func ("/sight/what is selected stays in its place", test_selected_stays);
   g_test_add_func ("/sight/the map lies on nothing at first", test_map);
+  g_test_add_func ("/sight/the first column begins in sight", test_columns);
   g_test_add_func ("/sight/titles of frames lie over lines", test_titles);
   g_test_add_func ("/sight/a chart whose pane grows is drawn whole", test_grown);
   return run_window_tests ();

@@ -13,17 +13,13 @@
 #define FLASH_MS      1200
 #define CORNER_WIDTH  270 /* px */
 #define CORNER_HEIGHT 52
-#define ZOOM_BAR      200 /* px, of the right corner */
-#define LEAST_PART    0.6 /* of the graph, or of what is in sight, that is filled on each axis */
-#define BESIDE        60  /* px beside a graph that is larger than the window */
-#define ROOM_ABOVE    8   /* px, above a graph that is looked at from its beginning */
-#define FIRST_HEIGHT  32  /* px, of a first box that is cut so far and no more */
-#define SIDE_GAP      8   /* px, at the left of what makes room for the map */
-#define FIT_MARGIN    0.96
+#define ZOOM_BAR      200  /* px, of the right corner */
+#define LEAST_PART    0.6  /* of the graph, or of what is in sight, that is filled on each axis */
+#define BESIDE        60   /* px beside a graph that is larger than the window */
+#define FIRST_HEIGHT  32   /* px, of a first box that is cut so far and no more */
+#define SIDE_GAP      8    /* px, at the left of what makes room for the map */
 #define WHOLE_ZOOM    0.45 /* a pattern is rather shown whole, so far out */
-#define NAMES_ZOOM    0.25 /* columns are looked at as a whole where their names can be read */
 #define MAX_LEFT      64   /* pictures that one may go back to */
-#define READABLE_ZOOM 0.65 /* a first look is not farther out than this */
 
 IrCamera
 ir_canvas_get_camera (IrCanvas *self)
@@ -343,13 +339,13 @@ zoom_into (IrCanvas *self, const IrLayoutRect *bounds, double height)
 {
   const double width = gtk_widget_get_width (GTK_WIDGET (self));
 
-  return MIN (FIT_MARGIN * MIN (width / MAX (bounds->width, 1), height / MAX (bounds->height, 1)),
+  return MIN (CANVAS_FIT * MIN (width / MAX (bounds->width, 1), height / MAX (bounds->height, 1)),
               1.0);
 }
 
 /* @height: (out): px in which the picture fits */
-static double
-fit_zoom (IrCanvas *self, const IrLayoutRect *bounds, double *height)
+double
+canvas_fit_zoom (IrCanvas *self, const IrLayoutRect *bounds, double *height)
 {
   *height = fit_height (self, bounds, zoom_into (self, bounds, free_height (self)));
   return zoom_into (self, bounds, *height);
@@ -365,7 +361,7 @@ ir_canvas_fit (IrCanvas *self)
   if (canvas_scene (self) == NULL)
     return;
   bounds = ir_scene_bounds (canvas_scene (self));
-  zoom = fit_zoom (self, &bounds, &height);
+  zoom = canvas_fit_zoom (self, &bounds, &height);
   fly_to (self, zoom,
           (bounds.x + bounds.width / 2) * zoom - gtk_widget_get_width (GTK_WIDGET (self)) / 2.0,
           (bounds.y + bounds.height / 2) * zoom - height / 2);
@@ -388,73 +384,6 @@ ir_canvas_set_note (IrCanvas *self, double width, double height)
 {
   self->note_width = width;
   self->note_height = height;
-}
-
-#define MAX_FIRST 400 /* boxes at the beginning that are looked at */
-
-/* Of what lies above @bottom, the place where a view of this @width shows the most boxes whole: of
- * the places that begin with a box. Returns the middle of those boxes. */
-static double
-crowded_middle (IrCanvas *self, double bottom, double width)
-{
-  guint n, n_best = 0;
-  const IrSceneBox *boxes = ir_scene_boxes (canvas_scene (self), &n);
-  g_autoptr (GPtrArray) first = g_ptr_array_new ();
-  const IrLayoutRect bounds = ir_scene_bounds (canvas_scene (self));
-  double middle = bounds.x + bounds.width / 2;
-
-  for (guint i = 0; i < n && first->len < MAX_FIRST; i++)
-    if (boxes[i].kind != IR_SCENE_CLUSTER && boxes[i].y + boxes[i].height <= bottom)
-      g_ptr_array_add (first, (gpointer) &boxes[i]);
-  for (guint i = 0; i < first->len; i++)
-    {
-      const double left = ((const IrSceneBox *) first->pdata[i])->x;
-      double right = left;
-      guint n_inside = 0;
-
-      for (guint k = 0; k < first->len; k++)
-        {
-          const IrSceneBox *box = first->pdata[k];
-          const gboolean is_inside = box->x >= left && box->x + box->width <= left + width;
-
-          n_inside += is_inside;
-          right = is_inside ? MAX (right, box->x + box->width) : right;
-        }
-      if (n_inside > n_best)
-        {
-          n_best = n_inside;
-          middle = (left + right) / 2;
-        }
-    }
-  return middle;
-}
-
-/* The first look at a graph: all of it where that is readable, else its beginning. */
-void
-canvas_place_first (IrCanvas *self)
-{
-  const IrLayoutRect bounds = ir_scene_bounds (canvas_scene (self));
-  const double width = gtk_widget_get_width (GTK_WIDGET (self));
-  double height;
-  const double fit = fit_zoom (self, &bounds, &height);
-  const double across = FIT_MARGIN * width / MAX (bounds.width, 1);
-
-  if (width <= 1 || height <= 1)
-    return;
-  /* columns are for wide pictures: a narrow one would be small in an empty window */
-  if (fit >= READABLE_ZOOM || (ir_scene_is_wrapped (canvas_scene (self)) && fit >= NAMES_ZOOM &&
-                               bounds.width * fit > width / 2))
-    canvas_set_camera (self, fit, (bounds.x + bounds.width / 2) * fit - width / 2,
-                       (bounds.y + bounds.height / 2) * fit - height / 2);
-  else
-    {
-      const double zoom = CLAMP (across, READABLE_ZOOM, 1.0);
-      const double x = ir_scene_is_wrapped (canvas_scene (self))
-                           ? bounds.x + width / zoom / 2
-                           : crowded_middle (self, bounds.y + height / zoom, width / zoom - 16);
-
-      canvas_set_camera (self, zoom, x * zoom - width / 2, bounds.y * zoom - ROOM_ABOVE);
-    }
 }
 
 /* Where the camera is, or where it is flying to. */
@@ -502,7 +431,7 @@ ir_canvas_show_box (IrCanvas *self, gint32 index)
   if (box->kind == IR_SCENE_CLUSTER) /* its title: all of it may be larger than the window */
     rect = (IrLayoutRect){ box->x, box->y, MIN (box->width, 160), box->header };
   if (!canvas_rect_in_sight (self, &rect, 8))
-    fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, READABLE_ZOOM));
+    fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, CANVAS_READABLE));
 }
 
 /* The selected box in the middle, so that what floats at the edges does not hide it. */
@@ -515,7 +444,7 @@ ir_canvas_centre_selected (IrCanvas *self)
   if (box == NULL)
     return;
   rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
-  fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, READABLE_ZOOM));
+  fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, CANVAS_READABLE));
 }
 
 static void
@@ -582,7 +511,7 @@ ir_canvas_show_selection (IrCanvas *self)
     return;
   fly_to_rect (
       self, &rect,
-      MIN (MAX (now.zoom, READABLE_ZOOM),
+      MIN (MAX (now.zoom, CANVAS_READABLE),
            0.9 * MIN (free_width (self) / MAX (rect.width, 1), now.height / MAX (rect.height, 1))));
 }
 
@@ -650,8 +579,8 @@ follow_graph (IrCanvas *self)
   if (across >= LEAST_PART * MIN (now.width, width) &&
       down >= LEAST_PART * MIN (height, bounds.height * now.zoom))
     {
-      if (low_y - now.y < ROOM_ABOVE && low_y - now.y > -FIRST_HEIGHT)
-        fly_to (self, now.zoom, now.x, low_y - ROOM_ABOVE);
+      if (low_y - now.y < CANVAS_ROOM_ABOVE && low_y - now.y > -FIRST_HEIGHT)
+        fly_to (self, now.zoom, now.x, low_y - CANVAS_ROOM_ABOVE);
       return;
     }
   fly_to (self, now.zoom, filled (now.x, low_x, width, now.width),
@@ -719,7 +648,7 @@ ir_canvas_show_changes (IrCanvas *self)
   const IrLayoutRect bounds = canvas_scene (self) != NULL ? ir_scene_bounds (canvas_scene (self))
                                                           : (IrLayoutRect){ 0 };
   IrLayoutRect rect;
-  double zoom, least = READABLE_ZOOM;
+  double zoom, least = CANVAS_READABLE;
 
   if (canvas_scene (self) == NULL)
     return;
@@ -743,7 +672,7 @@ ir_canvas_show_changes (IrCanvas *self)
       const IrSceneBox *box = telling_box (self); /* too far apart to be read at once */
 
       rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
-      zoom = CLAMP (now.zoom, READABLE_ZOOM, 1.0);
+      zoom = CLAMP (now.zoom, CANVAS_READABLE, 1.0);
       if (canvas_rect_in_sight (self, &rect, 60))
         {
           take_aim (self, &rect, now);

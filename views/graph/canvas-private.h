@@ -120,12 +120,19 @@ canvas_shows (IrCanvas *self, IrSceneHit hit)
          ir_scene_shows_line (sides, &ir_scene_lines (canvas_scene (self), &n)[hit.line]);
 }
 
+#define CANVAS_READABLE   0.65 /* zoom: a first look is not farther out than this */
+#define CANVAS_FIT        0.96 /* part of the canvas that a whole picture takes */
+#define CANVAS_ROOM_ABOVE 8    /* px, above a graph that is looked at from its beginning */
+
+/* -- first-look.c -- */
+void canvas_place_first (IrCanvas *self);
+
 /* -- camera.c -- */
+double canvas_fit_zoom (IrCanvas *self, const IrLayoutRect *bounds, double *height);
 void canvas_queue_allocate (IrCanvas *self);
 void canvas_configure (IrCanvas *self, double x, double y);
 void canvas_set_camera (IrCanvas *self, double zoom, double x, double y);
 void canvas_zoom_at (IrCanvas *self, double zoom, double x, double y);
-void canvas_place_first (IrCanvas *self);
 gboolean canvas_keep_selected (IrCanvas *self, const IrFrame *old, const IrFrame *frame);
 double canvas_hidden_below (IrCanvas *self, double old, double height);
 gboolean canvas_is_aimed (IrCanvas *self);

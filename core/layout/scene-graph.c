@@ -522,6 +522,21 @@ last_part (const char *path)
   return last > path && last[0] != '\0' ? last : NULL;
 }
 
+#define MANY_LETTERS 8
+#define FEW_LETTERS  6
+
+/* The end of a path, or how a long word begins. (transfer full) (nullable) */
+static char *
+short_title (const char *title)
+{
+  const char *last = last_part (title);
+
+  if (last != NULL || g_utf8_strlen (title, -1) <= MANY_LETTERS)
+    return g_strdup (last);
+  return g_strdup_printf ("%.*s\342\200\246",
+                          (int) (g_utf8_offset_to_pointer (title, FEW_LETTERS) - title), title);
+}
+
 static void
 add_frames (Build *build)
 {
@@ -531,6 +546,7 @@ add_frames (Build *build)
       IrLayoutRect r = ir_layout_group (build->scene->layout, i);
       g_autofree char *id = g_strdup_printf ("g%u", i);
       const IrNode *node = group->b ? group->b : group->a;
+      g_autofree char *brief = short_title (group->title);
       g_autofree char *shown = group->fold != NULL ? chevron (group->title, TRUE)
                                                    : g_strdup (group->title);
       g_autofree char *tip = node ? node_tip (build, group->a, group->b, group->state)
@@ -551,7 +567,7 @@ add_frames (Build *build)
                          .amount = NAN,
                          .node = group->b ? group->b->id : 0,
                          .before = group->a ? group->a->id : 0,
-                         .brief = last_part (group->title),
+                         .brief = brief,
                          .key = group->key,
                          .fold = group->fold,
                          .id = id,
@@ -567,14 +583,15 @@ add_frames (Build *build)
     }
 }
 
-static const char *
+/* (transfer full) (nullable) */
+static char *
 brief_of (const SceneItem *item)
 {
   const IrNode *node = item->b != NULL ? item->b : item->a;
 
   if (node != NULL && node->op != NULL)
-    return node->op->brief;
-  return item->fold != NULL || node == NULL ? last_part (item->title) : NULL;
+    return g_strdup (node->op->brief);
+  return short_title (item->title);
 }
 
 static void
@@ -718,7 +735,7 @@ add_items (Build *build)
       const Look *look = &build->looks[i];
       IrLayoutRect r = ir_layout_box (build->scene->layout, i);
       g_autofree char *id = item_id (item, i);
-      g_autofree char *tip = item_tip (build, item);
+      g_autofree char *tip = item_tip (build, item), *brief = brief_of (item);
       IrSceneBox box = { .kind = item->kind,
                          .state = item->state,
                          .colour = look->colour,
@@ -740,7 +757,7 @@ add_items (Build *build)
                          .bytes = item->bytes,
                          .partial = item->partial,
                          .n_nodes = n_inside (item),
-                         .brief = brief_of (item),
+                         .brief = brief,
                          .node = item->b ? item->b->id : 0,
                          .before = item->a ? item->a->id : 0,
                          .value = item->vb ? item->vb->id : 0,

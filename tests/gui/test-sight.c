@@ -360,7 +360,7 @@ test_pane_comes (void)
 static void
 test_map (void)
 {
-  IrWindow *window = open_window (1280, 800);
+  IrWindow *window = open_window (1000, 640);
   IrSession *session = ir_window_get_session (window);
   GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL),
             *map = find (GTK_WIDGET (window), has_type, "IrMinimap");

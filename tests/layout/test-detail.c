@@ -168,6 +168,7 @@ test_short_groups (void)
   } paths[] = { { "/tail.0.project", "0.project" },
                 { "/encoder.layers.3", "layers.3" },
                 { "/encoder.attention", "attention" },
+                { "/normalization", "normal\342\200\246" },
                 { "/tail.0", NULL },
                 { "/measured", NULL } };
 

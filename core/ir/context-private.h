@@ -37,6 +37,6 @@ struct _IrContext
   GArray *owned; /* of destroy notifies, run last in first out */
   IrInternTable strings, id_lists;
   IrInternTable types;               /* type.c */
-  IrInternTable atoms, monos, exprs; /* dim.c */
-  GPtrArray *expr_by_index;          /* dim.c */
+  IrInternTable atoms, monos, exprs; /* poly.c */
+  GPtrArray *expr_by_index;          /* poly.c */
 };

@@ -103,7 +103,6 @@ SESSION = [
 
 # Files that may be longer than 1,000 lines (tests: 1,500), with the reason.
 LONG_FILES = {
-    'core/ir/dim.c': 'one noun, symbolic dimensions: parser, normal form, bounds',
     'core/ir/edit.c': 'every verb of the only writer of a graph',
     'core/ir/tensor.c': 'one noun with one accessor for every element type',
     'core/layout/layout.c': 'one algorithm in named phases',

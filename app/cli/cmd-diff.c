@@ -25,8 +25,9 @@ static const CliOption diff_options[] = {
   { "all", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, all),
     "List every difference, also where many places say the same", NULL },
   { "iterations", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, iterations),
-    "Of one FILE: what the loops of a run computed in iteration I, against J; exit status 1: some value differs",
-    "I:J" },
+    "Of one FILE: what the loops of a run computed in iteration I, against J; of A and B: in iteration I of both; "
+    "exit status 1: some value differs",
+    "I:J,I" },
   { "values", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, values),
     "Run both on the same inputs and compare what nodes give", NULL },
   { "gradients", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, gradients.on),
@@ -397,22 +398,20 @@ run (Cli *cli)
 
   if (g_strv_length (devices) > 1)
     return check_devices (cli, options, devices) ? run_devices (cli, devices) : CLI_BAD;
-  if ((options->iterations != NULL) != (cli->n_args == 1))
+  if (options->iterations == NULL && cli->n_args == 1)
     {
-      cli_printerr (
-          options->iterations != NULL
-              ? "irscope diff --iterations: compares within one FILE\n"
-              : "irscope diff: needs two graphs, A and B, or --iterations I:J, or --values "
-                "with two back ends\n");
+      cli_printerr ("irscope diff: needs two graphs, A and B, or --iterations I:J, or --values "
+                    "with two back ends\n");
       return CLI_BAD;
     }
-  if (options->iterations != NULL && options->table.path != NULL)
+  if (options->iterations != NULL &&
+      (options->table.path != NULL || options->values || options->gradients.on))
     {
       cli_printerr (
-          "irscope diff --iterations: there is no --table of it; leave one of them out\n");
+          "irscope diff --iterations: compares by itself; leave --table, --values and --gradients out\n");
       return CLI_BAD;
     }
-  if (options->iterations != NULL)
+  if (options->iterations != NULL && cli->n_args == 1)
     return cli_diff_iterations (cli, &options->model, cli->args[0], options->iterations);
   if (!options->gradients.on && (options->gradients.of != NULL || options->gradients.wrt != NULL))
     {
@@ -440,6 +439,8 @@ run (Cli *cli)
       snapshot_b = ir_model_snapshot (b.model);
     }
   diff = ir_diff_new (snapshot_a, snapshot_b, same_file);
+  if (options->iterations != NULL)
+    return cli_diff_iteration_of_both (cli, &options->model, diff, options->iterations);
   if (cli->json)
     json = diff_json (cli, diff);
   else

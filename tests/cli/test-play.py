@@ -94,10 +94,9 @@ def _():
     last = irscope('tensor', primes, 'numbers@7/divisors@0/next', '--value', 'n=20')[1].splitlines()[-1]
     assert last == '3', last  # of 9
     beams = os.path.join(ROOT, 'data/examples/beam-search.onnxtxt')
-    scores = 'scores=0,2,1,0,0.5,0,0,3,1,0,1,0,0,2,0,0,0,0,0,4,0,0,0,0,0'
-    told = irscope('run', beams, '--value', 'first=0', '--value', scores)[1].splitlines()
+    told = irscope('run', beams)[1].splitlines()  # by what its inputs hold
     assert told[0].endswith('[[0, 1, 2, 3, 4], [0, 2, 3, 4, 0]]'), told
-    for path, given in ((primes, ('n=20',)), (beams, ('first=0', scores))):
+    for path, given in ((primes, ('n=20',)), (beams, ())):
         values = [word for value in given for word in ('--value', value)]
         code, out, err = irscope('optimize', path, '--pass', 'lower-control-flow,raise-control-flow', '--prove', *values)
         assert code == 0 and ' 0 broken' in out + err, (out, err)
@@ -227,10 +226,26 @@ def _():
     assert [v['max_abs'] for v in got['values'] if v['name'] == 'distance'] == [one[1] - one[3]], (got, one)
     code, out, _ = irscope('diff', NEWTON, '--iterations', '4:5', *GIVEN)
     assert code == 1 and 'computed in one alone' in out, out
-    for options, word in (((NEWTON, '--iterations', '3'), 'as in 3:4'), ((NEWTON, '--iterations', '3:3'), 'as in 3:4'), ((NEWTON, NEWTON, '--iterations', '1:2'), 'one FILE'),
+    for options, word in (((NEWTON, '--iterations', '3'), 'as in 3:4'), ((NEWTON, '--iterations', '3:3'), 'as in 3:4'), ((NEWTON, NEWTON, '--iterations', '1:2'), 'as in 3'),
                           ((NEWTON,), 'two graphs'), ((NEWTON, '--iterations', '70:80', *GIVEN), 'no loop')):
         code, out, err = irscope('diff', *options)
         assert code == 2 and word in err and not out, (options, code, err)
+
+
+@test('an iteration is compared before and after a pass')
+def _():
+    for name, given in (('while-newton', GIVEN), ('nested-loops', ('--value', 'n=12'))):
+        path, low = os.path.join(ROOT, 'data/examples', name + '.onnxtxt'), os.path.join(WORK, name + '-low.onnxtxt')
+        assert irscope('optimize', path, '--pass', 'lower-control-flow', '-o', low)[0] == 0
+        for graphs in ((path, low), (low, path), (low + '@0', low + '@0')):
+            got = json_of('diff', *graphs, '--iterations', '1', *given)
+            assert got['different'] == 0 and len(got['values']) > 6 and all(v['verdict'] == 'same' for v in got['values']), (graphs, got)
+    other = model('newton-other', open(NEWTON).read().replace('double {0.5}', 'double {0.51}'))
+    got = json_of('diff', NEWTON, other, '--iterations', '2', *GIVEN, status=1)
+    apart = [abs(json_of('tensor', path, 'loop@2/better', *GIVEN)['min']) for path in (NEWTON, other)]
+    assert {v['name']: v['max_abs'] for v in got['values']}['better'] == abs(apart[0] - apart[1]), (got, apart)
+    code, out, err = irscope('diff', NEWTON, other, '--iterations', '200', *GIVEN)
+    assert code == 2 and 'no value that both have' in err, (code, err)
 
 
 @test('a summary is of the whole run, and says so')

@@ -40,13 +40,19 @@ on_chosen (Offers *self, GtkListBoxRow *row)
   gtk_popover_popdown (self->popover);
 }
 
-/* Whoever types on does not want the list. */
+/* Tab takes a word as Enter does; whoever types on does not want the list. */
 static gboolean
 on_key (Offers *self, guint keyval, guint keycode, GdkModifierType state)
 {
   const gunichar typed = gdk_keyval_to_unicode (keyval);
+  GtkWidget *row = gtk_widget_get_focus_child (GTK_WIDGET (self->list));
   char utf8[6];
 
+  if (keyval == GDK_KEY_Tab && row != NULL)
+    {
+      on_chosen (self, GTK_LIST_BOX_ROW (row));
+      return GDK_EVENT_STOP;
+    }
   if (typed < 32 || typed == 127 || (state & (GDK_CONTROL_MASK | GDK_ALT_MASK)) != 0)
     return GDK_EVENT_PROPAGATE;
   gtk_text_buffer_insert_at_cursor (gtk_text_view_get_buffer (self->text), utf8,

@@ -300,7 +300,7 @@ readable_word (const IrModel *model, const char *word, const char *meaning)
   guint32 id;
 
   if (strpbrk (word, "\n\r") != NULL)
-    return g_strdup ("…");
+    return g_strdup ("a text");
   if (!parse_id (word, &id))
     return g_strdup (word);
   node = strstr (meaning, "NODE") != NULL ? ir_model_live_node (model, id) : NULL;

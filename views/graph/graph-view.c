@@ -78,13 +78,18 @@ activate_previous_hit (GtkWidget *widget, const char *name, GVariant *parameter)
   ir_search_panel_move (IR_GRAPH_VIEW (widget)->search, -1);
 }
 
+#define SIDE_TITLE 26 /* px, of the titles above two sides, as in style.css */
+
 static void
 update_caption (IrGraphView *self)
 {
+  const gboolean two = ir_two_sides_are_shown (self->sides);
+
   ir_caption_update (&self->caption, session (self));
-  /* the titles of both sides say what is compared */
-  if (ir_two_sides_are_shown (self->sides))
+  /* the titles of both sides say what is compared, and the map does not lie on them */
+  if (two)
     gtk_widget_set_visible (self->caption.box, FALSE);
+  gtk_widget_set_margin_top (GTK_WIDGET (self->minimap), two ? SIDE_TITLE : 0);
 }
 
 static void

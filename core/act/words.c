@@ -176,6 +176,22 @@ is_file (const char *text)
   return g_str_has_suffix (text, ".npy") || g_str_has_suffix (text, ".pb");
 }
 
+/* Without the place in a text that nobody wrote, nor what stands there behind what was written. (transfer full) */
+static char *
+without_place (const IrProblem *problem)
+{
+  g_autofree char *place = g_strdup_printf ("Line %u, column %u: ", problem->line, problem->column);
+  const char *said = problem->message +
+                     (g_str_has_prefix (problem->message, place) ? strlen (place) : 0);
+  const char *end = strstr (said, "> {\"");
+
+  if (end == NULL)
+    return g_strdup (said);
+  if (g_str_has_prefix (end - strlen (", found \""), ", found \""))
+    return g_strndup (said, (gsize) (end - strlen (", found \"") - said));
+  return g_strdup_printf ("%.*s\"", (int) (end - said), said);
+}
+
 /* "float[2] {1, 2}", as ONNX text writes an initializer. (transfer full) */
 static IrTensor *
 read_typed (const char *text, GError **error)
@@ -187,14 +203,18 @@ read_typed (const char *text, GError **error)
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autoptr (GError) why = NULL;
   g_autoptr (IrModel) model = ir_text_read (graph, -1, problems, &why);
+  g_autoptr (IrModel) none = ir_model_new ();
+  g_autofree char *type = g_strchomp (g_strndup (text, strcspn (text, "{")));
   const IrValue *value = model != NULL ? ir_graph_find_value (model->main, "c") : NULL;
-  const IrProblem *first = problems->len > 0 ? problems->pdata[0] : NULL;
+  g_autofree char *first = problems->len > 0 ? without_place (problems->pdata[0]) : NULL;
 
   if (value != NULL && value->initializer != NULL &&
       ir_problems_count (problems, IR_SEVERITY_ERROR) == 0)
     return ir_tensor_ref (value->initializer);
+  if (act_type (none, type, error) == NULL)
+    return NULL;
   act_misread (error, "'%.60s' cannot be read: %s", text,
-               first != NULL ? first->message
+               first != NULL ? first
                : why != NULL ? why->message
                              : "it is no tensor; needs float[2] {1, 2}");
   return NULL;

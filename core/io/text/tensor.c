@@ -202,8 +202,8 @@ tensor_of_elements (IrTextParser *parser, const IrType *type, Elements *elements
   if (n != n_elements || elements->bits->len % per_element != 0)
     {
       ir_text_fail (&parser->lexer,
-                    "before this %" G_GUINT64_FORMAT
-                    " elements are needed, there are %" G_GUINT64_FORMAT,
+                    "%" G_GUINT64_FORMAT
+                    " elements are needed before this, there are %" G_GUINT64_FORMAT,
                     n_elements, n);
       return NULL;
     }

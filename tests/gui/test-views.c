@@ -541,6 +541,12 @@ shows_statistics (gpointer data)
   return is_shown (data, "mean");
 }
 
+static IrValueId
+frame_output (const Fixture *fixture)
+{
+  return ir_graph_output (ir_session_get_frame (fixture->session)->model->main, 0)->id;
+}
+
 /* The tensor of a value before it was run, after, and in the optimized graph. */
 static void
 test_tensor_view (void)
@@ -564,6 +570,10 @@ test_tensor_view (void)
   ir_session_select_value (fixture.session, 0);
   settle (200);
   g_assert_true (is_shown (fixture.view, "Select a node in the graph"));
+  g_assert_true (is_shown (fixture.view, "Show the Output"));
+  gtk_widget_activate_action (GTK_WIDGET (fixture.view), "tensor.show-output", NULL);
+  settle (200);
+  g_assert_cmpuint (ir_session_get_selected_value (fixture.session), ==, frame_output (&fixture));
   close_view (&fixture);
 }
 

@@ -733,9 +733,22 @@ ir_tensor_view_focus_content (IrView *view)
     gtk_widget_child_focus (GTK_WIDGET (self), GTK_DIR_TAB_FORWARD);
 }
 
+/* What a run is for, without a search for it in the graph. */
+static void
+activate_show_output (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (widget));
+  const IrFrame *frame = ir_session_get_frame (session);
+
+  if (frame != NULL && ir_graph_n_outputs (frame->model->main) > 0)
+    ir_session_select_value (session, ir_graph_output (frame->model->main, 0)->id);
+}
+
 static void
 ir_tensor_view_class_init (IrTensorViewClass *klass)
 {
+  gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "tensor.show-output", NULL,
+                                   activate_show_output);
   G_OBJECT_CLASS (klass)->dispose = ir_tensor_view_dispose;
   IR_VIEW_CLASS (klass)->session_changed = ir_tensor_view_session_changed;
   IR_VIEW_CLASS (klass)->focus_content = ir_tensor_view_focus_content;
@@ -923,7 +936,8 @@ ir_tensor_view_init (IrTensorView *self)
   gtk_stack_add_named (
       GTK_STACK (self->stack),
       ir_view_empty_page ("accessories-calculator-symbolic", "No Value Selected",
-                          "Select a node in the graph, or a value in its properties.", NULL, NULL),
+                          "Select a node in the graph, or a value in its properties.",
+                          "tensor.show-output", "Show the Output"),
       "choose");
   gtk_stack_add_named (GTK_STACK (self->stack), content, "tensor");
   adw_bin_set_child (ADW_BIN (self), self->stack);

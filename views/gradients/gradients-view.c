@@ -5,6 +5,7 @@
 
 #include "core/ir/grad-mark.h"
 #include "core/ir/tensor-text.h"
+#include "passes/rewrites/gradient.h"
 #include "views/chart-area.h"
 #include "views/derive-lists.h"
 #include "views/gradients/gradient-elements.h"
@@ -495,18 +496,15 @@ static void
 show_lists (IrGradientsView *self)
 {
   const IrFrame *frame = ir_session_get_frame (session_of (self));
-  gboolean any = FALSE;
-  guint n;
+  g_autoptr (GPtrArray) params = NULL;
 
   if (frame == NULL)
     return;
   ir_derive_lists_update (&self->lists, frame->model);
   if (self->chose)
     return;
-  IrValue *const *values = ir_graph_values (frame->model->main, &n);
-  for (guint i = 0; i < n; i++)
-    any |= values[i]->initializer != NULL && ir_dtype_is_float (ir_value_dtype (values[i]));
-  ir_derive_lists_set_by (&self->lists, any ? "params" : "inputs");
+  params = ir_gradient_wrt (frame->model, "params", NULL);
+  ir_derive_lists_set_by (&self->lists, params != NULL ? "params" : "inputs");
   self->chose = TRUE;
 }
 

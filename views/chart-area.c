@@ -52,7 +52,8 @@ struct _IrChartArea
   gboolean ranges; /* along x is time: a part of it can be chosen, and what feeds what is shown */
   double from, to; /* of the x axis, 0 to 1: that part; both 0: none */
   double drag_from, drag_to; /* px, while it is dragged; both 0: it is not */
-  double pointer;            /* px in the pane; negative: it is not there */
+  gint32 chosen;  /* the last bar that was chosen here: others may stand for the same node */
+  double pointer; /* px in the pane; negative: it is not there */
   double anchor,
       anchor_at; /* what of the x axis is to stay at which px of the pane; negative: nothing */
   double width;  /* px of the drawing area of the chart; 0 = as wide as the pane */
@@ -435,10 +436,24 @@ selected_bar (IrChartArea *self)
   guint n;
   const IrSceneBox *boxes = boxes_of (self, &n);
 
+  if (self->chosen < (gint32) n && ir_chart_is_selected (&selected, &boxes[self->chosen]))
+    return self->chosen;
   for (guint i = 0; i < n; i++)
     if (ir_chart_is_selected (&selected, &boxes[i]))
       return (gint32) i;
   return -1;
+}
+
+/* A chart has no parts for assistive technology: which bar is selected is said of all of it. */
+static void
+tell_selection (IrChartArea *self)
+{
+  const gint32 index = selected_bar (self);
+  guint n;
+  const char *tip = index >= 0 ? boxes_of (self, &n)[index].tip : NULL;
+
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->area), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                  tip != NULL ? tip : "", -1);
 }
 
 /* Scrolls so that the bar of what is selected is in sight. */
@@ -464,10 +479,13 @@ static void
 select_box (IrChartArea *self, const IrSceneBox *box)
 {
   IrSession *session = session_of (self);
+  guint n;
 
+  self->chosen = box != NULL ? (gint32) (box - boxes_of (self, &n)) : 0;
   ir_session_select_node (session, box != NULL ? box->node : 0);
   if (self->by_value && box != NULL && box->value != 0)
     ir_session_select_value (session, box->value);
+  tell_selection (self); /* also where another bar of the same node is selected */
 }
 
 /* The next bar in the order of the chart, or the one before it; @far: the last, or the first. */
@@ -501,6 +519,8 @@ ir_chart_area_session_changed (IrChartArea *self, IrSessionChanges changes)
   if (changes & IR_CHANGED_SELECTION &&
       gtk_bitset_get_size (ir_session_get_selection (session_of (self))) <= 1)
     show_selection (self);
+  if (changes & IR_CHANGED_SELECTION)
+    tell_selection (self);
   if (changes & (IR_CHANGED_SELECTION | IR_CHANGED_HOVER))
     gtk_widget_queue_draw (self->area);
 }
@@ -726,7 +746,10 @@ on_key (GtkEventControllerKey *controller,
       return TRUE;
     case GDK_KEY_Up:
     case GDK_KEY_Down:
-      g_signal_emit (self, signals[STEPPED], 0, key == GDK_KEY_Down ? 1 : -1);
+      if (g_signal_has_handler_pending (self, signals[STEPPED], 0, FALSE))
+        g_signal_emit (self, signals[STEPPED], 0, key == GDK_KEY_Down ? 1 : -1);
+      else
+        select_by (self, key == GDK_KEY_Down ? 1 : -1, FALSE);
       return TRUE;
     case GDK_KEY_Home:
     case GDK_KEY_End:

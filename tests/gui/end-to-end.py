@@ -1171,11 +1171,59 @@ def closes(window):
     window.is_quiet()
 
 
+def sums_up():
+    """The bars of the summary by keys, each said by what it stands for, through all its lists to the end."""
+    rows = irscope('summary', DIGITS)
+    window = Window()
+    try:
+        opens(window, DIGITS)
+        key('ctrl+shift+p')
+        window.wait('the commands', lambda: len(window.titles()) > 1)
+        type_text('show summary')
+        window.expect('list item', '.*Show Summary.*')
+        key('Return')
+        chart = window.expect_focus('filler', 'Summary')
+
+        def said():
+            return window.about(chart.path)['Description']
+
+        key('Home')
+        window.comes_to('the first bar is said', rows['operators'][0]['name'], lambda: said().split('\n')[0])
+        key(*['Down'] * (len(rows['operators']) + len(rows['scopes']) + len(rows['tensors'])))
+        window.comes_to('keys lead through operators, scopes and tensors', rows['places'][-1]['where'], said)
+        key('Up')
+        window.comes_to('and back', rows['tensors'][-1]['name'], lambda: said().split('\n')[0])
+    finally:
+        window.end()
+
+
+def trains():
+    """A step of training from the form, by keys."""
+    examples = os.path.join(DATA, 'examples')
+    window = Window()
+    try:
+        opens(window, os.path.join(examples, 'digits-untrained.onnx'))
+        key('alt+t')
+        window.expect_focus('text', 'Samples of image')
+        type_text(os.path.join(examples, 'digits-images.npy'))
+        window.tab_to('text', 'Targets')
+        type_text(os.path.join(examples, 'digits-labels.npy'))
+        window.tab_to('push button', 'Step')
+        key('space')
+        window.expect('label', 'Standing: step 1 of .*')
+        check('a step of training is done and said', True)
+        window.tab_to('push button', 'Stop')
+        key('space')
+        window.shot('22-training')
+    finally:
+        window.end()
+
+
 PARTS = {
     'steps': [reads_the_steps, chooses_a_kernel, takes_back_what_was_done],
     'debugging': [debugs_the_steps, finds_a_planted_rule, follows_a_spike, proves_a_step],
     'runs': [runs_in_part, drives_a_run, looks_into_a_call, sets_how_graphs_run, keeps_how_graphs_run, chooses_what_is_kept],
-    'memory': [looks_at_every_view, plans_memory, sets_how_plans_are_made, derives_in_all_ways],
+    'memory': [looks_at_every_view, sums_up, trains, plans_memory, sets_how_plans_are_made, derives_in_all_ways],
 }
 
 

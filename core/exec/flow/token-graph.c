@@ -18,6 +18,7 @@ typedef struct
 {
   IrTensor *tensor; /* (nullable) of controls, and where it is dead */
   gboolean is_live, from_enter;
+  gboolean is_own; /* who takes it keeps it, in place of who gives it */
 } Handed;
 
 /* -- handing over -- */
@@ -71,7 +72,8 @@ take_merge (IrTokenExecutor *x,
     {
       own->live = slot + 1;
       own->pending -= 1;
-      iteration->data[node->first_data + slot] = ir_token_hold (x, handed.tensor);
+      iteration->data[node->first_data + slot] = handed.is_own ? handed.tensor
+                                                               : ir_token_hold (x, handed.tensor);
     }
   if (!own->is_ready && (own->pending == 0 || (own->pending == 1 && own->dead >= node->n_data)))
     {
@@ -102,7 +104,8 @@ take (IrTokenExecutor *x,
   if (slot != IR_TOKEN_CONTROL)
     {
       iteration->came[node->first_data + slot] = TRUE;
-      iteration->data[node->first_data + slot] = ir_token_hold (x, handed.tensor);
+      iteration->data[node->first_data + slot] = handed.is_own ? handed.tensor
+                                                               : ir_token_hold (x, handed.tensor);
     }
   own->dead += !handed.is_live;
   if (--own->pending == 0)
@@ -124,13 +127,14 @@ give (IrTokenExecutor *x, const IrTokenNode *node, guint32 output, IrTensor *ten
   return TRUE;
 }
 
-/* Hands the tokens of a node to all that wait for them in @iteration. @outputs: by slot, NULL is dead;
- * @is_dead: of those that wait for the node itself */
+/* Hands the tokens of a node to all that wait for them in @iteration. @outputs: by slot, NULL is dead; @own: (nullable) the
+ * same, of which those that the last one takes are taken; @is_dead: of those that wait for the node itself */
 static gboolean
 hand_on (IrTokenExecutor *x,
          IrTokenIteration *iteration,
          guint32 index,
          IrTensor *const *outputs,
+         IrTensor **own,
          gboolean is_dead,
          GError **error)
 {
@@ -142,11 +146,13 @@ hand_on (IrTokenExecutor *x,
       gboolean control = edge->from_slot == IR_TOKEN_CONTROL;
       IrTensor *tensor = control ? NULL : outputs[edge->from_slot];
       const Handed handed = { tensor, control ? !is_dead : tensor != NULL,
-                              node->rule == IR_TOKENS_ENTER };
+                              node->rule == IR_TOKENS_ENTER, own != NULL && edge->is_last };
       if (edge->to == IR_TOKEN_OUTPUT
               ? !give (x, node, edge->to_slot, tensor, error)
               : !take (x, iteration, edge->to, edge->to_slot, handed, error))
         return FALSE;
+      if (handed.is_own)
+        own[edge->from_slot] = NULL;
     }
   return TRUE;
 }
@@ -167,7 +173,7 @@ begin_iteration (IrTokenExecutor *x, IrTokenIteration *iteration, GError **error
         {
           const IrValue *value = node->data[k];
           IrTensor *tensor = value != NULL ? ir_run_state_tensor (x->state, value) : NULL;
-          const Handed handed = { tensor, tensor != NULL, FALSE };
+          const Handed handed = { tensor, tensor != NULL, FALSE, FALSE };
           if (!ir_token_is (x->program->graph, value) &&
               !take (x, iteration, g_array_index (fixed, guint32, i), k, handed, error))
             return FALSE;
@@ -176,7 +182,7 @@ begin_iteration (IrTokenExecutor *x, IrTokenIteration *iteration, GError **error
   for (guint i = 0; i < instance->invariants->len; i++)
     {
       const IrToken *token = &g_array_index (instance->invariants, IrToken, i);
-      if (!hand_on (x, iteration, token->node, &token->tensor, token->tensor == NULL, error))
+      if (!hand_on (x, iteration, token->node, &token->tensor, NULL, token->tensor == NULL, error))
         return FALSE;
     }
   return TRUE;
@@ -269,7 +275,8 @@ release_deferred (IrTokenExecutor *x, IrTokenInstance *instance, GError **error)
       IrToken *token = &g_array_index (tokens, IrToken, i);
       if (good && next != NULL)
         ir_token_tell (x, next, x->program->nodes[token->node].node, IR_FLOW_NEXT, -1);
-      good = good && next != NULL && hand_on (x, next, token->node, &token->tensor, FALSE, error);
+      good = good && next != NULL &&
+             hand_on (x, next, token->node, &token->tensor, NULL, FALSE, error);
       ir_token_let_go (x, &token->tensor);
     }
   return good;
@@ -311,8 +318,8 @@ settle (IrTokenExecutor *x, IrTokenInstance *instance, GError **error)
       for (guint i = 0; good && i < instance->dead_exits->len; i++)
         {
           IrTensor *const dead = NULL;
-          good = hand_on (x, parent, g_array_index (instance->dead_exits, guint32, i), &dead, TRUE,
-                          error);
+          good = hand_on (x, parent, g_array_index (instance->dead_exits, guint32, i), &dead, NULL,
+                          TRUE, error);
         }
       parent->n_children--;
       g_hash_table_remove (parent->children, GUINT_TO_POINTER (instance->frame + 1));
@@ -341,6 +348,18 @@ input_of (IrTokenExecutor *x,
   return value != NULL ? ir_run_state_tensor (x->state, value) : NULL;
 }
 
+/* The token that a node moves on: of a Merge the live one. (transfer full): out of where it waited, if it is a token */
+static IrTensor *
+take_moved (IrTokenExecutor *x, const IrTokenIteration *iteration, const IrTokenNode *node)
+{
+  const guint live = iteration->nodes[node->place].live;
+
+  for (guint i = 0; i < node->n_data; i++)
+    if (node->rule == IR_TOKENS_MERGE ? i + 1 == live : node->data[i] == node->node->inputs[0])
+      return g_steal_pointer (&iteration->data[node->first_data + i]);
+  return ir_token_hold (x, ir_run_state_tensor (x->state, node->node->inputs[0]));
+}
+
 /* One bool that decides. */
 static gboolean
 read_predicate (IrTokenExecutor *x,
@@ -352,14 +371,13 @@ read_predicate (IrTokenExecutor *x,
 {
   IrTensor *tensor = input_of (x, iteration, node, slot);
   const IrValue *value = ir_node_input (node->node, slot);
-  const IrType *type = tensor != NULL ? ir_tensor_type (tensor, x->program->graph->model->context)
-                                      : NULL;
+  IrContext *context = x->program->graph->model->context;
 
   if (tensor == NULL || ir_tensor_is_container (tensor) || ir_tensor_data (tensor) == NULL ||
       ir_tensor_dtype (tensor) != IR_DTYPE_BOOL || ir_tensor_n_elements (tensor) != 1)
     {
-      g_autofree char *found = type != NULL
-                                   ? ir_type_to_string (x->program->graph->model->context, type)
+      g_autofree char *found = tensor != NULL
+                                   ? ir_type_to_string (context, ir_tensor_type (tensor, context))
                                    : g_strdup ("nothing");
       return ir_token_fail (x, iteration, node->node, error,
                             "the condition %s is %s, needed one bool; check what computes it",
@@ -492,20 +510,23 @@ forward (IrTokenExecutor *x,
   else if (node->rule == IR_TOKENS_LOOP_COND &&
            !read_predicate (x, iteration, node, 0, &outcome, error))
     return FALSE;
-  IrTensor *tensor = node->rule == IR_TOKENS_MERGE
-                         ? iteration->data[node->first_data + own->live - 1]
-                         : input_of (x, iteration, node, 0);
+  IrTensor *tensor = take_moved (x, iteration, node);
   if (tensor == NULL)
     return ir_token_fail (x, iteration, node->node, error, "input 0 has no contents");
   if (node->rule == IR_TOKENS_MERGE &&
       !check_carried (x, iteration, node, own->live - 1, tensor, error))
-    return FALSE;
+    {
+      ir_token_let_go (x, &tensor);
+      return FALSE;
+    }
   if (node->rule == IR_TOKENS_MERGE)
     ir_token_tell (x, iteration, node->node, IR_FLOW_MERGED, (gint) own->live - 1);
   else if (node->rule == IR_TOKENS_SWITCH || node->rule == IR_TOKENS_LOOP_COND)
     ir_token_tell (x, iteration, node->node, IR_FLOW_FIRED, outcome);
   if (slot < n_outputs)
-    outputs[slot] = ir_token_hold (x, tensor);
+    outputs[slot] = tensor;
+  else
+    ir_token_let_go (x, &tensor);
   if (node->rule == IR_TOKENS_MERGE && n_outputs > 1 && node->node->outputs[1] != NULL)
     {
       g_autoptr (IrTensor) index = ir_tensor_new_scalar (IR_DTYPE_INT32, own->live - 1);
@@ -535,7 +556,7 @@ enter (IrTokenExecutor *x,
       g_array_append_val (child->invariants, token);
     }
   for (gint64 i = child->oldest; i <= (node->is_constant ? child->newest : 0); i++)
-    if (!hand_on (x, ir_token_iteration_at (child, i), index, &tensor, tensor == NULL, error))
+    if (!hand_on (x, ir_token_iteration_at (child, i), index, &tensor, NULL, tensor == NULL, error))
       return FALSE;
   child->pending_enters--;
   return settle (x, child, error);
@@ -546,20 +567,20 @@ static gboolean
 forward_next (IrTokenExecutor *x,
               IrTokenIteration *iteration,
               guint32 index,
-              IrTensor *tensor,
+              IrTensor **tensor,
               GError **error)
 {
   IrTokenInstance *instance = iteration->instance;
   guint parallel = MIN (x->program->by_frame[instance->frame].parallel, MAX_PARALLEL);
   IrTokenIteration *next;
 
-  if (tensor == NULL)
+  if (*tensor == NULL)
     return TRUE;
   if (iteration->number < instance->newest)
     next = ir_token_iteration_at (instance, iteration->number + 1);
   else if (instance->iterations->len >= parallel)
     {
-      IrToken token = { index, ir_token_hold (x, tensor) };
+      IrToken token = { index, ir_token_hold (x, *tensor) };
       g_array_append_val (instance->deferred, token);
       ir_token_tell (x, iteration, x->program->nodes[index].node, IR_FLOW_DEFERRED, -1);
       return TRUE;
@@ -568,7 +589,7 @@ forward_next (IrTokenExecutor *x,
     next = next_iteration (x, instance, x->program->nodes[index].node, error);
   if (next != NULL)
     ir_token_tell (x, next, x->program->nodes[index].node, IR_FLOW_NEXT, -1);
-  return next != NULL && hand_on (x, next, index, &tensor, FALSE, error);
+  return next != NULL && hand_on (x, next, index, tensor, tensor, FALSE, error);
 }
 
 /* A dead Exit is told of when the frame is over, if it was so in the last iteration. */
@@ -586,7 +607,7 @@ leave (IrTokenExecutor *x,
   if (tensor != NULL)
     {
       ir_token_tell (x, iteration, x->program->nodes[index].node, IR_FLOW_EXITED, -1);
-      return hand_on (x, instance->parent, index, &tensor, FALSE, error);
+      return hand_on (x, instance->parent, index, &tensor, NULL, FALSE, error);
     }
   if (iteration->number == instance->newest)
     g_array_append_val (instance->dead_exits, index);
@@ -597,7 +618,7 @@ static gboolean
 hand_over (IrTokenExecutor *x,
            IrTokenIteration *iteration,
            guint32 index,
-           IrTensor *const *outputs,
+           IrTensor **outputs,
            gboolean is_dead,
            GError **error)
 {
@@ -608,8 +629,8 @@ hand_over (IrTokenExecutor *x,
   if (rule == IR_TOKENS_EXIT)
     return leave (x, iteration, index, outputs[0], error);
   if (rule == IR_TOKENS_NEXT_ITERATION)
-    return forward_next (x, iteration, index, outputs[0], error);
-  return hand_on (x, iteration, index, outputs, is_dead, error);
+    return forward_next (x, iteration, index, outputs, error);
+  return hand_on (x, iteration, index, outputs, outputs, is_dead, error);
 }
 
 static gboolean

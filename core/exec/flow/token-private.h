@@ -15,6 +15,7 @@ typedef struct
   guint32 from_slot; /* output of the node that it leads from, or %IR_TOKEN_CONTROL */
   guint32 to;        /* index of a node */
   guint32 to_slot;   /* which of its tokens, or %IR_TOKEN_CONTROL */
+  gboolean is_last;  /* of those of the output: the token itself goes there */
 } IrTokenEdge;
 
 typedef struct

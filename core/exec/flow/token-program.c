@@ -53,9 +53,21 @@ node_of (const IrTokenProgram *program, const IrNode *node)
 static void
 add_edge (GArray *edges, guint from_slot, guint to, guint to_slot)
 {
-  const IrTokenEdge edge = { from_slot, to, to_slot };
+  const IrTokenEdge edge = { from_slot, to, to_slot, FALSE };
 
   g_array_append_val (edges, edge);
+}
+
+static void
+mark_last (GArray *edges)
+{
+  for (guint i = 0; i < edges->len; i++)
+    {
+      IrTokenEdge *edge = &g_array_index (edges, IrTokenEdge, i);
+      edge->is_last = edge->from_slot != IR_TOKEN_CONTROL && edge->to != IR_TOKEN_OUTPUT;
+      for (guint k = i + 1; edge->is_last && k < edges->len; k++)
+        edge->is_last = g_array_index (edges, IrTokenEdge, k).from_slot != edge->from_slot;
+    }
 }
 
 /* Each node hands its tokens on in the order of those that wait for them. */
@@ -98,6 +110,7 @@ connect_nodes (IrTokenProgram *program)
   for (guint i = 0; i < program->n_nodes; i++)
     {
       GArray *list = lists->pdata[i];
+      mark_last (list);
       program->nodes[i].n_edges = list->len;
       program->nodes[i].edges = g_memdup2 (list->data, sizeof (IrTokenEdge) * list->len);
     }

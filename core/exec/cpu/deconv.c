@@ -8,14 +8,28 @@
 #include <omp.h>
 #include <string.h>
 
-/* Elements [low, high) of the input whose tap @shift falls into the output. */
-static void
-reach_of (const CpuGeometry *g, guint axis, gint64 shift, gint64 *low, gint64 *high)
+/* Elements [low, high) of the input that a tap, @shift away, takes into the output. */
+typedef struct
 {
-  gint64 stride = g->stride[axis], end = g->out[axis] - shift;
+  gint64 shift[CPU_GEOMETRY_AXES], low[CPU_GEOMETRY_AXES], high[CPU_GEOMETRY_AXES];
+} Tap;
 
-  *low = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-  *high = end <= 0 ? 0 : MIN (g->in[axis], (end + stride - 1) / stride);
+static Tap
+tap_of (const CpuGeometry *g, gint64 k)
+{
+  const gint64 at[] = { k / (g->kernel[1] * g->kernel[2]), k / g->kernel[2] % g->kernel[1],
+                        k % g->kernel[2] };
+  Tap tap;
+
+  for (guint i = 0; i < CPU_GEOMETRY_AXES; i++)
+    {
+      const gint64 stride = g->stride[i], shift = at[i] * g->dilation[i] - g->pad[i],
+                   end = g->out[i] - shift;
+      tap.shift[i] = shift;
+      tap.low[i] = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+      tap.high[i] = end <= 0 ? 0 : MIN (g->in[i], (end + stride - 1) / stride);
+    }
+  return tap;
 }
 
 static void
@@ -31,41 +45,30 @@ add_row (const float *x, float *y, gint64 stride, gint64 n)
 
 /* One tap of one channel of the output. */
 static void
-add_tap (const CpuGeometry *g, const gint64 *tap, const float *columns, float *y)
+add_tap (const CpuGeometry *g, const Tap *tap, const float *columns, float *y)
 {
-  gint64 shift[CPU_GEOMETRY_AXES], low[CPU_GEOMETRY_AXES], high[CPU_GEOMETRY_AXES],
-      step = g->stride[2];
+  const gint64 low = tap->low[2], n = tap->high[2] - low, step = g->stride[2];
 
-  for (guint i = 0; i < CPU_GEOMETRY_AXES; i++)
-    {
-      shift[i] = tap[i] * g->dilation[i] - g->pad[i];
-      reach_of (g, i, shift[i], &low[i], &high[i]);
-    }
-  if (high[2] <= low[2])
+  if (n <= 0)
     return;
-  for (gint64 a = low[0]; a < high[0]; a++)
-    for (gint64 b = low[1]; b < high[1]; b++)
+  for (gint64 a = tap->low[0]; a < tap->high[0]; a++)
+    for (gint64 b = tap->low[1]; b < tap->high[1]; b++)
       {
-        gint64 row = (a * g->stride[0] + shift[0]) * g->out[1] + b * g->stride[1] + shift[1];
-        const float *from = columns + (a * g->in[1] + b) * g->in[2];
-        float *to = y + row * g->out[2] + shift[2];
+        gint64 row = (a * g->stride[0] + tap->shift[0]) * g->out[1] + b * g->stride[1] +
+                     tap->shift[1];
 
-        add_row (from + low[2], to + low[2] * step, step, high[2] - low[2]);
+        add_row (columns + (a * g->in[1] + b) * g->in[2] + low,
+                 y + row * g->out[2] + tap->shift[2] + low * step, step, n);
       }
 }
 
 static void
-add_channel (const CpuGeometry *g, const float *columns, float bias, float *y)
+add_channel (const CpuGeometry *g, const Tap *taps, const float *columns, float bias, float *y)
 {
   for (gint64 i = 0; i < g->out_plane; i++)
     y[i] = bias;
   for (gint64 k = 0; k < g->taps; k++)
-    {
-      gint64 tap[] = { k / (g->kernel[1] * g->kernel[2]), k / g->kernel[2] % g->kernel[1],
-                       k % g->kernel[2] };
-
-      add_tap (g, tap, columns + k * g->in_plane, y);
-    }
+    add_tap (g, taps + k, columns + k * g->in_plane, y);
 }
 
 static const char *
@@ -107,8 +110,11 @@ run (IrCall *call, GError **error)
   if (bias != NULL && ir_tensor_n_elements (ir_call_input (call, 2)) != (guint64) (each * group))
     return ir_ref_run (call, error);
   g_autofree float *columns = g_try_new (float, (gsize) rows *(gsize) g.in_plane);
-  if (columns == NULL)
+  g_autofree Tap *taps = g_try_new (Tap, (gsize) g.taps);
+  if (columns == NULL || taps == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the products do not fit into memory");
+  for (gint64 k = 0; k < g.taps; k++)
+    taps[k] = tap_of (&g, k);
   int n_threads = cpu_n_threads (call, (guint64) (rows * g.in_plane * own / 32));
   cpu_library_threads (call, n_threads);
   for (gint64 part = 0; part < batch * group; part++)
@@ -131,8 +137,8 @@ run (IrCall *call, GError **error)
 #pragma omp parallel num_threads(n_threads)
       for (gint64 m = cpu_share (each, 0), until = cpu_share (each, 1);
            m < until && !cpu_watch_stopped (&watch, m); m++)
-        add_channel (&g, columns + m * g.taps * g.in_plane, bias != NULL ? bias[first + m] : 0,
-                     to + m * g.out_plane);
+        add_channel (&g, taps, columns + m * g.taps * g.in_plane,
+                     bias != NULL ? bias[first + m] : 0, to + m * g.out_plane);
     }
   return TRUE;
 }

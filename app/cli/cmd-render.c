@@ -92,7 +92,7 @@ static const CliOption render_options[] = {
     "COLOUR=QUERY" },
   { "overlay", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRender, overlay),
     "Colour boxes by what nodes cost or are: time, flops, bytes, memory, error, dtype, device, "
-    "sparsity, gradient, gradient-zeros, dead-units, verdict or age; with a legend; or values: a small picture of what "
+    "sparsity, gradient, gradient-zeros, gradient-nan, gradient-weight, dead-units, verdict or age; with a legend; or values: a small picture of what "
     "each node made. Time, device, sparsity and values run FILE, error checks the run, verdict proves the steps, gradients derive it",
     "NAME" },
   { "overlay-file", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliRender, overlay_file),

@@ -95,6 +95,22 @@ value_gradient_zeros (const IrOverlayFacts *facts, const IrNode *node)
 }
 
 static double
+value_gradient_nan (const IrOverlayFacts *facts, const IrNode *node)
+{
+  const IrNodeGradient *gradient = gradient_of (facts, node);
+
+  return gradient != NULL ? gradient->not_finite : NAN;
+}
+
+static double
+value_gradient_weight (const IrOverlayFacts *facts, const IrNode *node)
+{
+  const IrNodeGradient *gradient = gradient_of (facts, node);
+
+  return gradient != NULL ? gradient->ratio : NAN;
+}
+
+static double
 value_dead (const IrOverlayFacts *facts, const IrNode *node)
 {
   const IrNodeGradient *gradient = gradient_of (facts, node);
@@ -194,6 +210,10 @@ static const IrOverlay overlays[] = {
     "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_gradient, NULL },
   { "gradient-zeros", "Gradient Zeros", "%", "Part of what came back to each node that is 0.",
     "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_gradient_zeros, NULL },
+  { "gradient-nan", "Gradient NaN", "%", "Part of what came back to each node that is not finite.",
+    "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_gradient_nan, NULL },
+  { "gradient-weight", "Gradient / Weight", "", "Norm of the derivative by what each node reads, the largest, as a share of that itself.",
+    "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_gradient_weight, NULL },
   { "dead-units", "Dead Units", "%", "Part of the units of each activation that let nothing of what came back pass.",
     "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_dead, NULL },
   { "values", "Pictures of Values", "", "What each node made in the last run, as a small picture in its box.",

@@ -15,7 +15,8 @@ typedef struct _IrNumbers IrNumbers;
 /* What came back to a node of a derivation, in percent but for the norm; NAN: not known. */
 typedef struct
 {
-  double norm, zeros, dead;
+  double norm, zeros, not_finite, dead;
+  double ratio; /* no percentage: of the derivative by what it reads to that, the largest */
 } IrNodeGradient;
 
 /* What is known of the nodes from elsewhere; rows say what they need. Immutable once it is shared. */

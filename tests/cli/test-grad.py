@@ -684,6 +684,20 @@ def _():
     assert (wrt(all_given, 'inputs'), wrt(all_given, 'all')) == (['x', 'w'], ['x', 'w'])
 
 
+@test('overlays: what is not finite of what came back to each node, and derivatives as shares of weights')
+def _():
+    path = model('gated', 'g (float[4] x) => (float[4] y) <float[4] w = {0, 2, 0, 2}, float[4] v = {3, 0, 0, 4}, float[4] o = {1, 1, 1, 1}, float z = {0}> '
+                          '{ [gate] h = Mul (x, w)  [root] s = Sqrt (h)  p = Greater (h, z)  [safe] c = Where (p, s, o)  [out] y = Add (c, v) }')
+    shown = {}
+    for overlay in ('gradient-nan', 'gradient-weight'):
+        out = os.path.join(WORK, overlay + '.svg')
+        code, _, err = irscope('render', path, '--overlay', overlay, '--wrt', 'params', '--value', 'x=1', '-o', out)
+        assert code == 0, err
+        shown[overlay] = open(out).read()
+    assert '>50 %<' in shown['gradient-nan'] and '>0 %<' in shown['gradient-nan'], shown
+    assert '>0.4<' in shown['gradient-weight'], shown  # ones by a weight of norm 5; that by w is not finite
+
+
 @test('a node marked stop or straight-through is derived so, in a file that was written too, and --explain says it')
 def _():
     plain = model('round', 'g (float[3] x) => (float[3] y) <float[3] w = {1.2, -2.3, 3}> { [r] q = Round (w)  [m] y = Mul (q, x) }')

@@ -12,12 +12,6 @@ mul (const IrVjp *vjp, IrValue *a, IrValue *b)
   return ir_emit2 (vjp, "Mul", a, b);
 }
 
-static IrValue *
-mean (const IrVjp *vjp, IrValue *value, const gint64 *axes, guint n)
-{
-  return ir_emit_reduce (vjp, "ReduceMean", value, axes, n, TRUE);
-}
-
 /* -- softmax: y (dy - sum (dy y)); before opset 13 the axis flattened the input -- */
 
 gboolean
@@ -48,43 +42,6 @@ ir_vjp_log_softmax (IrVjp *vjp, GError **error)
 
 /* -- what mean and variance, or the mean square, normalize -- */
 
-typedef struct
-{
-  IrValue *unit;    /* (x - mean) / deviation, or x / root mean square */
-  IrValue *inverse; /* one over the deviation */
-  gint64 axes[IR_MAX_RANK];
-  guint n_axes;
-  gboolean centred;
-} Normal;
-
-static void
-normalize (const IrVjp *vjp, IrValue *x, Normal *normal)
-{
-  IrValue *epsilon = ir_emit_number (vjp,
-                                     (double) ir_node_attr_float (vjp->node, "epsilon", 1e-5f));
-  IrValue *centred = normal->centred
-                         ? ir_emit2 (vjp, "Sub", x, mean (vjp, x, normal->axes, normal->n_axes))
-                         : x;
-  IrValue *variance = mean (vjp, mul (vjp, centred, centred), normal->axes, normal->n_axes);
-
-  normal->inverse = ir_emit1 (vjp, "Reciprocal",
-                              ir_emit1 (vjp, "Sqrt", ir_emit2 (vjp, "Add", variance, epsilon)));
-  normal->unit = mul (vjp, centred, normal->inverse);
-}
-
-/* Sources: Ioffe and Szegedy, Batch Normalization; Ba, Kiros and Hinton, Layer Normalization */
-static IrValue *
-normalize_back (const IrVjp *vjp, const Normal *normal, IrValue *g)
-{
-  IrValue *along = mul (vjp, normal->unit,
-                        mean (vjp, mul (vjp, g, normal->unit), normal->axes, normal->n_axes));
-  IrValue *rest = normal->centred
-                      ? ir_emit2 (vjp, "Sub", g, mean (vjp, g, normal->axes, normal->n_axes))
-                      : g;
-
-  return mul (vjp, normal->inverse, ir_emit2 (vjp, "Sub", rest, along));
-}
-
 static gboolean
 wanted (const IrVjp *vjp, guint slot)
 {
@@ -104,6 +61,7 @@ derive_by_operator (IrVjp *vjp, const char *op, int axis)
   IrNode *derived = ir_emit_node (vjp, op, 3, inputs, n_out);
 
   ir_emit_copy_attr (vjp, derived, "axis");
+  ir_emit_copy_attr (vjp, derived, "num_groups");
   ir_emit_copy_attr (vjp, derived, "epsilon");
   if (wide != IR_DTYPE_FLOAT)
     ir_emit_attr_int (vjp, derived, "stash_type", wide);
@@ -123,51 +81,28 @@ derive_by_operator (IrVjp *vjp, const char *op, int axis)
   return TRUE;
 }
 
+/* Its parameters begin at its axis. */
 static gboolean
-derive_layer (IrVjp *vjp, gboolean centred, GError **error)
+derive_layer (IrVjp *vjp, const char *op, GError **error)
 {
-  const IrNode *node = vjp->node;
-  IrDtype dtype = ir_value_dtype (node->inputs[0]);
-  IrDtype wide = dtype == IR_DTYPE_DOUBLE ? dtype : IR_DTYPE_FLOAT;
-  gint64 axis = ir_node_attr_int (node, "axis", -1);
-  int rank = ir_value_rank (node->inputs[0]);
-  Normal normal = { .centred = centred };
+  const gint64 axis = ir_node_attr_int (vjp->node, "axis", -1);
+  const int rank = ir_value_rank (vjp->node->inputs[0]);
 
   if (rank < 1)
     return ir_emit_fail (vjp, error, "the rank of its input is not known");
-  for (gint64 i = axis < 0 ? axis + rank : axis; i < rank; i++)
-    normal.axes[normal.n_axes++] = i;
-  if (centred)
-    return derive_by_operator (vjp, "irscope.LayerNormalizationGrad", rank - (int) normal.n_axes);
-  /* Statistics of half precision are those of float. */
-  IrValue *dy = ir_emit_cast (vjp, vjp->dy[0], wide);
-  IrValue *wide_dy[] = { dy, NULL, NULL };
-  IrVjp inner = *vjp;
-  inner.dy = wide_dy;
-  normalize (&inner, ir_emit_cast (vjp, node->inputs[0], wide), &normal);
-  if (vjp->wanted[0])
-    vjp->dx[0] = ir_emit_cast (
-        vjp,
-        normalize_back (&inner, &normal, mul (vjp, dy, ir_emit_cast (vjp, node->inputs[1], wide))),
-        dtype);
-  if (vjp->wanted[1])
-    vjp->dx[1] = ir_emit_cast (
-        vjp, ir_emit_sum_to (vjp, mul (vjp, dy, normal.unit), node->inputs[1]), dtype);
-  if (wanted (vjp, 2))
-    vjp->dx[2] = ir_emit_sum_to (vjp, vjp->dy[0], node->inputs[2]);
-  return TRUE;
+  return derive_by_operator (vjp, op, (int) axis + (axis < 0 ? rank : 0));
 }
 
 gboolean
 ir_vjp_layer_norm (IrVjp *vjp, GError **error)
 {
-  return derive_layer (vjp, TRUE, error);
+  return derive_layer (vjp, "irscope.LayerNormalizationGrad", error);
 }
 
 gboolean
 ir_vjp_rms_norm (IrVjp *vjp, GError **error)
 {
-  return derive_layer (vjp, FALSE, error);
+  return derive_layer (vjp, "irscope.RMSNormalizationGrad", error);
 }
 
 /* -- parameters per channel: [C] against [N, C, ...] -- */
@@ -236,46 +171,16 @@ ir_vjp_batch_norm (IrVjp *vjp, GError **error)
 gboolean
 ir_vjp_instance_norm (IrVjp *vjp, GError **error)
 {
-  const IrNode *node = vjp->node;
-  int rank = ir_value_rank (node->inputs[0]);
-  Normal normal = { .centred = TRUE };
-
-  if (rank < 3)
+  if (ir_value_rank (vjp->node->inputs[0]) < 3)
     return ir_emit_fail (vjp, error, "the rank of its input is not known");
-  for (int i = 2; i < rank; i++)
-    normal.axes[normal.n_axes++] = i;
-  normalize (vjp, node->inputs[0], &normal);
-  if (vjp->wanted[0])
-    vjp->dx[0] = normalize_back (vjp, &normal,
-                                 mul (vjp, vjp->dy[0], per_channel (vjp, node->inputs[1], rank)));
-  derive_affine (vjp, normal.unit, rank);
-  return TRUE;
+  return derive_by_operator (vjp, "irscope.GroupNormalizationGrad", 0);
 }
 
-/* As [N, groups, -1], where each row is normalized */
 gboolean
 ir_vjp_group_norm (IrVjp *vjp, GError **error)
 {
-  const IrNode *node = vjp->node;
-  gint64 groups = ir_node_attr_int (node, "num_groups", 1);
-  gint64 dims[] = { 0, groups, -1 };
-  IrValue *x = node->inputs[0];
-  int rank = ir_value_rank (x);
-  Normal normal = { .centred = TRUE, .axes = { 2 }, .n_axes = 1 };
-
-  if (rank < 3)
-    return ir_emit_fail (vjp, error, "the rank of its input is not known");
-  if (!ir_emit_needs_opset (vjp, 21, error)) /* before it, one scale per group */
-    return FALSE;
-  normalize (vjp, ir_emit_reshape (vjp, x, dims, 3), &normal);
-  if (vjp->wanted[0])
-    {
-      IrValue *g = mul (vjp, vjp->dy[0], per_channel (vjp, node->inputs[1], rank));
-      vjp->dx[0] = ir_emit_reshape_like (
-          vjp, normalize_back (vjp, &normal, ir_emit_reshape (vjp, g, dims, 3)), x);
-    }
-  derive_affine (vjp, ir_emit_reshape_like (vjp, normal.unit, x), rank);
-  return TRUE;
+  return ir_emit_needs_opset (vjp, 21, error) && /* before it, one scale per group */
+         ir_vjp_instance_norm (vjp, error);
 }
 
 /* (dy - s sum (dy y)) / norm, where s is y, or with p = 1 the sign of x; 0 where the norm is 0 */

@@ -181,8 +181,24 @@ ir_infer_batch_norm_grad (IrCall *call, GError **error)
          infer_norm_grad (call, 1, 2, error);
 }
 
+/* The like, where num_groups divides C. Source: irscope GroupNormalizationGrad 1. */
+gboolean
+ir_infer_group_norm_grad (IrCall *call, GError **error)
+{
+  gint64 groups = ir_call_int (call, "num_groups", 0);
+  IrDim channels = ir_call_input_rank (call, 1) >= 2 ? ir_call_input_dims (call, 1)[1]
+                                                     : IR_DIM_UNKNOWN;
+
+  if (groups < 0 || (groups > 0 && ir_dim_is_known (channels) && channels % groups != 0))
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "num_groups is %" G_GINT64_FORMAT
+                         ", needed is 0 or a divisor of the channels of X",
+                         groups);
+  return ir_infer_batch_norm_grad (call, error);
+}
+
 /* dY, X and what scales its axes from axis on, to the derivatives by X, scale and B. Source: irscope
- * LayerNormalizationGrad 1. */
+ * LayerNormalizationGrad 1, RMSNormalizationGrad 1. */
 gboolean
 ir_infer_layer_norm_grad (IrCall *call, GError **error)
 {

@@ -105,6 +105,7 @@ shape_of (const IrOp *op, const char *input)
     { "MultiHeadRotary", "cos", "float[3,4]" },
     { "MultiHeadRotary", "sin", "float[2,1,3,4]" },
     { "BatchNormalizationGrad", "scale", "float[3]" },
+    { "GroupNormalizationGrad", "scale", "float[3]" },
     { "", "X", "float[2,3,8]" },
     { "", "Y", "float[2,3,8]" },
     { "", "dY", "float[2,3,8]" },
@@ -132,6 +133,7 @@ attrs_of (const IrOp *op)
     { "transA", "alpha = 0.5, transA = 1, transB = 1" },
     { "activation_alpha", "activation_alpha = 0.3" },
     { "epsilon", "epsilon = 0.001" },
+    { "num_groups", "num_groups = 1" },
     { "scale", "scale = 0.5" },
     { "fill", "fill = -3.0" },
     { "q_num_heads", "q_num_heads = 2, kv_num_heads = 2" },
@@ -164,6 +166,30 @@ gives_the_same_bits (const IrOp *op)
   return FALSE;
 }
 
+/* Of its body, all of which are compared */
+static guint
+n_outputs_of (const IrOp *op)
+{
+  const char *at = strstr (op->body, "=> (");
+  guint n = 1;
+
+  g_assert_nonnull (at);
+  for (; *at != ')'; at++)
+    n += *at == ',';
+  return n;
+}
+
+/* "p0, p1" */
+static char *
+outputs_text (const char *before, const char *name, guint n)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%s%s%s%u", i > 0 ? ", " : "", before, name, i);
+  return g_string_free (text, FALSE);
+}
+
 /* Both calls in one model; inputs with a ? in the row are left out if @without_optional. */
 static char *
 model_text (const IrOp *op, gboolean without_optional)
@@ -188,11 +214,38 @@ model_text (const IrOp *op, gboolean without_optional)
                                 shape_of (op, names[i]), names[i]);
     }
   g_autofree char *call = g_strdup_printf ("%s %s (%s)", op->name, attrs, actual->str);
+  const guint n = n_outputs_of (op);
+  g_autofree char *p = outputs_text ("", "p", n), *q = outputs_text ("", "q", n),
+                  *typed_p = outputs_text ("float[?] ", "p", n),
+                  *typed_q = outputs_text ("float[?] ", "q", n);
   return g_strdup_printf (
       "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1, \"mine\" : 1]>\n"
-      "main (%s) => (float[?] p, float[?] q)\n"
-      "{\n  p = irscope.%s\n  q = mine.%s\n}\n%s",
-      inputs->str, call, call, body);
+      "main (%s) => (%s, %s)\n"
+      "{\n  %s = irscope.%s\n  %s = mine.%s\n}\n%s",
+      inputs->str, typed_p, typed_q, p, call, q, call, body);
+}
+
+/* Output @i of the operator, of its body, and on the back end cpu */
+static void
+compare_output (const IrOp *op, const IrModel *model, const IrRun *run, const IrRun *fast, guint i)
+{
+  const IrGraph *main = model->main;
+  const IrTensor *p = ir_run_value (run, ir_graph_output (main, i)->id),
+                 *q = ir_run_value (run, ir_graph_output (main, n_outputs_of (op) + i)->id),
+                 *r = ir_run_value (fast, ir_graph_output (main, i)->id);
+
+  g_assert_cmpuint (ir_tensor_n_elements (q), ==, ir_tensor_n_elements (p));
+  g_assert_cmpuint (ir_tensor_n_elements (r), ==, ir_tensor_n_elements (p));
+  if (gives_the_same_bits (op))
+    g_assert_true (ir_tensor_equal (p, q));
+  for (guint64 k = 0; k < ir_tensor_n_elements (p); k++)
+    {
+      double wanted = ir_tensor_get_double (p, k);
+      double tolerance = op->tol.atol + op->tol.rtol * MAX (fabs (wanted), 1) + G_MINDOUBLE;
+
+      g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (q, k), wanted, tolerance);
+      g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (r, k), wanted, tolerance);
+    }
 }
 
 static void
@@ -205,21 +258,10 @@ test_body (gconstpointer data)
       g_autofree char *text = model_text (op, without);
       g_autoptr (IrModel) model = read_text (text);
       g_autoptr (IrRun) run = run_random (model, "ref");
-      const IrTensor *p = ir_run_value (run, ir_graph_output (model->main, 0)->id);
-      const IrTensor *q = ir_run_value (run, ir_graph_output (model->main, 1)->id);
-      g_assert_cmpuint (run->schedule->items->len, >, 2);
-      if (gives_the_same_bits (op))
-        g_assert_true (ir_tensor_equal (p, q));
       g_autoptr (IrRun) fast = run_random (model, "cpu");
-      const IrTensor *r = ir_run_value (fast, ir_graph_output (model->main, 0)->id);
-      for (guint64 i = 0; i < ir_tensor_n_elements (p); i++)
-        {
-          double wanted = ir_tensor_get_double (p, i);
-          double tolerance = op->tol.atol + op->tol.rtol * MAX (fabs (wanted), 1) + G_MINDOUBLE;
-
-          g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (q, i), wanted, tolerance);
-          g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (r, i), wanted, tolerance);
-        }
+      g_assert_cmpuint (run->schedule->items->len, >, 2);
+      for (guint i = 0; i < n_outputs_of (op); i++)
+        compare_output (op, model, run, fast, i);
     }
 }
 

@@ -54,6 +54,8 @@ static const Recipe recipes[] = {
   { "ConvGradWeight", "f2x4x6 f2x6x2", "kernel_shape=3 group=2 strides=2" },
   { "BatchNormalizationGrad", "f2x3x4 f2x3x4 f3", "" },
   { "LayerNormalizationGrad", "f2x3x4 f2x3x4 f3x4", "axis=1" },
+  { "RMSNormalizationGrad", "f2x3x4 f2x3x4 f3x4", "axis=1" },
+  { "GroupNormalizationGrad", "f2x6x4 f2x6x4 f6", "num_groups=3" },
   { "SoftmaxGrad", "f2x3x4 f2x3x4", "axis=1" },
   { "ReluGrad", "f2x3x4 f2x3x4", "" },
   { "GeluGrad", "f2x3x4 f2x3x4", "" },

@@ -168,6 +168,99 @@ const IrCpuKernel cpu_batch_norm_grad = { .name = "channel loop",
                                           .refuses = cpu_needs_float,
                                           .run = run_batch_norm_grad };
 
+/* -- GroupNormalization, group by group; what comes to parameters is summed per sample first -- */
+
+typedef struct
+{
+  const float *dy, *x, *scale;
+  float *dx; /* (nullable) */
+  double epsilon;
+  gint64 width; /* channels of a group */
+  gint64 plane;
+  double *shift, *slope; /* [N, C]: sums of dY and of dY times what was normalized */
+} GroupGrad;
+
+static void
+derive_group (const GroupGrad *g, gint64 first, const float *scale)
+{
+  const double n = (double) g->width * (double) g->plane;
+  double sum = 0, squares = 0, total = 0, along = 0;
+
+  for (gint64 c = first; c < first + g->width; c++)
+    sum += sum_of (g->x + c * g->plane, g->plane, 0, FALSE);
+  const double mean = sum / n;
+  for (gint64 c = first; c < first + g->width; c++)
+    squares += sum_of (g->x + c * g->plane, g->plane, mean, TRUE);
+  const double inverse = 1 / sqrt (squares / n + g->epsilon);
+  for (gint64 c = first; c < first + g->width; c++)
+    {
+      g->shift[c] = g->slope[c] = 0;
+      add_products (g->dy + c * g->plane, g->x + c * g->plane, NULL, mean, g->plane, g->shift + c,
+                    g->slope + c);
+      total += scale[c - first] * g->shift[c];
+      along += scale[c - first] * g->slope[c];
+      g->slope[c] *= inverse;
+    }
+  for (gint64 c = first; g->dx != NULL && c < first + g->width; c++)
+    write_dx (g->dy + c * g->plane, g->x + c * g->plane, NULL, mean, inverse * scale[c - first],
+              inverse * (total / n), inverse * (inverse * inverse) * (along / n),
+              g->dx + c * g->plane, g->plane);
+}
+
+static void
+sum_samples (const double *sums, gint64 n_samples, gint64 channels, float *to)
+{
+  for (gint64 c = 0; to != NULL && c < channels; c++)
+    {
+      double sum = 0;
+      for (gint64 i = 0; i < n_samples; i++)
+        sum += sums[i * channels + c];
+      to[c] = (float) sum;
+    }
+}
+
+static gboolean
+run_group_norm_grad (IrCall *call, GError **error)
+{
+  const IrTensor *x = ir_call_input (call, 1);
+  const gint64 given = ir_call_int (call, "num_groups", 0);
+  GroupGrad g = { .dy = cpu_floats (call, 0),
+                  .x = cpu_floats (call, 1),
+                  .scale = cpu_floats (call, 2),
+                  .epsilon = ir_call_float (call, "epsilon", 1e-5f) };
+  float *dscale, *db;
+
+  if (!call->op->infer (call, error))
+    return FALSE;
+  const CpuSplit split = cpu_split_axes (x, 1, 2);
+  const gint64 groups = given > 0 ? given : split.middle;
+  g_autofree double *sums = g_try_new (double, MAX (2 * split.outer * split.middle, 1));
+  if (sums == NULL || ir_tensor_n_elements (x) == 0 ||
+      ir_call_int (call, "stash_type", IR_DTYPE_FLOAT) != IR_DTYPE_FLOAT)
+    return ir_ref_run (call, error);
+  g.width = split.middle / groups;
+  g.plane = split.inner;
+  g.shift = sums;
+  g.slope = sums + split.outer * split.middle;
+  if (!new_wanted (call, 0, ir_tensor_rank (x), ir_tensor_dims (x), &g.dx, error) ||
+      !new_wanted (call, 1, 1, &split.middle, &dscale, error) ||
+      !new_wanted (call, 2, 1, &split.middle, &db, error))
+    return FALSE;
+  const int n_threads = cpu_n_threads (call, 4 * ir_tensor_n_elements (x));
+  CpuWatch watch = cpu_watch (call, g.width * g.plane);
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 r = cpu_share (split.outer * groups, 0), until = cpu_share (split.outer * groups, 1);
+       r < until && !cpu_watch_stopped (&watch, r); r++)
+    derive_group (&g, r * g.width, g.scale + r % groups * g.width);
+  sum_samples (g.slope, split.outer, split.middle, dscale);
+  sum_samples (g.shift, split.outer, split.middle, db);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_group_norm_grad = { .name = "group loop",
+                                          .refuses = cpu_needs_float,
+                                          .run = run_group_norm_grad };
+
 /* -- LayerNormalization: row by row, and parameters by columns -- */
 
 typedef struct
@@ -180,18 +273,19 @@ derive_row (const float *dy,
             const float *x,
             const float *scale,
             double epsilon,
+            gboolean centre,
             gint64 n,
             RowStatistics *row,
             float *dx)
 {
   double sum = 0, along = 0;
 
-  row->mean = sum_of (x, n, 0, FALSE) / (double) n;
+  row->mean = centre ? sum_of (x, n, 0, FALSE) / (double) n : 0;
   row->inverse = 1 / sqrt (sum_of (x, n, row->mean, TRUE) / (double) n + epsilon);
   if (dx == NULL)
     return;
   add_products (dy, x, scale, row->mean, n, &sum, &along);
-  write_dx (dy, x, scale, row->mean, row->inverse, row->inverse * sum / (double) n,
+  write_dx (dy, x, scale, row->mean, row->inverse, centre ? row->inverse * sum / (double) n : 0,
             row->inverse * (row->inverse * row->inverse) * along / (double) n, dx, n);
 }
 
@@ -237,7 +331,7 @@ sum_columns (const float *dy,
 }
 
 static gboolean
-run_layer_norm_grad (IrCall *call, GError **error)
+derive_rows (IrCall *call, gboolean centre, GError **error)
 {
   const IrTensor *in = ir_call_input (call, 1);
   const float *dy = cpu_floats (call, 0), *x = cpu_floats (call, 1), *scale = cpu_floats (call, 2);
@@ -266,7 +360,7 @@ run_layer_norm_grad (IrCall *call, GError **error)
   {
     for (gint64 i = cpu_share (split.outer, 0), until = cpu_share (split.outer, 1);
          i < until && !cpu_watch_stopped (&watch, i); i++)
-      derive_row (dy + i * split.middle, x + i * split.middle, scale, epsilon, split.middle,
+      derive_row (dy + i * split.middle, x + i * split.middle, scale, epsilon, centre, split.middle,
                   rows + i, dx != NULL ? dx + i * split.middle : NULL);
 #pragma omp barrier
     for (gint64 i = cpu_share (n_chunks, 0), until = cpu_share (n_chunks, 1);
@@ -276,9 +370,25 @@ run_layer_norm_grad (IrCall *call, GError **error)
   return TRUE;
 }
 
+static gboolean
+run_layer_norm_grad (IrCall *call, GError **error)
+{
+  return derive_rows (call, TRUE, error);
+}
+
+static gboolean
+run_rms_norm_grad (IrCall *call, GError **error)
+{
+  return derive_rows (call, FALSE, error);
+}
+
 const IrCpuKernel cpu_layer_norm_grad = { .name = "row loop",
                                           .refuses = cpu_needs_float,
                                           .run = run_layer_norm_grad };
+
+const IrCpuKernel cpu_rms_norm_grad = { .name = "row loop",
+                                        .refuses = cpu_needs_float,
+                                        .run = run_rms_norm_grad };
 
 /* -- Softmax -- */
 

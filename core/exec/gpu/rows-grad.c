@@ -1,4 +1,4 @@
-/* Derivatives of what works on whole rows: of Softmax, and of normalization of batches and layers. */
+/* Derivatives of what works on whole rows: of Softmax, and of normalizations. */
 #include "config.h"
 
 #include "core/exec/gpu/rows.h"
@@ -33,9 +33,9 @@ emit_softmax_grad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *progra
 
 /* -- normalization -- */
 
-/* dY, X and scale of rows along the axes [@axis, @end) of X, and dX. */
+/* dY, X and scale of rows along the axes [@axis, @end) of X, and dX. @centred: what they sum to is taken out */
 static const char *
-begin_norm (GpuWriter *w, GpuRows *rows, gint64 axis, gint64 end)
+begin_norm (GpuWriter *w, gboolean centred, GpuRows *rows, gint64 axis, gint64 end)
 {
   const IrCall *call = w->call;
   const GpuElement *e = call->outputs[0].present ? gpu_put_output (w, "dx", 0) : NULL;
@@ -53,6 +53,9 @@ begin_norm (GpuWriter *w, GpuRows *rows, gint64 axis, gint64 end)
   if (!gpu_rows_of_input (w, 1, rows, axis, end))
     return w->why;
   gpu_put_element (w, e);
+  gpu_put_text (w, "mean", g_strdup (centred ? "k_block_add$f (mean, parts, $warps) / $n" : "0"));
+  gpu_put_text (w, "g_mean",
+                g_strdup (centred ? "k_block_add$f (g_sum, parts, $warps) / $n" : "0"));
   gpu_put_number (w, "epsilon", ir_call_float (call, "epsilon", 1e-5f), e->compute);
   return NULL;
 }
@@ -65,34 +68,43 @@ write_norm (GpuWriter *w, const char *sums, guint64 n_rows, guint64 n)
   return gpu_write_rows (w, "norm-grad", n_rows, n);
 }
 
+/* Stores the derivatives by scale and bias that are wanted where a block has the sums of its channel. */
+static char *
+store_sums (GpuWriter *w)
+{
+  static const char *const names[] = { NULL, "dscale", "db" }, *const values[] = { NULL, "along",
+                                                                                   "sum" };
+  GString *sums = g_string_new (NULL);
+
+  for (guint i = 1; i < MIN (w->call->n_outputs, G_N_ELEMENTS (names)); i++)
+    if (w->call->outputs[i].present && gpu_put_output (w, names[i], i) != NULL)
+      g_string_append_printf (sums,
+                              "  if (K_THREAD == 0)\n    K_STORE (%s, K_BLOCK, $store_%s (%s));\n",
+                              names[i], names[i], values[i]);
+  return g_string_free (sums, FALSE);
+}
+
 /* A block for each channel. */
 static const char *
 emit_batch_norm_grad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
 {
-  static const char *const names[] = { NULL, "dscale", "db" }, *const values[] = { NULL, "along",
-                                                                                   "sum" };
-  g_autoptr (GString) sums = g_string_new (NULL);
   g_auto (GpuWriter) w;
   GpuRows rows;
 
   gpu_writer_init (&w, program, call, "batch_norm_grad");
-  const char *why = begin_norm (&w, &rows, 1, 2);
+  const char *why = begin_norm (&w, TRUE, &rows, 1, 2);
   if (why != NULL || rows.shape.n == 0)
     return why;
   const GpuElement *scale = gpu_put_input (&w, "w", 2);
   if (scale == NULL || !gpu_is_real (scale->compute))
     return gpu_refuse (&w, gpu_no_element);
-  for (guint i = 1; i < MIN (call->n_outputs, G_N_ELEMENTS (names)); i++)
-    if (call->outputs[i].present && gpu_put_output (&w, names[i], i) != NULL)
-      g_string_append_printf (sums,
-                              "  if (K_THREAD == 0)\n    K_STORE (%s, K_BLOCK, $store_%s (%s));\n",
-                              names[i], names[i], values[i]);
+  g_autofree char *sums = store_sums (&w);
   guint64 channels = rows.n, plane = rows.inner;
   gpu_put (&w, "place",
            "  $index o = (k / " U64 " * " U64 " + K_BLOCK) * " U64 " + k %% " U64 ";\n", plane,
            channels, plane, plane);
   gpu_put (&w, "scale_place", "  $index o0 = K_BLOCK;\n");
-  return write_norm (&w, sums->str, channels, rows.shape.n / channels);
+  return write_norm (&w, sums, channels, rows.shape.n / channels);
 }
 
 /* Over all rows, of each of their elements; dX holds what they were normalized to, for now. */
@@ -120,23 +132,32 @@ add_columns (IrCall *call, IrGpuProgram *program, gint64 axis, gint64 rank)
   return gpu_write (&w, "norm-columns", gpu_blocks (rows.n, 32), GPU_THREADS);
 }
 
-/* What the elements of each row were normalized to, into dX. */
+/* What the elements of each of @n_rows rows, behind each other, were normalized to, into dX. */
 static const char *
-add_units (IrCall *call, IrGpuProgram *program, gint64 axis, gint64 rank)
+add_units (IrCall *call, IrGpuProgram *program, gboolean centred, guint64 n_rows)
 {
   g_auto (GpuWriter) w;
-  GpuRows rows;
+  GpuRows all;
 
   gpu_writer_init (&w, program, call, "norm_units");
-  const char *why = begin_norm (&w, &rows, axis, rank);
-  return why != NULL ? why : gpu_write_rows (&w, "norm-units", rows.n_rows, rows.n);
+  const char *why = begin_norm (&w, centred, &all, 0, ir_call_input_rank (call, 1));
+  return why != NULL ? why : gpu_write_rows (&w, "norm-units", n_rows, all.n / n_rows);
+}
+
+static gboolean
+wants_parameters (const IrCall *call)
+{
+  gboolean some = FALSE;
+
+  for (guint i = 1; i < call->n_outputs; i++)
+    some |= call->outputs[i].present;
+  return some;
 }
 
 static const char *
-emit_layer_norm_grad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+emit_layers_grad (IrCall *call, IrGpuProgram *program, gboolean centred)
 {
   int rank = ir_call_input_rank (call, 1);
-  gboolean by_parameters = FALSE;
   gint64 axis;
   g_auto (GpuWriter) w;
   GpuRows rows;
@@ -145,18 +166,73 @@ emit_layer_norm_grad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *pro
   if (rank == IR_RANK_UNKNOWN ||
       !ir_call_axis (call, ir_call_int (call, "axis", -1), rank, &axis, NULL))
     return gpu_refuse (&w, gpu_unknown_shape);
-  const char *why = begin_norm (&w, &rows, axis, rank);
+  const char *why = begin_norm (&w, centred, &rows, axis, rank);
   if (why != NULL || rows.shape.n == 0)
     return why;
-  for (guint i = 1; i < call->n_outputs; i++)
-    by_parameters |= call->outputs[i].present;
-  if (by_parameters && (why = add_units (call, program, axis, rank)) == NULL)
+  if (wants_parameters (call) && (why = add_units (call, program, centred, rows.n_rows)) == NULL)
     why = add_columns (call, program, axis, rank);
   gpu_put_vector (&w, "w", "scale_place", 2, &rows.shape, axis);
   gpu_put (&w, "place", "  $index o = ($index) K_BLOCK * $n + k;\n");
   return why != NULL ? why : write_norm (&w, "", rows.n_rows, rows.n);
 }
 
+static const char *
+emit_layer_norm_grad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  return emit_layers_grad (call, program, TRUE);
+}
+
+static const char *
+emit_rms_norm_grad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  return emit_layers_grad (call, program, FALSE);
+}
+
+/* Over samples and places, of each channel; dX holds what they were normalized to, for now. */
+static const char *
+add_channels (IrCall *call, IrGpuProgram *program)
+{
+  g_auto (GpuWriter) w;
+  GpuRows rows;
+
+  gpu_writer_init (&w, program, call, "norm_channels");
+  gpu_put_input (&w, "dy", 0);
+  gpu_put_element (&w, gpu_put_output (&w, "dx", 0));
+  gpu_put_text (&w, "sums", store_sums (&w));
+  if (!gpu_rows_of_input (&w, 1, &rows, 1, 2))
+    return w.why;
+  gpu_put (&w, "channels", U64, rows.n);
+  gpu_put (&w, "plane", U64, rows.inner);
+  return gpu_write_rows (&w, "norm-channels", rows.n, rows.shape.n / rows.n);
+}
+
+/* A block for each group of a sample's channels, which lie behind each other. */
+static const char *
+emit_group_norm_grad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *program)
+{
+  g_auto (GpuWriter) w;
+  GpuRows rows;
+
+  gpu_writer_init (&w, program, call, "group_norm_grad");
+  const char *why = begin_norm (&w, TRUE, &rows, 1, 2);
+  if (why != NULL || rows.shape.n == 0)
+    return why;
+  const GpuElement *scale = gpu_put_input (&w, "w", 2);
+  if (scale == NULL || !gpu_is_real (scale->compute))
+    return gpu_refuse (&w, gpu_no_element);
+  const guint64 given = (guint64) ir_call_int (call, "num_groups", 0), channels = rows.n,
+                groups = given > 0 ? given : channels, plane = rows.inner,
+                n_rows = rows.shape.n / (channels * plane) * groups;
+  if (wants_parameters (call) && (why = add_units (call, program, TRUE, n_rows)) == NULL)
+    why = add_channels (call, program);
+  gpu_put (&w, "place", "  $index o = ($index) K_BLOCK * $n + k;\n");
+  gpu_put (&w, "scale_place", "  $index o0 = K_BLOCK %% " U64 " * " U64 " + k / " U64 ";\n", groups,
+           channels / groups, plane);
+  return why != NULL ? why : write_norm (&w, "", n_rows, rows.shape.n / n_rows);
+}
+
 const IrGpuKernel gpu_softmax_grad = { "softmax-grad", emit_softmax_grad };
 const IrGpuKernel gpu_batch_norm_grad = { "batch-norm-grad", emit_batch_norm_grad };
 const IrGpuKernel gpu_layer_norm_grad = { "layer-norm-grad", emit_layer_norm_grad };
+const IrGpuKernel gpu_rms_norm_grad = { "rms-norm-grad", emit_rms_norm_grad };
+const IrGpuKernel gpu_group_norm_grad = { "group-norm-grad", emit_group_norm_grad };

@@ -323,11 +323,11 @@ ir_ref_rms_norm (IrCall *call, GError **error)
  * normalized to, @g the derivative by them. Sources: Ioffe and Szegedy, Batch Normalization; Ba, Kiros
  * and Hinton, Layer Normalization */
 static void
-normalize_back (const IrCall *call, double *x, double *g, guint64 n)
+normalize_back (const IrCall *call, gboolean centre, double *x, double *g, guint64 n)
 {
-  double epsilon = ir_call_float (call, "epsilon", 1e-5f), mean = mean_of (call, x, n);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f), mean = centre ? mean_of (call, x, n) : 0;
   double inverse = 1 / sqrt (variance_of (call, x, n, mean) + epsilon), along = 0;
-  double g_mean = mean_of (call, g, n);
+  double g_mean = centre ? mean_of (call, g, n) : 0;
 
   for (guint64 i = 0; i < n; i++)
     {
@@ -338,7 +338,7 @@ normalize_back (const IrCall *call, double *x, double *g, guint64 n)
     g[i] = inverse * (g[i] - g_mean - x[i] * along / (double) n);
 }
 
-/* What both kernels below have: outputs that are wanted, sums over what parameters were shared by, and two
+/* What the kernels below have: outputs that are wanted, sums over what parameters were shared by, and two
  * rows of scratch. */
 typedef struct
 {
@@ -412,7 +412,7 @@ ir_ref_batch_norm_grad (IrCall *call, GError **error)
           n.sums[1][c] += n.g[i];
           n.g[i] *= scale;
         }
-      normalize_back (call, n.row, n.g, batch * plane);
+      normalize_back (call, TRUE, n.row, n.g, batch * plane);
       for (guint64 i = 0; i < batch * plane; i++)
         n.sums[0][c] += ir_tensor_get_double (n.dy,
                                               (i / plane * channels + c) * plane + i % plane) *
@@ -424,9 +424,43 @@ ir_ref_batch_norm_grad (IrCall *call, GError **error)
   return TRUE;
 }
 
-/* dY, X; scale broadcasts to X's axes from axis on. */
+/* The like, but what is normalized together are num_groups groups of each sample's channels. */
 gboolean
-ir_ref_layer_norm_grad (IrCall *call, GError **error)
+ir_ref_group_norm_grad (IrCall *call, GError **error)
+{
+  g_auto (NormGrad) n = { NULL };
+
+  if (!ir_block_check_float (call, error) || !call->op->infer (call, error))
+    return FALSE;
+  const IrTensor *x = ir_call_input (call, 1);
+  const guint64 batch = (guint64) ir_tensor_dims (x)[0], channels = (guint64) ir_tensor_dims (x)[1],
+                plane = count_from (x, 2), given = (guint64) ir_call_int (call, "num_groups", 0),
+                groups = given > 0 ? given : channels, size = channels / MAX (groups, 1) * plane;
+  if (!norm_grad_init (&n, call, channels, MAX (size, 1), error))
+    return FALSE;
+  for (guint64 r = 0; r < batch * groups && size > 0 && !ir_call_stopped (call); r++)
+    {
+      const guint64 first = r % groups * (size / plane);
+      ir_block_load_many (call, x, r * size, size, n.row);
+      for (guint64 i = 0; i < size; i++)
+        n.g[i] = ir_tensor_get_double (n.dy, r * size + i) *
+                 ir_tensor_get_double (n.scale, first + i / plane);
+      normalize_back (call, TRUE, n.row, n.g, size);
+      for (guint64 i = 0; i < size; i++)
+        {
+          double dy = ir_tensor_get_double (n.dy, r * size + i);
+          n.sums[0][first + i / plane] += dy * n.row[i];
+          n.sums[1][first + i / plane] += dy;
+        }
+      if (n.outputs[0] != NULL)
+        ir_block_store (n.outputs[0], r * size, size, n.g);
+    }
+  norm_grad_store_sums (&n, channels);
+  return TRUE;
+}
+
+static gboolean
+normalize_layers_back (IrCall *call, gboolean centre, GError **error)
 {
   const IrTensor *x = ir_call_input (call, 1);
   g_auto (NormGrad) n = { NULL };
@@ -446,7 +480,7 @@ ir_ref_layer_norm_grad (IrCall *call, GError **error)
       for (guint64 i = 0; i < size; i++)
         n.g[i] = ir_tensor_get_double (n.dy, r * size + i) *
                  broadcast_element (n.scale, x, (guint) axis, i);
-      normalize_back (call, n.row, n.g, size);
+      normalize_back (call, centre, n.row, n.g, size);
       for (guint64 i = 0; i < size; i++)
         {
           double dy = ir_tensor_get_double (n.dy, r * size + i);
@@ -458,6 +492,19 @@ ir_ref_layer_norm_grad (IrCall *call, GError **error)
     }
   norm_grad_store_sums (&n, size);
   return TRUE;
+}
+
+/* dY, X; scale broadcasts to X's axes from axis on. */
+gboolean
+ir_ref_layer_norm_grad (IrCall *call, GError **error)
+{
+  return normalize_layers_back (call, TRUE, error);
+}
+
+gboolean
+ir_ref_rms_norm_grad (IrCall *call, GError **error)
+{
+  return normalize_layers_back (call, FALSE, error);
 }
 
 /* -- neighbouring channels -- */

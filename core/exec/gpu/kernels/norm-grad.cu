@@ -1,4 +1,4 @@
-/* A block for each row of what was normalized together. p: where its element k is; a: where scale has it. */
+/* A block for each row of what was normalized together; without a mean both are 0. p: where its element k is; a: where scale has it. */
 K_FUNCTION $index
 p_$name ($index k)
 {
@@ -18,7 +18,7 @@ IR_KERNEL ($name) ($parameters)
 
   for ($index k = K_THREAD; k < $n; k += $threads)
     mean += $load_x (K_LOAD (x, p_$name (k)));
-  mean = k_block_add$f (mean, parts, $warps) / $n;
+  mean = $mean;
   for ($index k = K_THREAD; k < $n; k += $threads)
     {
       $compute v = $load_x (K_LOAD (x, p_$name (k))) - mean;
@@ -38,7 +38,7 @@ IR_KERNEL ($name) ($parameters)
     }
   sum = k_block_add$f (sum, parts, $warps);
   along = k_block_add$f (along, parts, $warps);
-  g_sum = k_block_add$f (g_sum, parts, $warps) / $n;
+  g_sum = $g_mean;
   g_along = k_block_add$f (g_along, parts, $warps) / $n;
 $sums  for ($index k = K_THREAD; k < $n; k += $threads)
     {

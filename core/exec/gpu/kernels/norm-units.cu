@@ -7,7 +7,7 @@ IR_KERNEL ($name) ($parameters)
 
   for ($index k = K_THREAD; k < $n; k += $threads)
     mean += $load_x (K_LOAD (x, base + k));
-  mean = k_block_add$f (mean, parts, $warps) / $n;
+  mean = $mean;
   for ($index k = K_THREAD; k < $n; k += $threads)
     {
       $compute v = $load_x (K_LOAD (x, base + k)) - mean;

@@ -465,6 +465,8 @@ ir_render_pdf (const IrScene *scene, IrRenderOptions *options, GError **error)
       append_data, data, MAX (1, r.width * scale), MAX (1, r.height * scale));
 
   cairo_pdf_surface_set_metadata (surface, CAIRO_PDF_METADATA_CREATOR, "irscope");
+  /* the same file from run to run: not when it was written */
+  cairo_pdf_surface_set_metadata (surface, CAIRO_PDF_METADATA_CREATE_DATE, "1970-01-01T00:00:00Z");
   draw_page (scene, options, scale, surface);
   cairo_surface_finish (surface);
   cairo_status_t status = cairo_surface_status (surface);

@@ -2,9 +2,13 @@
 
 #include "app/gui/sides.h"
 
+#include <adwaita.h>
+
 #define NARROW       1200 /* px; below, panes are shown over the graph */
 #define TIGHT        1000
 #define DRAWER_WIDTH 300
+#define DRAWER_MOST                                                                                \
+  340 /* px, however long the lines in it are: the graph and what floats over it need the rest */
 
 typedef struct
 {
@@ -64,8 +68,8 @@ ir_sides_get_cover (IrSides *self, IrSidesPlace place)
   int width = 0;
 
   if (self->narrow && ir_sides_get_shown (self, place))
-    gtk_widget_measure (GTK_WIDGET (self->sides[place].sheet), GTK_ORIENTATION_HORIZONTAL, -1, NULL,
-                        &width, NULL, NULL);
+    gtk_widget_measure (gtk_revealer_get_child (self->sides[place].drawer),
+                        GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL, NULL);
   return width;
 }
 
@@ -256,11 +260,15 @@ ir_sides_init (IrSides *self)
 static void
 build_drawer (IrSides *self, Side *side, gboolean at_start)
 {
-  GtkWidget *drawer = gtk_revealer_new (), *sheet = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *drawer = gtk_revealer_new (), *sheet = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
+            *clamp = adw_clamp_new ();
 
   gtk_widget_add_css_class (sheet, "drawer");
   gtk_widget_set_size_request (sheet, DRAWER_WIDTH, -1);
-  gtk_revealer_set_child (GTK_REVEALER (drawer), sheet);
+  adw_clamp_set_maximum_size (ADW_CLAMP (clamp), DRAWER_MOST);
+  adw_clamp_set_tightening_threshold (ADW_CLAMP (clamp), DRAWER_MOST);
+  adw_clamp_set_child (ADW_CLAMP (clamp), sheet);
+  gtk_revealer_set_child (GTK_REVEALER (drawer), clamp);
   gtk_revealer_set_transition_type (GTK_REVEALER (drawer),
                                     at_start ? GTK_REVEALER_TRANSITION_TYPE_SLIDE_RIGHT
                                              : GTK_REVEALER_TRANSITION_TYPE_SLIDE_LEFT);

@@ -271,6 +271,50 @@ test_beside_drawer (void)
   close_window (window);
 }
 
+/* The parent of that name or class of CSS, around it. */
+static GtkWidget *
+around (GtkWidget *widget, const char *name, const char *css)
+{
+  while (widget != NULL && (name != NULL ? strcmp (gtk_widget_get_css_name (widget), name) != 0
+                                         : !gtk_widget_has_css_class (widget, css)))
+    widget = gtk_widget_get_parent (widget);
+  g_assert_nonnull (widget);
+  return widget;
+}
+
+/* A drawer is not as wide as the longest name in it, and what floats stands above each other without a gap. */
+static void
+test_long_lines (void)
+{
+  IrWindow *window = open_window (800, 600);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *drawer, *transport, *bar, *legend;
+  graphene_rect_t over, at, above;
+
+  ir_session_act (session, (const char *const[]){
+                               "rename", "/conv1/Conv",
+                               "/a/name/that/is/as/long/as/two/lines/in/a/drawer/Conv", NULL });
+  wait_for ("the name", is_open_and_idle, session);
+  settle (300);
+  select_at (window, "Conv", 0, 0);
+  ir_session_show_view (session, "why");
+  expect_seen (window, "IrWhyView", TRUE);
+  settle (900);
+  drawer = around (find (GTK_WIDGET (window), has_type, "IrWhyView"), NULL, "drawer");
+  transport = find (GTK_WIDGET (window), has_type, "IrTransport");
+  bar = around (find_label (GTK_WIDGET (window), " %"), NULL, "canvas-controls");
+  legend = around (find_label (GTK_WIDGET (window), " changed"), NULL, "canvas-note");
+  g_assert_true (gtk_widget_compute_bounds (drawer, GTK_WIDGET (window), &over));
+  g_assert_true (gtk_widget_compute_bounds (transport, GTK_WIDGET (window), &at));
+  g_assert_cmpfloat (over.size.width, <=, 340);
+  g_assert_cmpfloat (at.origin.x + at.size.width, <=, over.origin.x);
+  g_assert_true (gtk_widget_compute_bounds (bar, GTK_WIDGET (window), &at));
+  g_assert_true (gtk_widget_compute_bounds (legend, GTK_WIDGET (window), &above));
+  g_assert_cmpfloat (above.origin.y + above.size.height, <=, at.origin.y + at.size.height);
+  g_assert_cmpfloat (above.origin.y + above.size.height, >=, at.origin.y - 30);
+  close_window (window);
+}
+
 static gboolean
 lists_views (GtkWidget *widget, gpointer data)
 {
@@ -583,16 +627,6 @@ test_long_names (void)
 }
 
 /* What @widget is in, of a name or class in style sheets. */
-static GtkWidget *
-around (GtkWidget *widget, const char *name, const char *css)
-{
-  while (widget != NULL && (name != NULL ? strcmp (gtk_widget_get_css_name (widget), name) != 0
-                                         : !gtk_widget_has_css_class (widget, css)))
-    widget = gtk_widget_get_parent (widget);
-  g_assert_nonnull (widget);
-  return widget;
-}
-
 /* A message leaves the legend to be read that comes when it is there. */
 static void
 test_message (void)
@@ -683,6 +717,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/a run leaves the graph room in a small window", test_small_run);
   g_test_add_func ("/layout/tabs that do not fit are in a menu", test_tabs);
   g_test_add_func ("/layout/what floats stands beside a drawer", test_beside_drawer);
+  g_test_add_func ("/layout/long lines make no drawer wider", test_long_lines);
   g_test_add_func ("/layout/names of pipelines make no window wider", test_long_names);
   g_test_add_func ("/layout/a message leaves the legend", test_message);
   g_test_add_func ("/layout/a message leaves the zoom", test_message_narrow);

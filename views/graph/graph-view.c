@@ -826,7 +826,10 @@ place_note (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer da
   gtk_widget_get_preferred_size (self->zoom_bar, NULL, &zoom);
   if (size.width + zoom.width - NOTE_MARGIN <= width)
     return FALSE;
-  *at = (GdkRectangle){ 0, gtk_widget_get_height (GTK_WIDGET (overlay)) - zoom.height - size.height,
+  /* what is left below counts once */
+  *at = (GdkRectangle){ 0,
+                        gtk_widget_get_height (GTK_WIDGET (overlay)) - zoom.height - size.height +
+                            gtk_widget_get_margin_bottom (child),
                         MIN (size.width, width), size.height };
   return TRUE;
 }

@@ -8,6 +8,7 @@
 #include "views/session/act.h"
 #include "views/session/gradients.h"
 #include "views/session/inputs.h"
+#include "views/session/records.h"
 #include "views/session/run-control.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
@@ -200,7 +201,9 @@ test_reused (void)
   g_autofree char *note = ir_session_times_note (self.session),
                   *words_of_it = g_strdup_printf ("%u of %u nodes have no times", again->n_reused,
                                                   ir_run_n_computing (again));
+  g_autofree char *how = ir_session_run_text (self.session);
   g_assert_true (g_str_has_prefix (note, words_of_it));
+  g_assert_true (g_str_has_prefix (how, "Ran, not measured"));
   IrTimeline *timeline = ir_timeline_new_measured (again->trace, again->schedule, again->model);
   guint n_ran = 0; /* constants too, which nobody computes */
   for (guint i = 0; i < again->trace->items->len; i++)

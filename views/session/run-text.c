@@ -287,7 +287,7 @@ ir_session_run_text (IrSession *self)
   if (stale != NULL)
     g_string_append_printf (text, "%.*s · ", (int) strlen (stale) - 1, stale); /* no full stop */
   n_threads = options->n_threads != 0 ? options->n_threads : g_get_num_processors ();
-  g_string_append_printf (text, "Ran in %s · %u %s", times, n_threads,
+  g_string_append_printf (text, "Ran%s%s · %u %s", taken.n > 0 ? " in " : ", ", times, n_threads,
                           n_threads == 1 ? "thread" : "threads");
   append_parallel (text, run);
   if (options->deterministic)

@@ -163,9 +163,14 @@ set_part (IrElementList *self, guint64 first)
   const guint64 n = tensor != NULL ? ir_tensor_n_elements (tensor) : 0;
   const guint removed = self->n;
 
+  /* In two steps, as whoever follows a row that goes makes each that comes at the same time, to find it again. */
+  self->n = 0;
+  if (removed > 0)
+    g_list_model_items_changed (G_LIST_MODEL (self), 0, removed, 0);
   self->n = (guint) MIN (n, MAX_ROWS);
   self->first = MIN (first, n - self->n);
-  g_list_model_items_changed (G_LIST_MODEL (self), 0, removed, self->n);
+  if (self->n > 0)
+    g_list_model_items_changed (G_LIST_MODEL (self), 0, 0, self->n);
 }
 
 void

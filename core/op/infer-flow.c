@@ -31,8 +31,8 @@ check_predicate (const IrCall *call, guint slot, GError **error)
                        (!ir_type_is_static (type) || ir_type_count (type) == 1)))
     return TRUE;
   found = ir_type_to_string (call->context, type);
-  return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "the condition is %s, needed one bool",
-                       found);
+  return ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
+                       "the condition is %s, needed one bool; check what computes it", found);
 }
 
 gboolean

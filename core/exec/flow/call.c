@@ -587,8 +587,12 @@ say_where (const Calling *x, GError **error)
   for (; is_branch (frame); frame = &g_array_index (x->frames, Frame, --i - 1))
     ir_if_say_where (frame->node, frame->taken, error);
   g_prefix_error (error, "%s/", frame->program->graph->name);
-  if (x->state->calls->depth > 1)
-    g_prefix_error (error, "%u calls deep, ", x->state->calls->depth);
+  /* Behind the place, so that loops around can stand in front of it. */
+  if (x->state->calls->depth > 1 && x->state->calls->depth < MAX_CALLS)
+    {
+      g_autofree char *message = (*error)->message;
+      (*error)->message = g_strdup_printf ("%s (%u calls deep)", message, x->state->calls->depth);
+    }
 }
 
 /* Call: runs the function of its closure. */

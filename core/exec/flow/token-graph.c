@@ -684,8 +684,10 @@ explain_missing (IrTokenExecutor *x, guint output, GError **error)
           when);
     }
   note_stalled (x, x->root->iterations->pdata[0]);
-  return ir_token_fail (x, NULL, node, error, "%s was never computed%s%s; the graph stalls there",
-                        name, x->stalled != NULL ? ": " : "", x->stalled != NULL ? x->stalled : "");
+  return ir_token_fail (
+      x, NULL, node, error,
+      "%s was never computed%s%s; the graph stalls there: let all that a node reads come in the same iterations",
+      name, x->stalled != NULL ? ": " : "", x->stalled != NULL ? x->stalled : "");
 }
 
 static gboolean

@@ -183,13 +183,11 @@ without_place (const IrProblem *problem)
   g_autofree char *place = g_strdup_printf ("Line %u, column %u: ", problem->line, problem->column);
   const char *said = problem->message +
                      (g_str_has_prefix (problem->message, place) ? strlen (place) : 0);
-  const char *end = strstr (said, "> {\"");
+  const char *end = strstr (said, "> {\""), *found = strstr (said, ", found \"> {\"");
 
-  if (end == NULL)
-    return g_strdup (said);
-  if (g_str_has_prefix (end - strlen (", found \""), ", found \""))
-    return g_strndup (said, (gsize) (end - strlen (", found \"") - said));
-  return g_strdup_printf ("%.*s\"", (int) (end - said), said);
+  if (found != NULL)
+    return g_strndup (said, (gsize) (found - said));
+  return end != NULL ? g_strdup_printf ("%.*s\"", (int) (end - said), said) : g_strdup (said);
 }
 
 /* "float[2] {1, 2}", as ONNX text writes an initializer. (transfer full) */

@@ -682,6 +682,8 @@ def _():
     wrt = lambda path, kind: [g['name'] for g in json_of('grad', path, '--wrt', kind)['gradients']]
     assert (wrt(listed, 'inputs'), wrt(listed, 'params'), wrt(listed, 'all')) == (['x'], ['w'], ['w', 'x'])
     assert (wrt(all_given, 'inputs'), wrt(all_given, 'all')) == (['x', 'w'], ['x', 'w'])
+    old = model('old', '<ir_version: 3, opset_import: ["" : 18]>\n' + open(all_given).read().split('>\n', 1)[1])  # inputs that are constants
+    assert wrt(old, 'params') == ['x', 'w'] and irscope('grad', old, '--wrt', 'inputs')[0] == 2
 
 
 @test('overlays: what is not finite of what came back to each node, and derivatives as shares of weights')

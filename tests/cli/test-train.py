@@ -316,6 +316,15 @@ def _notes():
         assert json_of('tensor', path('merged.onnx'), name)['max'] != 0, name
 
 
+@test('statistics that two normalizations share stay as they are: neither may write them for the other')
+def _():
+    text = ('g (float[N,2,3] x) => (float[N,2,3] y) <float[2] s = {1, 1}, float[2] b = {0, 0}, float[2] m = {0.5, 0}, float[2] v = {1, 1}, '
+            'float[2] m2 = {0.5, 0}, float[2] v2 = {1, 1}> { [first] h = BatchNormalization (x, s, b, m, v)  [second] y = BatchNormalization (h, s, b, %s) }')
+    for name, own, trained in (('shared', 'm, v', 0), ('apart', 'm2, v2', 2)):
+        steps = json_of('steps', model(name, text % own), '--pass', 'to-training', '--class', 'unsafe')['steps']
+        assert sum('hands out its running' in s['reason'] for s in steps) == trained, (name, steps)
+
+
 @test('a loss that is a value of the graph needs no other')
 def _own_loss():
     net = model('own', 'g (float[N,2] x, float[N,1] t) => (float loss) <float[2,1] w = {0, 0}> { p = MatMul (x, w)  '

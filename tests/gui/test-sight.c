@@ -388,6 +388,32 @@ test_map (void)
   close_window (window);
 }
 
+/* Where both sides are shown the map does not lie on what says which they are. */
+static void
+test_map_of_sides (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *map = find (GTK_WIDGET (window), has_type, "IrMinimap"), *title;
+  graphene_rect_t a, b;
+
+  ir_session_run_pipeline (session, NULL);
+  wait_for ("the steps", is_open_and_idle, session);
+  settle (300);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "view",
+                                  g_variant_new_string ("side-by-side"));
+  settle (600);
+  ir_canvas_zoom_to (IR_CANVAS (find (GTK_WIDGET (window), is_canvas, NULL)), 2);
+  settle (600);
+  title = find_label (GTK_WIDGET (window), "After: step");
+  g_assert_nonnull (title);
+  g_assert_true (gtk_widget_get_mapped (map));
+  g_assert_true (gtk_widget_compute_bounds (map, GTK_WIDGET (window), &a));
+  g_assert_true (gtk_widget_compute_bounds (title, GTK_WIDGET (window), &b));
+  g_assert_false (graphene_rect_intersection (&a, &b, NULL));
+  close_window (window);
+}
+
 /* Of columns the first begins far from the left end of the picture: its beginning is in sight. */
 static void
 test_columns (void)
@@ -586,6 +612,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sight/the beginning of a graph is not cut", test_beginning);
   g_test_add_func ("/sight/what is selected stays in its place", test_selected_stays);
   g_test_add_func ("/sight/the map lies on nothing at first", test_map);
+  g_test_add_func ("/sight/the map lies on no title of a side", test_map_of_sides);
   g_test_add_func ("/sight/the first column begins in sight", test_columns);
   g_test_add_func ("/sight/titles of frames lie over lines", test_titles);
   g_test_add_func ("/sight/a chart whose pane grows is drawn whole", test_grown);

@@ -36,7 +36,18 @@ refuse (GError **error, const char *what, const IrValue *of)
   return ir_pass_refuse (error, "gradient", "the Jacobian of %s: %s", of->name, what);
 }
 
-/* What weighs the elements of @of becomes an input, by a step of its own. */
+static IrTensor *
+zeros (IrDtype dtype, guint rank, const gint64 *dims, GError **error)
+{
+  IrTensor *tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
+
+  if (tensor != NULL && ir_tensor_n_bytes (tensor) > 0)
+    memset (ir_tensor_data_writable (tensor), 0, ir_tensor_n_bytes (tensor));
+  return tensor;
+}
+
+/* What weighs the elements of @of becomes an input, by a step of its own. Where all others have contents, it has
+ * some, too: they stay what the model is given by default. */
 static IrValue *
 add_seed (IrModel *model, const IrValue *of)
 {
@@ -52,6 +63,12 @@ add_seed (IrModel *model, const IrValue *of)
   ir_edit_set_flags (edit, seed, IR_VALUE_DECLARED | IR_VALUE_NAMED_BY_USER);
   for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
     g_ptr_array_add (inputs, ir_graph_input (model->main, i));
+  g_autoptr (IrTensor)
+      none = inputs->len > 0 && ir_value_is_default (inputs->pdata[0])
+                 ? zeros (ir_value_dtype (of), (guint) of->type->rank, of->type->dims, NULL)
+                 : NULL;
+  if (none != NULL)
+    ir_edit_set_initializer (edit, seed, none);
   g_ptr_array_add (inputs, seed);
   ir_edit_set_graph_inputs (edit, model->main, (IrValue *const *) inputs->pdata, inputs->len);
   ir_edit_end_step (edit);
@@ -102,16 +119,6 @@ ir_jacobian_new (IrModel *model,
 }
 
 /* -- its rows -- */
-
-static IrTensor *
-zeros (IrDtype dtype, guint rank, const gint64 *dims, GError **error)
-{
-  IrTensor *tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
-
-  if (tensor != NULL && ir_tensor_n_bytes (tensor) > 0)
-    memset (ir_tensor_data_writable (tensor), 0, ir_tensor_n_bytes (tensor));
-  return tensor;
-}
 
 /* (nullable) 1 at element @at, else 0 */
 static IrTensor *

@@ -674,6 +674,9 @@ def _():
     assert near([moved['x1'], moved['x2']], [5.25, 4 - math.cos(5)]), moved
     code, out, _ = irscope('run', EXAMPLE, '--fill', 'x1=ones')
     assert code == 0 and out.startswith('f  float[]  5.958924'), out
+    for wrt in ('inputs', 'all', 'x2,x1'):
+        rows = json_of('grad', EXAMPLE, '--wrt', wrt, '--jacobian')['jacobian']
+        assert sorted(row['name'] for row in rows) == ['x1', 'x2'], rows
     code, _, err = irscope('grad', EXAMPLE)
     assert code == 2 and 'no floating-point parameters; try inputs' in err, err
     body = '<float[2] w = {3, 4}> { y = Mul (x, w) }'

@@ -202,6 +202,7 @@ make_busy (IrChartArea *self)
 
   self->busy = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
   self->busy_text = gtk_label_new (NULL);
+  gtk_label_set_ellipsize (GTK_LABEL (self->busy_text), PANGO_ELLIPSIZE_END);
   self->busy_bar = gtk_progress_bar_new ();
   gtk_progress_bar_set_pulse_step (GTK_PROGRESS_BAR (self->busy_bar), 0.02);
   gtk_widget_set_valign (self->busy_bar, GTK_ALIGN_CENTER);

@@ -139,6 +139,6 @@ ir_data_file_save (
       if (has_data && !was_there)
         unlink (data_path);
     }
-  ir_file_sweep (lock, ok ? &kind : NULL);
+  ir_file_sweep (lock, ok ? file->base : NULL, &kind);
   return ok;
 }

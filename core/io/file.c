@@ -98,29 +98,46 @@ is_left_over (const char *name, const IrLeftOver *kind)
   return TRUE;
 }
 
+/* What @base, or a file whose name begins with it and a dot, was on its way in. */
+static gboolean
+is_temporary_of (const char *name, const char *base)
+{
+  gsize before = strlen (base), length = strlen (name), after = strlen (TEMPORARY) + N_RANDOM;
+
+  if (!g_str_has_prefix (name, base) || name[before] != '.' || length < before + after ||
+      strncmp (name + length - after, TEMPORARY, strlen (TEMPORARY)) != 0)
+    return FALSE;
+  for (gsize i = length - N_RANDOM; i < length; i++)
+    if (!g_ascii_isalnum (name[i]))
+      return FALSE;
+  return TRUE;
+}
+
 /**
  * ir_file_sweep:
  * @folder: what ir_file_lock_folder() gave; it is closed
- * @kind: (nullable): names of files that nobody needs
+ * @base: (nullable): name of what was saved there; %NULL: nothing was
+ * @kind: (nullable): names of other files that nobody needs
  *
- * Ends a save. Where no other is going on in the folder, files of @kind are removed.
+ * Ends a save. Where no other is going on in the folder, temporary files of @base and files of @kind are removed.
  */
 void
-ir_file_sweep (int folder, const IrLeftOver *kind)
+ir_file_sweep (int folder, const char *base, const IrLeftOver *kind)
 {
   DIR *entries;
   const struct dirent *entry;
 
   if (folder < 0)
     return;
-  if (kind == NULL || flock (folder, LOCK_EX | LOCK_NB) != 0)
+  if (base == NULL || flock (folder, LOCK_EX | LOCK_NB) != 0)
     {
       close (folder);
       return;
     }
   entries = fdopendir (folder);
   while (entries != NULL && (entry = readdir (entries)) != NULL)
-    if (is_left_over (entry->d_name, kind))
+    if (is_temporary_of (entry->d_name, base) ||
+        (kind != NULL && is_left_over (entry->d_name, kind)))
       unlinkat (folder, entry->d_name, 0);
   if (entries != NULL)
     closedir (entries);
@@ -215,12 +232,10 @@ static void
 end_save (const Temporary *file, int folder)
 {
   g_autofree char *base = g_path_get_basename (file->target);
-  g_autofree char *before = g_strconcat (base, TEMPORARY, NULL);
-  const IrLeftOver kind = { before, "", N_RANDOM, NULL };
 
   if (folder >= 0)
     fsync (folder);
-  ir_file_sweep (folder, file->name != NULL ? &kind : NULL);
+  ir_file_sweep (folder, file->name != NULL ? base : NULL, NULL);
 }
 
 /**

@@ -56,7 +56,7 @@ typedef struct
 } IrLeftOver;
 
 int ir_file_lock_folder (const char *folder);
-void ir_file_sweep (int folder, const IrLeftOver *kind);
+void ir_file_sweep (int folder, const char *base, const IrLeftOver *kind);
 
 /* Writes through a temporary file in the same folder, which replaces @path when it is complete. */
 typedef gboolean (*IrFileFunc) (GOutputStream *stream, gpointer user_data, GError **error);

@@ -5,9 +5,11 @@
 
 #include "core/exec/schedule/kernel-choice.h"
 #include "views/session/kernels.h"
+#include "views/session/runs.h"
 
 typedef struct
 {
+  IrSession *session; /* (nullable) weak */
   IrNodeId node;
   GStrv names; /* (nullable) by place in the drop-down, from 1 on */
   gboolean updating;
@@ -18,6 +20,7 @@ chooser_free (gpointer data)
 {
   Chooser *self = data;
 
+  g_clear_weak_pointer (&self->session);
   g_strfreev (self->names);
   g_free (self);
 }
@@ -54,8 +57,8 @@ ir_kernel_chooser_set_node (GtkWidget *chooser, const IrNode *node)
   self->updating = TRUE;
   g_clear_pointer (&self->names, g_strfreev);
   self->node = node != NULL ? node->id : 0;
-  if (node != NULL)
-    self->names = ir_kernel_choices (ir_backend_find ("cpu"), node);
+  if (node != NULL && self->session != NULL)
+    self->names = ir_kernel_choices (ir_session_get_backend (self->session), node);
   gtk_string_list_splice (titles, 0, n_old, (const char *[]){ "Automatic", NULL });
   for (guint i = 0; self->names != NULL && self->names[i] != NULL; i++)
     {
@@ -78,8 +81,10 @@ GtkWidget *
 ir_kernel_chooser_new (IrSession *session)
 {
   GtkWidget *widget = gtk_drop_down_new (G_LIST_MODEL (gtk_string_list_new (NULL)), NULL);
+  Chooser *self = g_new0 (Chooser, 1);
 
-  g_object_set_data_full (G_OBJECT (widget), "chooser", g_new0 (Chooser, 1), chooser_free);
+  g_set_weak_pointer (&self->session, session);
+  g_object_set_data_full (G_OBJECT (widget), "chooser", self, chooser_free);
   gtk_widget_set_tooltip_text (widget,
                                "Which kernel runs this node; a choice is a step that can be "
                                "undone by going back");

@@ -5,6 +5,7 @@
 
 #include "app/cli/plans.h"
 #include "core/exec/schedule/kernel-choice.h"
+#include "core/query/query.h"
 
 #include <string.h>
 
@@ -17,9 +18,10 @@ typedef struct
   IrEdit *edit;
 } KernelRequest;
 
-/* Of a node that runs nowhere by itself, such as a call, what it says of itself counts. */
+/* Of those of @only, or (nullable) of all. Of a node that runs nowhere by itself, such as a call, what it says of itself
+ * counts. */
 static void
-find_askers (const KernelRequest *request, const IrNode *only, const char *kernel, GPtrArray *found)
+find_askers (const KernelRequest *request, GHashTable *only, const char *kernel, GPtrArray *found)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable) running = g_hash_table_new (NULL, NULL);
@@ -30,20 +32,20 @@ find_askers (const KernelRequest *request, const IrNode *only, const char *kerne
       const IrNode *node = request->sized->nodes->pdata[i];
       IrNode *asker = node->state == IR_STATE_LIVE ? ir_kernel_asker (request->model, node) : NULL;
 
-      if (asker == NULL || (only != NULL && asker != only))
+      if (asker == NULL || (only != NULL && !g_hash_table_contains (only, asker)))
         continue;
       g_hash_table_add (running, asker);
       if (ir_kernel_is_choice (request->backend, node, kernel) && g_hash_table_add (seen, asker))
         g_ptr_array_add (found, asker);
     }
-  IrNode *const *nodes = ir_graph_order (request->model->main, &n_nodes);
-  for (guint i = 0; i < (only != NULL ? 1 : n_nodes); i++)
-    {
-      const IrNode *node = only != NULL ? only : nodes[i];
-      if (!g_hash_table_contains (running, node) &&
-          ir_kernel_is_choice (request->backend, node, kernel))
-        g_ptr_array_add (found, (gpointer) node);
-    }
+  g_autofree IrNode **nodes = (IrNode **) (only != NULL
+                                               ? g_hash_table_get_keys_as_array (only, &n_nodes)
+                                               : NULL);
+  IrNode *const *asked = only != NULL ? nodes : ir_graph_order (request->model->main, &n_nodes);
+  for (guint i = 0; i < n_nodes; i++)
+    if (!g_hash_table_contains (running, asked[i]) &&
+        ir_kernel_is_choice (request->backend, asked[i], kernel))
+      g_ptr_array_add (found, asked[i]);
 }
 
 static guint
@@ -101,20 +103,65 @@ find_asker (const KernelRequest *request, const char *name, GError **error)
   return node != NULL ? node : asker;
 }
 
+/* A question as of irscope find, that no node is called. */
+static gboolean
+add_found_by_query (const KernelRequest *request,
+                    const char *text,
+                    GHashTable *only,
+                    GError **error)
+{
+  const IrQueryFacts facts = { NULL };
+  IrQuery *query = ir_query_new (text, error);
+
+  if (query == NULL)
+    return FALSE;
+  for (guint i = 1; i < request->model->nodes->len; i++)
+    {
+      IrNode *node = ir_model_live_node (request->model, i);
+      if (node != NULL && ir_query_matches_node (query, node, &facts))
+        g_hash_table_add (only, node);
+    }
+  ir_query_free (query);
+  if (g_hash_table_size (only) > 0)
+    return TRUE;
+  g_set_error (
+      error, CLI_ERROR, 0,
+      "--kernel: no node is called %s, and as a question nothing fits it; 'irscope find' says what does",
+      text);
+  return FALSE;
+}
+
+/* Into @only: the nodes that @text means, which is not *. */
+static gboolean
+add_meant (const KernelRequest *request, const char *text, GHashTable *only, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  IrNode *node = find_asker (request, text, &local);
+
+  if (node == NULL && cli_find_node (request->model, text, NULL) == NULL &&
+      strpbrk (text, ":<>") != NULL)
+    return add_found_by_query (request, text, only, error);
+  if (node == NULL)
+    g_propagate_error (error, g_steal_pointer (&local));
+  else
+    g_hash_table_add (only, node);
+  return node != NULL;
+}
+
 static gboolean
 ask_for_kernel (const KernelRequest *request, const char *text, GError **error)
 {
   g_autoptr (GPtrArray) found = g_ptr_array_new ();
+  g_autoptr (GHashTable) only = NULL;
   g_autofree char *name = NULL;
   const char *kernel;
-  IrNode *only = NULL;
 
   if (!cli_split_assignment (text, "kernel", &name, &kernel, error))
     return FALSE;
   if (strcmp (name, "*") != 0)
     {
-      only = find_asker (request, name, error);
-      if (only == NULL)
+      only = g_hash_table_new (NULL, NULL);
+      if (!add_meant (request, name, only, error))
         return FALSE;
     }
   find_askers (request, only, kernel, found);

@@ -59,8 +59,9 @@
   { "streams", 0, G_OPTION_ARG_INT, AT (streams), \
     "Streams of a GPU that run nodes beside each other, from 1 to 8 (default: 8)", "N" }, \
   { "kernel", 0, G_OPTION_ARG_STRING_ARRAY, AT (kernels), \
-    "Run a node, or with * all, by this kernel: ref, or a candidate that schedule names; " \
-    "one in a function's body is CALL/NODE, as schedule calls it", "NODE=NAME" }, \
+    "Run a node, those that fit a question of find (op:conv, scope:encoder), or with * all, by this kernel: ref, a " \
+    "candidate that schedule names, or beside a GPU cpu; one in a function's body is CALL/NODE, as schedule calls it", \
+    "NODE=NAME" }, \
   { "threads", 0, G_OPTION_ARG_INT, AT (threads), "Number of threads (0, the default: all cores)", "N" }
 /* clang-format on */
 

@@ -15,13 +15,23 @@ candidates (const IrBackend *backend, const IrNode *node)
   return ir_node_is_valid (node) && backend->candidates != NULL ? backend->candidates (node) : NULL;
 }
 
+/* Whether @backend could fall back on one of that name, which runs @node. */
+static gboolean
+falls_back_on (const IrBackend *backend, const IrNode *node, const char *name)
+{
+  for (const IrBackend *next = backend->falls_back; next != NULL; next = next->falls_back)
+    if (strcmp (next->name, name) == 0)
+      return next->refuses (node) == NULL;
+  return FALSE;
+}
+
 /**
  * ir_kernel_choices:
  * @backend: the back end that runs the graph
  * @node: a node
  *
  * Returns: (transfer full): the names that %IR_META_KERNEL of @node may have, in the order of the
- *   back end, "ref" last; empty where nothing can run it
+ *   back end, then those on which it falls back, "ref" last; empty where nothing can run it
  */
 GStrv
 ir_kernel_choices (const IrBackend *backend, const IrNode *node)
@@ -32,6 +42,9 @@ ir_kernel_choices (const IrBackend *backend, const IrNode *node)
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
 
   g_strv_builder_addv (builder, (const char **) names);
+  for (const IrBackend *next = backend->falls_back; valid && next != NULL; next = next->falls_back)
+    if (next != &ir_backend_ref && next->refuses (node) == NULL)
+      g_strv_builder_add (builder, next->name);
   if (valid && ir_backend_ref.refuses (node) == NULL)
     g_strv_builder_add (builder, ir_backend_ref.name);
   return g_strv_builder_end (builder);
@@ -51,7 +64,7 @@ ir_kernel_is_choice (const IrBackend *backend, const IrNode *node, const char *k
   const char *known = candidates (backend, node);
   g_auto (GStrv) names = g_strsplit (known != NULL ? known : "", ", ", -1);
 
-  return strcmp (kernel, ir_backend_ref.name) == 0 ||
+  return strcmp (kernel, ir_backend_ref.name) == 0 || falls_back_on (backend, node, kernel) ||
          g_strv_contains ((const char *const *) names, kernel);
 }
 

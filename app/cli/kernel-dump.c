@@ -7,7 +7,9 @@
 #include "app/cli/plans.h"
 #include "core/exec/gpu/cache.h"
 #include "core/exec/gpu/compile.h"
+#include "core/exec/gpu/facts.h"
 #include "core/exec/gpu/library.h"
+#include "core/exec/gpu/occupancy.h"
 #include "core/exec/gpu/places.h"
 #include "core/exec/gpu/program.h"
 #include "core/op/check.h"
@@ -175,6 +177,34 @@ launch_at (const Dump *dump, guint i)
   return dump->program->launches->pdata[i];
 }
 
+static const IrGpuLaunch *
+launch_of (const Dump *dump, const char *kernel)
+{
+  for (guint i = 0; i < dump->program->launches->len; i++)
+    for (const IrGpuLaunch *launch = launch_at (dump, i); launch != NULL; launch = launch->finish)
+      if (g_str_equal (launch->name, kernel))
+        return launch;
+  return NULL;
+}
+
+static void
+add_occupancy (cJSON *json,
+               const IrGpuLaunch *launch,
+               const IrGpuKernelFacts *facts,
+               int architecture)
+{
+  IrGpuOccupancy occupancy;
+
+  if (launch == NULL || facts->registers == 0 ||
+      !ir_gpu_occupancy (architecture, launch->threads, (guint) facts->registers,
+                         (guint64) facts->shared_bytes, &occupancy))
+    return;
+  cJSON *object = cJSON_AddObjectToObject (json, "occupancy");
+  cJSON_AddNumberToObject (object, "warps", occupancy.warps);
+  cJSON_AddNumberToObject (object, "most", occupancy.most);
+  cJSON_AddStringToObject (object, "by", occupancy.by);
+}
+
 static void
 print_json (const Dump *dump)
 {
@@ -216,6 +246,7 @@ print_json (const Dump *dump)
       cJSON_AddNumberToObject (kernel, "registers", facts->registers);
       cJSON_AddNumberToObject (kernel, "spill_bytes", (double) facts->spill_bytes);
       cJSON_AddNumberToObject (kernel, "shared_bytes", (double) facts->shared_bytes);
+      add_occupancy (kernel, launch_of (dump, facts->name), facts, dump->architecture);
       cJSON_AddItemToArray (list, kernel);
     }
   cli_json_print (json);
@@ -243,10 +274,11 @@ print_text (const Dump *dump)
   for (guint i = 0; dump->code != NULL && i < dump->code->kernels->len; i++)
     {
       const IrGpuKernelFacts *facts = dump->code->kernels->pdata[i];
-      cli_print ("%-32s sm_%d: %d registers, %" G_GINT64_FORMAT " bytes spilled, %" G_GINT64_FORMAT
-                 " of shared memory\n",
-                 facts->name, dump->architecture, facts->registers, facts->spill_bytes,
-                 facts->shared_bytes);
+      const IrGpuLaunch *launch = launch_of (dump, facts->name);
+      g_autofree char *text = launch != NULL ? ir_gpu_facts_text (launch, facts, dump->architecture)
+                                             : NULL;
+      if (text != NULL)
+        cli_print ("%-32s %s\n", facts->name, text);
     }
   cli_print ("%u of %u nodes have a kernel; nothing was run\n", n_with, dump->rows->len);
   if (dump->reason != NULL)

@@ -344,7 +344,9 @@ def _():
     code, out, err = run(path, 'run', NET, '--device', 'gpu', cache=folder)
     assert code == 3 and 'libnvrtc' in err and 'sm_90' in err and folder in err, (code, err)
     code, out, err = run(FAKES, 'kernels', NET, '--dump', os.path.join(folder, 'dump'), '--keep', '--json', cache=folder)
-    assert code == 0 and json.loads(out)['kept'] == folder, (code, out, err)
+    answer = json.loads(out)
+    assert code == 0 and answer['kept'] == folder, (code, out, err)
+    assert answer['kernels'] and all('occupancy' not in kernel for kernel in answer['kernels']), answer['kernels']  # of a stand-in
     code, out, err = run(path, 'run', NET, '--device', 'gpu', '--check', 'ref', cache=folder)
     assert code == 0 and ' 0 beyond tolerance' in out, (code, out, err)
     assert {device for device, _ in devices_of(path, NET, folder).values()} == {'gpu'}
@@ -361,6 +363,26 @@ def _():
     assert run(FAKES, 'kernels', NET, '--dump', os.path.join(folder, 'dump'), '--keep', '--architecture', '80', cache=folder)[0] == 0
     code, out, err = run(path, 'run', NET, '--device', 'gpu', cache=folder)
     assert code == 3 and 'sm_90' in err, (code, err)
+
+
+@test('nodes are placed by name, by a question and all together, and copies are made where places differ')
+def _():
+    def placed(*kernels):
+        options = [word for kernel in kernels for word in ('--kernel', kernel)]
+        code, out, err = run(FAKES, 'schedule', NET, '--device', 'gpu', *options, '--json')
+        assert code == 0, (kernels, code, err)
+        answer = json.loads(out)
+        assert all(item['device'] == 'gpu' or 'property' in item['why'] for item in answer['items']), answer['items']
+        return [item['op'] for item in answer['items'] if item['device'] != 'gpu'], len(answer.get('copies', []))
+
+    assert placed() == ([], 2)
+    assert placed('op:softmax=cpu') == (['Softmax'], 4) and placed('#2=cpu') == (['Softmax'], 4)
+    assert placed('op:sin=ref', 'op:softmax=cpu') == (['Softmax', 'Sin'], 4) and len(placed('*=cpu')[0]) == 4
+    code, out, err = run(FAKES, 'run', NET, '--device', 'gpu', '--kernel', 'op:softmax=cpu', '--check', 'all')
+    assert code == 0 and ' 0 beyond tolerance' in out, (code, out, err)
+    for wrong, words in (('op:nix=cpu', 'nothing fits'), ('op:exp=gpu', 'no such kernel'), ('cost>x=cpu', 'cost>')):
+        code, out, err = run(FAKES, 'run', NET, '--device', 'gpu', '--kernel', wrong)
+        assert code == 2 and out == '' and words in err, (wrong, code, out, err)
 
 
 @test('--keep needs a folder of programs, and something that is compiled')

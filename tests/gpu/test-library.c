@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/exec/gpu/devices.h"
+#include "core/exec/gpu/occupancy.h"
 
 #include <dlfcn.h>
 #include <glib/gstdio.h>
@@ -263,6 +264,38 @@ test_places (void)
   g_assert_true (loader);
 }
 
+/* Against what the sizes of a multiprocessor give by hand. */
+static void
+test_occupancy (void)
+{
+  static const struct
+  {
+    int architecture;
+    guint threads, registers, shared, warps;
+    const char *by;
+  } rows[] = {
+    { 90, 256, 32, 0, 64, "threads" },
+    { 90, 256, 255, 0, 8, "registers" }, /* two warps of 8,192 in each part of 16,384 */
+    { 80, 128, 40, 40000, 16,
+      "shared memory" }, /* 41,088 bytes with what the driver keeps: 4 blocks of 164 KiB */
+    { 89, 32, 24, 0, 24, "blocks" },      /* of one warp each */
+    { 86, 1024, 32, 0, 32, "threads" },   /* a second block would have 64 of 48 */
+    { 120, 256, 64, 0, 32, "registers" }, /* 8 of 2,048 in each part */
+    { 75, 256, 96, 0, 16, "registers" },  /* 5 warps of 3,072 in each part, but whole blocks of 8 */
+  };
+  IrGpuOccupancy found;
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_assert_true (ir_gpu_occupancy (rows[i].architecture, rows[i].threads, rows[i].registers,
+                                       rows[i].shared, &found));
+      g_test_message ("row %u: %u of %u by %s", i, found.warps, found.most, found.by);
+      g_assert_cmpuint (found.warps, ==, rows[i].warps);
+      g_assert_cmpstr (found.by, ==, rows[i].by);
+    }
+  g_assert_false (ir_gpu_occupancy (61, 256, 32, 0, &found));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -278,6 +311,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/library/devices", test_devices);
   g_test_add_func ("/gpu/library/each call fails in turn", test_each_call_fails);
   g_test_add_func ("/gpu/library/out of memory is told apart", test_out_of_memory);
+  g_test_add_func ("/gpu/occupancy", test_occupancy);
   g_test_add_func ("/gpu/library/places", test_places);
   return g_test_run ();
 }

@@ -306,6 +306,38 @@ test_lost (void)
   check_nodes ("after", model, inputs);
 }
 
+/* What is told of a node: each launch with its text, behind a product of the library nothing. */
+static void
+test_facts (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel)
+      model = ir_text_read ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                            "g (float[4,8] x, float[8,5] w) => (float[4,5] y) "
+                            "{ m = MatMul (x, w)\n s = Softmax (m)\n y = Exp (s) }\n",
+                            -1, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (GHashTable) inputs = graph_inputs (model, 1, 0);
+  g_autoptr (IrModel) lowered = ir_exec_lower (model, &ir_backend_gpu, &error);
+  g_assert_no_error (error);
+  check_nodes ("facts", model, inputs);
+  for (guint i = 1; i < lowered->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (lowered, i);
+      g_autoptr (GPtrArray) facts = node != NULL ? ir_backend_gpu.facts (node) : NULL;
+      if (node == NULL)
+        continue;
+      g_assert_cmpuint (facts->len, ==, 1);
+      const IrKernelFact *fact = facts->pdata[0];
+      if (g_str_equal (node->op_type, "MatMul"))
+        g_assert_true (g_str_has_prefix (fact->title, "cuBLAS") && fact->code == NULL &&
+                       strstr (fact->text, "4 × 8 × 5") != NULL);
+      else
+        g_assert_true (strstr (fact->code, fact->title) != NULL &&
+                       strstr (fact->text, "threads") != NULL);
+    }
+}
+
 static void
 test_file (gconstpointer path)
 {
@@ -340,6 +372,7 @@ main (int argc, char **argv)
     {
       g_test_add_func ("/gpu/run/large copies", test_large_copies);
       g_test_add_func ("/gpu/run/device lost", test_lost);
+      g_test_add_func ("/gpu/run/facts", test_facts);
       g_test_add_func ("/gpu/run/random graphs", test_graphs);
     }
   for (int i = 1; i < argc; i++)

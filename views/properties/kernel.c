@@ -6,6 +6,7 @@
 #include "core/ir/count.h"
 #include "views/kernel-chooser.h"
 #include "views/label.h"
+#include "views/name.h"
 #include "views/session/execution.h"
 #include "views/session/kernels.h"
 #include "views/session/records.h"
@@ -58,6 +59,46 @@ add_kernel_times (IrSession *session, GtkWidget *group, const IrNode *node, cons
     }
 }
 
+/* A text in a row that unfolds. */
+static void
+add_code (GtkWidget *group, const char *title, const char *subtitle, const char *code)
+{
+  GtkWidget *row = adw_expander_row_new (), *scrolled = gtk_scrolled_window_new (),
+            *text = gtk_text_view_new ();
+  g_autofree char *name = g_strdup_printf ("Text of %s", title);
+
+  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (row), FALSE);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
+  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (row), subtitle);
+  ir_set_tip (row, subtitle);
+  gtk_widget_add_css_class (row, "property-row");
+  gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (text)), code, -1);
+  gtk_text_view_set_editable (GTK_TEXT_VIEW (text), FALSE);
+  gtk_text_view_set_monospace (GTK_TEXT_VIEW (text), TRUE);
+  gtk_text_view_set_left_margin (GTK_TEXT_VIEW (text), 12);
+  gtk_text_view_set_top_margin (GTK_TEXT_VIEW (text), 6);
+  ir_name (text, name);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), text);
+  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scrolled), 240);
+  adw_expander_row_add_row (ADW_EXPANDER_ROW (row), scrolled);
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
+}
+
+static void
+add_facts (IrSession *session, GtkWidget *group, const IrNode *node)
+{
+  g_autoptr (GPtrArray) facts = ir_session_get_kernel_facts (session, node);
+
+  for (guint i = 0; facts != NULL && i < facts->len; i++)
+    {
+      const IrKernelFact *fact = facts->pdata[i];
+      if (fact->code != NULL)
+        add_code (group, fact->title, fact->text, fact->code);
+      else
+        ir_property_row (group, fact->title, fact->text);
+    }
+}
+
 static GtkWidget *
 measure_button (void)
 {
@@ -101,6 +142,7 @@ ir_properties_add_kernel (IrPropertyPage *page, const IrNode *node)
       tip = ir_times_tip (&times);
       gtk_widget_set_tooltip_text (ir_property_row (group, "Last run", time), tip);
     }
+  add_facts (session, group, node);
   add_node_change (session, group, node->id);
   add_kernel_times (session, group, node, kernel);
 }

@@ -7,6 +7,21 @@
 #include "views/session/runs.h"
 #include "views/session/timeline.h"
 
+/* (nullable) What the run on screen, of the graph on screen, has planned for @node. */
+static const IrScheduleItem *
+item_of (IrSession *self, IrNodeId node)
+{
+  const IrRun *run = ir_session_get_run (self, IR_SIDE_AFTER);
+
+  if (run == NULL || run->schedule == NULL ||
+      ir_session_get_run_step (self) != ir_session_get_frame (self)->to)
+    return NULL;
+  for (guint i = 0; i < run->schedule->items->len; i++)
+    if (g_array_index (run->schedule->items, IrScheduleItem, i).node == node)
+      return &g_array_index (run->schedule->items, IrScheduleItem, i);
+  return NULL;
+}
+
 /**
  * ir_session_get_kernel:
  * @node: a node of the graph on screen
@@ -19,22 +34,36 @@
 const char *
 ir_session_get_kernel (IrSession *self, const IrNode *node, const char **why, const char **layout)
 {
-  const IrRun *run = ir_session_get_run (self, IR_SIDE_AFTER);
+  const IrScheduleItem *item = item_of (self, node->id);
 
   *layout = NULL;
-  if (run != NULL && run->schedule != NULL &&
-      ir_session_get_run_step (self) == ir_session_get_frame (self)->to)
-    for (guint i = 0; i < run->schedule->items->len; i++)
-      {
-        const IrScheduleItem *item = &g_array_index (run->schedule->items, IrScheduleItem, i);
+  if (item == NULL)
+    return ir_kernel_taken (ir_session_get_backend (self), node, why);
+  *why = item->why != NULL ? item->why : item->choice;
+  *layout = item->layout != item->choice ? item->layout : NULL;
+  return item->kernel;
+}
 
-        if (item->node != node->id)
-          continue;
-        *why = item->why != NULL ? item->why : item->choice;
-        *layout = item->layout != item->choice ? item->layout : NULL;
-        return item->kernel;
-      }
-  return ir_kernel_taken (ir_backend_find ("cpu"), node, why);
+/**
+ * ir_session_get_kernel_facts:
+ * @node: a node of the graph on screen
+ *
+ * Returns: (transfer full) (nullable) (element-type IrKernelFact): what the kernel consists of that has run @node, where
+ *   the back end says so
+ */
+GPtrArray *
+ir_session_get_kernel_facts (IrSession *self, const IrNode *node)
+{
+  const IrScheduleItem *item = item_of (self, node->id);
+  const IrBackend *backend = ir_session_get_backend (self);
+  const IrNode *ran = item != NULL ? ir_model_live_node (
+                                         ir_session_get_run (self, IR_SIDE_AFTER)->model, node->id)
+                                   : NULL;
+
+  /* What is compiled now would be waited for. */
+  return ran != NULL && item->why == NULL && backend->facts != NULL && !ir_session_get_busy (self)
+             ? backend->facts (ran)
+             : NULL;
 }
 
 /* -- asking for one -- */

@@ -24,6 +24,7 @@ void ir_session_measure_kernels (IrSession *self, IrNodeId node);
 GPtrArray *ir_session_get_kernel_times (IrSession *self, IrNodeId node, guint *step);
 /* What runs @node at the cursor, by the last run or by what the back end says: the kernel, (out)
  * (nullable) why, and in words what it does about the layout of values. (nullable) */
+GPtrArray *ir_session_get_kernel_facts (IrSession *self, const IrNode *node);
 const char *ir_session_get_kernel (IrSession *self,
                                    const IrNode *node,
                                    const char **why,

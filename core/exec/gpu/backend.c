@@ -5,6 +5,7 @@
 
 #include "core/exec/cpu/cpu.h"
 #include "core/exec/gpu/backend.h"
+#include "core/exec/gpu/facts.h"
 #include "core/exec/gpu/runtime.h"
 
 static const char unsettled[] = "a type is not known before the run";
@@ -109,6 +110,14 @@ kernel_name (const IrNode *node)
     return name;
   text = g_strdup_printf ("%s (%s)", name, by);
   return g_intern_string (text);
+}
+
+static GPtrArray *
+facts (const IrNode *node)
+{
+  g_autoptr (IrGpuProgram) program = ir_gpu_program_new ();
+
+  return emit (node, program) == NULL ? ir_gpu_facts (program) : NULL;
 }
 
 static gboolean
@@ -286,6 +295,7 @@ const IrBackend ir_backend_gpu = {
   .refuses = refuses,
   .kernel = kernel,
   .kernel_name = kernel_name,
+  .facts = facts,
   .prepare = prepare,
   .release = release,
   .falls_back = &ir_backend_cpu,

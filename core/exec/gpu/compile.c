@@ -8,8 +8,12 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-static void
-facts_free (gpointer data)
+/**
+ * ir_gpu_kernel_facts_free:
+ * @data: (transfer full): an #IrGpuKernelFacts with a name of its own
+ */
+void
+ir_gpu_kernel_facts_free (gpointer data)
 {
   IrGpuKernelFacts *facts = data;
 
@@ -27,7 +31,7 @@ ir_gpu_code_new (void)
 {
   IrGpuCode *code = g_new0 (IrGpuCode, 1);
 
-  code->kernels = g_ptr_array_new_with_free_func (facts_free);
+  code->kernels = g_ptr_array_new_with_free_func (ir_gpu_kernel_facts_free);
   return code;
 }
 

@@ -19,6 +19,7 @@ typedef struct
   GPtrArray *kernels; /* of IrGpuKernelFacts: what the compiler says of each */
 } IrGpuCode;
 
+void ir_gpu_kernel_facts_free (gpointer facts);
 IrGpuCode *ir_gpu_compile (const IrGpu *gpu, const char *kernels, int architecture, GError **error);
 char *ir_gpu_compile_basis (void);
 char *ir_gpu_compile_key (const IrGpu *gpu, const char *kernels, int architecture);

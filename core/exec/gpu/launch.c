@@ -80,6 +80,33 @@ want_kernels (const IrGpuProgram *program)
 }
 
 /**
+ * ir_gpu_runtime_kernel:
+ * @launch: a launch
+ * @facts: (out): what the compiler said of the kernel, whose name it lends
+ * @architecture: (out): for which it was compiled; unchanged: it is not loaded
+ *
+ * Returns: (transfer none) (nullable): the launch whose kernel runs, behind a product of the library or in its place;
+ *   %NULL: the library does all of it
+ */
+const IrGpuLaunch *
+ir_gpu_runtime_kernel (const IrGpuLaunch *launch, IrGpuKernelFacts *facts, int *architecture)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&gpu_state.lock);
+  const IrGpuKernelFacts *found;
+
+  if (gpu_state.gpu == NULL)
+    return launch;
+  launch = kernel_of (launch);
+  found = launch != NULL ? gpu_modules_facts (launch->name) : NULL;
+  if (found == NULL)
+    return launch;
+  *facts = *found;
+  facts->name = launch->name;
+  *architecture = gpu_state.architecture;
+  return launch;
+}
+
+/**
  * ir_gpu_lacks:
  * @program: launches
  *
@@ -89,8 +116,10 @@ want_kernels (const IrGpuProgram *program)
 const char *
 ir_gpu_lacks (const IrGpuProgram *program)
 {
+  /* Whoever compiles holds the lock meanwhile: who asks about a node is not to wait for that. */
+  if (!g_atomic_int_get (&gpu_state.without_compiler))
+    return NULL;
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&gpu_state.lock);
-
   for (guint i = 0; gpu_state.gpu != NULL && i < program->launches->len; i++)
     {
       const IrGpuLaunch *launch = kernel_of (program->launches->pdata[i]);

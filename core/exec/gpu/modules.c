@@ -17,7 +17,9 @@ gpu_modules_open (GError **error)
 
   gpu_state.modules = g_ptr_array_new ();
   gpu_state.kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  gpu_state.facts = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, ir_gpu_kernel_facts_free);
   gpu_state.waiting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_atomic_int_set (&gpu_state.without_compiler, nvrtc->state != IR_GPU_USABLE);
   if (nvrtc->state == IR_GPU_USABLE)
     return TRUE;
   folder = ir_gpu_cache_folder ();
@@ -38,6 +40,7 @@ gpu_modules_close (void)
     gpu_state.gpu->functions.cuModuleUnload (gpu_state.modules->pdata[i]);
   g_clear_pointer (&gpu_state.kernels, g_hash_table_unref);
   g_clear_pointer (&gpu_state.waiting, g_hash_table_unref);
+  g_clear_pointer (&gpu_state.facts, g_hash_table_unref);
   g_clear_pointer (&gpu_state.kept, g_hash_table_unref);
   g_clear_pointer (&gpu_state.modules, g_ptr_array_unref);
 }
@@ -66,6 +69,24 @@ gpu_modules_kernel (const char *name)
   return g_hash_table_lookup (gpu_state.kernels, name);
 }
 
+/* (nullable) What the compiler said of the kernel of that name, if it is loaded. */
+const IrGpuKernelFacts *
+gpu_modules_facts (const char *name)
+{
+  return g_hash_table_lookup (gpu_state.facts, name);
+}
+
+static void
+keep_facts (const IrGpuCode *code)
+{
+  for (guint i = 0; i < code->kernels->len; i++)
+    {
+      IrGpuKernelFacts *own = g_memdup2 (code->kernels->pdata[i], sizeof (IrGpuKernelFacts));
+      own->name = g_strdup (own->name);
+      g_hash_table_replace (gpu_state.facts, own->name, own);
+    }
+}
+
 static gboolean
 load (const IrGpuCode *code, GPtrArray *names, GError **error)
 {
@@ -74,6 +95,7 @@ load (const IrGpuCode *code, GPtrArray *names, GError **error)
   if (!GPU_CALL (cuModuleLoadData, error, &module, g_bytes_get_data (code->cubin, NULL)))
     return FALSE;
   g_ptr_array_add (gpu_state.modules, module);
+  keep_facts (code);
   for (guint i = 0; i < names->len; i++)
     {
       struct CUfunc_st *function = NULL;

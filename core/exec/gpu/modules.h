@@ -1,6 +1,7 @@
 /* Kernels that are loaded, and those that wait to be. All with the lock of the device held. */
 #pragma once
 
+#include "core/exec/gpu/compile.h"
 #include "core/exec/gpu/program.h"
 
 struct CUfunc_st;
@@ -11,3 +12,4 @@ gboolean gpu_modules_have (const IrGpuLaunch *launch);
 void gpu_modules_want (const IrGpuLaunch *launch);
 gboolean gpu_modules_load (GError **error);
 struct CUfunc_st *gpu_modules_kernel (const char *name);
+const IrGpuKernelFacts *gpu_modules_facts (const char *name);

@@ -24,11 +24,13 @@ typedef struct
   unsigned long long fault;                   /* one word */
   GHashTable *kernels;                        /* name -> CUfunc_st, of those that are loaded */
   GHashTable *waiting;                        /* name -> text, of what is to be loaded */
-  GHashTable *kept; /* (nullable) name -> key of a program on disk; NULL: there is a compiler */
+  GHashTable *kept;  /* (nullable) name -> key of a program on disk; NULL: there is a compiler */
+  GHashTable *facts; /* name -> IrGpuKernelFacts, of those that are loaded */
   GPtrArray *modules;
-  GpuBlas *blas; /* (nullable) once a product was wanted, unless there is none */
-  char *no_blas; /* (nullable) why */
-  gboolean lost; /* no call of it can succeed any more */
+  GpuBlas *blas;        /* (nullable) once a product was wanted, unless there is none */
+  char *no_blas;        /* (nullable) why */
+  int without_compiler; /* atomic: kernels are those of @kept */
+  gboolean lost;        /* no call of it can succeed any more */
   guint generation;
 } GpuState;
 

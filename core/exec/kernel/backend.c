@@ -76,6 +76,21 @@ ir_backend_input_terms (const IrBackend *backend, const IrNode *node, guint slot
 }
 
 /**
+ * ir_kernel_fact_free:
+ * @fact: (transfer full): an #IrKernelFact
+ */
+void
+ir_kernel_fact_free (gpointer fact)
+{
+  IrKernelFact *own = fact;
+
+  g_free (own->title);
+  g_free (own->text);
+  g_free (own->code);
+  g_free (own);
+}
+
+/**
  * ir_backend_output_terms:
  * @backend: the back end that was chosen
  * @node: a node

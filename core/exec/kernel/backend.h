@@ -43,6 +43,14 @@ typedef struct
                        * thread and without scratch memory */
 } IrOutputTerms;
 
+/* What is known of how a back end runs a node. */
+typedef struct
+{
+  char *title, *text;
+  char *code; /* (nullable) what it is compiled from */
+} IrKernelFact;
+void ir_kernel_fact_free (gpointer fact);
+
 /* -- back ends: one row each -- */
 typedef struct _IrBackend IrBackend;
 typedef struct _IrKernels IrKernels;
@@ -78,6 +86,8 @@ struct _IrBackend
   const char *(*candidates) (const IrNode *node);
   /* (nullable) In words, why @node gets the one that it gets; NULL: nothing to say */
   const char *(*explain_choice) (const IrNode *node);
+  /* (nullable) (transfer full) (element-type IrKernelFact): what its kernel of @node consists of; NULL: it has none */
+  GPtrArray *(*facts) (const IrNode *node);
   /* (nullable) What the kernel of @node declares of input @slot, beside what IR_OP_INPLACE
    * promises; @blocks: where it works on values in NCHWc. NULL: plain values, at
    * addresses of their elements, which nothing is written over. */

@@ -15,7 +15,8 @@
 #define AT(field) G_STRUCT_OFFSET (CliModelOptions, field)
 #define PASS_OPTIONS \
   { "pipeline", 'p', G_OPTION_ARG_STRING, AT (pipeline), \
-    "Run the passes of this pipeline: a name or a JSON file (default: default)", "P" }, \
+    "Run the passes of this pipeline: a name or a JSON file; without it commands about passes, such as optimize, " \
+    "steps and why, run default, and others none", "P" }, \
   { "pass", 0, G_OPTION_ARG_STRING, AT (passes), "Run these passes instead, separated by commas", \
     "A,B" }, \
   { "class", 0, G_OPTION_ARG_STRING, AT (step_class), \

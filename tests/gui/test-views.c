@@ -1295,6 +1295,40 @@ test_breakpoints_view (void)
   close_view (&fixture);
 }
 
+/* All rows, those that a question leaves, a question that is none, and a row that is chosen. */
+static void
+test_nodes_view (void)
+{
+  Fixture fixture;
+  GtkWidget *entry, *table;
+
+  open_view (&fixture, "nodes", "worked-example.onnx");
+  settle (200);
+  assert_shown (fixture.view, "Filter: conv, shape:*,64,*,*, cost>1M\n5 nodes and constants\n"
+                              "Operator\nName\nType\nShape\nInputs\n"
+                              "Log\nln\nfloat\n[]\nx1\nMul\nproduct\nfloat\n[]\nx1, x2\n"
+                              "Sin\nsine\nfloat\n[]\nx2\nAdd\nsum\nfloat\n[]\nv1, v2\n"
+                              "Sub\ndifference\nfloat\n[]\nv4, v3\n");
+  entry = find_widget (fixture.view, GTK_TYPE_SEARCH_ENTRY);
+  gtk_editable_set_text (GTK_EDITABLE (entry), "op:mul");
+  g_signal_emit_by_name (entry, "search-changed");
+  settle (200);
+  assert_shown (fixture.view, "1 of 5\nOperator\nName\nType\nShape\nInputs\n"
+                              "Mul\nproduct\nfloat\n[]\nx1, x2\n");
+  table = find_widget (fixture.view, GTK_TYPE_COLUMN_VIEW);
+  gtk_single_selection_set_selected (
+      GTK_SINGLE_SELECTION (gtk_column_view_get_model (GTK_COLUMN_VIEW (table))), 0);
+  const IrNode *node = ir_model_live_node (ir_session_get_frame (fixture.session)->model,
+                                           ir_session_get_selected_node (fixture.session));
+  g_assert_cmpstr (node->op_type, ==, "Mul");
+  gtk_editable_set_text (GTK_EDITABLE (entry), "has:none");
+  g_signal_emit_by_name (entry, "search-changed");
+  settle (200);
+  g_assert_true (
+      is_shown (fixture.view, "“has:none”: values can be asked for has:nan and has:inf"));
+  close_view (&fixture);
+}
+
 static gboolean
 has_scores (gpointer session)
 {
@@ -1388,6 +1422,7 @@ main (int argc, char **argv)
   g_test_add_func ("/schedule/is as wide as its pane", test_schedule);
   g_test_add_func ("/chart/what is panned is moved", test_strip);
   g_test_add_func ("/run/what it shows", test_run_view);
+  g_test_add_func ("/nodes/what it shows", test_nodes_view);
   g_test_add_func ("/breakpoints/what it shows", test_breakpoints_view);
   g_test_add_func ("/scoreboard/what it shows", test_scoreboard_view);
   g_test_add_func ("/properties/shows every node", test_properties);

@@ -68,9 +68,12 @@ write_norm (GpuWriter *w, const char *sums, guint64 n_rows, guint64 n)
   return gpu_write_rows (w, "norm-grad", n_rows, n);
 }
 
-/* Stores the derivatives by scale and bias that are wanted where a block has the sums of its channel. */
+/* A block has the sums of its channel. */
+static const char of_block[] = "  if (K_THREAD == 0)\n    ";
+
+/* Stores the derivatives by scale and bias that are wanted at @place, behind @before. (transfer full) */
 static char *
-store_sums (GpuWriter *w)
+store_sums (GpuWriter *w, const char *before, const char *place)
 {
   static const char *const names[] = { NULL, "dscale", "db" }, *const values[] = { NULL, "along",
                                                                                    "sum" };
@@ -78,9 +81,8 @@ store_sums (GpuWriter *w)
 
   for (guint i = 1; i < MIN (w->call->n_outputs, G_N_ELEMENTS (names)); i++)
     if (w->call->outputs[i].present && gpu_put_output (w, names[i], i) != NULL)
-      g_string_append_printf (sums,
-                              "  if (K_THREAD == 0)\n    K_STORE (%s, K_BLOCK, $store_%s (%s));\n",
-                              names[i], names[i], values[i]);
+      g_string_append_printf (sums, "%sK_STORE (%s, %s, $store_%s (%s));\n", before, names[i],
+                              place, names[i], values[i]);
   return g_string_free (sums, FALSE);
 }
 
@@ -98,7 +100,7 @@ emit_batch_norm_grad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *pro
   const GpuElement *scale = gpu_put_input (&w, "w", 2);
   if (scale == NULL || !gpu_is_real (scale->compute))
     return gpu_refuse (&w, gpu_no_element);
-  g_autofree char *sums = store_sums (&w);
+  g_autofree char *sums = store_sums (&w, of_block, "K_BLOCK");
   guint64 channels = rows.n, plane = rows.inner;
   gpu_put (&w, "place",
            "  $index o = (k / " U64 " * " U64 " + K_BLOCK) * " U64 " + k %% " U64 ";\n", plane,
@@ -111,20 +113,13 @@ emit_batch_norm_grad (const IrGpuKernel *kernel, IrCall *call, IrGpuProgram *pro
 static const char *
 add_columns (IrCall *call, IrGpuProgram *program, gint64 axis, gint64 rank)
 {
-  static const char *const names[] = { NULL, "dscale", "db" }, *const values[] = { NULL, "along",
-                                                                                   "sum" };
-  GString *sums = g_string_new (NULL);
   g_auto (GpuWriter) w;
   GpuRows rows;
 
   gpu_writer_init (&w, program, call, "norm_columns");
   gpu_put_input (&w, "dy", 0);
   gpu_put_element (&w, gpu_put_output (&w, "dx", 0));
-  for (guint i = 1; i < MIN (call->n_outputs, G_N_ELEMENTS (names)); i++)
-    if (call->outputs[i].present && gpu_put_output (&w, names[i], i) != NULL)
-      g_string_append_printf (sums, "      K_STORE (%s, column, $store_%s (%s));\n", names[i],
-                              names[i], values[i]);
-  gpu_put_text (&w, "sums", g_string_free (sums, FALSE));
+  gpu_put_text (&w, "sums", store_sums (&w, "      ", "column"));
   if (!gpu_rows_of_input (&w, 1, &rows, axis, rank))
     return w.why;
   gpu_put (&w, "n", U64, rows.n);
@@ -198,7 +193,7 @@ add_channels (IrCall *call, IrGpuProgram *program)
   gpu_writer_init (&w, program, call, "norm_channels");
   gpu_put_input (&w, "dy", 0);
   gpu_put_element (&w, gpu_put_output (&w, "dx", 0));
-  gpu_put_text (&w, "sums", store_sums (&w));
+  gpu_put_text (&w, "sums", store_sums (&w, of_block, "K_BLOCK"));
   if (!gpu_rows_of_input (&w, 1, &rows, 1, 2))
     return w.why;
   gpu_put (&w, "channels", U64, rows.n);

@@ -29,7 +29,7 @@ typedef struct
 static const Row rows[IR_GPU_N_LIBRARIES] = {
   [IR_GPU_DRIVER] = { "driver", "CUDA driver", "nothing can run on a GPU",
                       { "libcuda.so.1" } },
-  [IR_GPU_NVRTC] = { "nvrtc", "NVRTC, the compiler of kernels", "no kernels can be compiled",
+  [IR_GPU_NVRTC] = { "nvrtc", "NVRTC, the compiler of kernels", "there are only kernels that were compiled before",
                      { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2" } },
   [IR_GPU_CUBLASLT] = { "cublasLt", "cuBLASLt", "no product has its bias added by cuBLASLt",
                         { "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11" } },

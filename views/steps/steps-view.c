@@ -16,7 +16,8 @@
 
 #include <string.h>
 
-#define REFOCUS_TRIES 20 /* frames */
+#define REFOCUS_TRIES 200 /* frames */
+#define SCROLL_AGAIN  20  /* frames */
 
 struct _IrStepsView
 {
@@ -86,7 +87,15 @@ focus_selected (IrStepsView *self)
   return FALSE;
 }
 
-/* Frame by frame, until the selected row has a widget. */
+static void
+scroll (IrStepsView *self)
+{
+  if (self->selected < g_list_model_get_n_items (G_LIST_MODEL (self->list)))
+    gtk_widget_activate_action (self->list_view, "list.scroll-to-item", "u", self->selected);
+}
+
+/* Frame by frame, until the selected row has a widget, or something else the focus. What was scrolled to while the
+ * list was being filled can be out of sight again. */
 static gboolean
 refocus (GtkWidget *list_view, GdkFrameClock *clock, gpointer data)
 {
@@ -94,7 +103,11 @@ refocus (GtkWidget *list_view, GdkFrameClock *clock, gpointer data)
 
   if (gtk_root_get_focus (gtk_widget_get_root (list_view)) == NULL && !focus_selected (self) &&
       self->refocus_tries-- > 0)
-    return G_SOURCE_CONTINUE;
+    {
+      if (self->refocus_tries % SCROLL_AGAIN == 0)
+        scroll (self);
+      return G_SOURCE_CONTINUE;
+    }
   self->refocusing = 0;
   return G_SOURCE_REMOVE;
 }
@@ -106,15 +119,15 @@ scroll_to_selected (gpointer data)
   IrStepsView *self = data;
 
   self->scroll_source = 0;
-  if (gtk_widget_get_focus_child (self->list_view) != NULL && !focus_selected (self))
+  if (self->refocusing != 0)
+    self->refocus_tries = REFOCUS_TRIES; /* for the step that is the selected one now */
+  else if (gtk_widget_get_focus_child (self->list_view) != NULL && !focus_selected (self))
     {
       gtk_root_set_focus (gtk_widget_get_root (self->list_view), NULL);
       self->refocus_tries = REFOCUS_TRIES;
-      if (self->refocusing == 0)
-        self->refocusing = gtk_widget_add_tick_callback (self->list_view, refocus, self, NULL);
+      self->refocusing = gtk_widget_add_tick_callback (self->list_view, refocus, self, NULL);
     }
-  if (self->selected < g_list_model_get_n_items (G_LIST_MODEL (self->list)))
-    gtk_widget_activate_action (self->list_view, "list.scroll-to-item", "u", self->selected);
+  scroll (self);
   return G_SOURCE_REMOVE;
 }
 

@@ -64,8 +64,15 @@ def count(entry, totals, failures):
     died = verdict not in GOOD + ("SKIP",) and not any(kind == "failed" for kind, _ in results)
     if is_tap and (died or len(results) < planned):
         totals["failed"] += 1
-        failures.append(f"{entry['name']}: {verdict} after {len(results)} of {planned} subtests")
+        failures.append(f"{entry['name']}: {verdict} after {len(results)} of {planned} subtests" + why_dead(entry))
     return totals["passed"] - before
+
+
+def why_dead(entry):
+    """What a test that died said last: an assertion, or the error that ended it."""
+    said = [line.strip() for key in ("stdout", "stderr") for line in (entry.get(key) or "").splitlines()
+            if re.search(r"\bERROR\b|^Bail out!|runtime error:", line)]
+    return f": {said[-1][:300]}" if said else ""
 
 
 def skips(text):

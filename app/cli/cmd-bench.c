@@ -60,7 +60,7 @@ typedef struct
 typedef struct
 {
   const char *file; /* as it was given */
-  guint n_nodes, n_own, n_fallback, n_control;
+  guint n_nodes, n_own, n_fallback, n_control, n_graphs;
   double open_first_ms, pipeline_ms;
   IrTimes open;
   guint64 opened_rss_bytes;
@@ -183,6 +183,7 @@ run_series (Cli *cli,
   series->arena_bytes = run->trace->arena_bytes;
   result->n_own = run->n_own;
   result->n_fallback = run->n_fallback;
+  result->n_graphs = MAX (result->n_graphs, run->trace->n_graphs);
   result->n_control = run->n_control;
   return TRUE;
 }
@@ -353,6 +354,7 @@ result_to_json (const Result *result)
   cJSON_AddNumberToObject (object, "own", result->n_own);
   cJSON_AddNumberToObject (object, "fallback", result->n_fallback);
   cJSON_AddNumberToObject (object, "control", result->n_control);
+  cJSON_AddNumberToObject (object, "device_graphs", result->n_graphs);
   cJSON_AddNumberToObject (object, "open_first_ms", result->open_first_ms);
   cli_json_add_times (object, "open_ms", &result->open);
   cli_json_add_uint (object, "open_peak_rss_bytes", result->opened_rss_bytes);
@@ -395,8 +397,14 @@ print_series (const char *name, const Series *series)
 static void
 print_result (const Result *result)
 {
-  cli_print ("%s: %u nodes, %u by reference kernels\n", result->file, result->n_nodes,
-             result->n_fallback);
+  g_autofree char *graphs = result->n_graphs > 0
+                                ? g_strdup_printf (", launched as %u graph%s of the device",
+                                                   result->n_graphs,
+                                                   result->n_graphs == 1 ? "" : "s")
+                                : g_strdup ("");
+
+  cli_print ("%s: %u nodes, %u by reference kernels%s\n", result->file, result->n_nodes,
+             result->n_fallback, graphs);
   cli_print ("  %-9s %10.3f ms  first\n", "open", result->open_first_ms);
   print_times ("open", &result->open);
   if (result->pipeline_ms > 0)

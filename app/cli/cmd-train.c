@@ -209,7 +209,8 @@ run_options (const Options *options, IrRunOptions *run, GError **error)
 
   *run = (IrRunOptions){ .budget = options->model.budget,
                          .n_threads = (guint) MAX (options->model.threads, 0),
-                         .deterministic = options->deterministic };
+                         .deterministic = options->deterministic,
+                         .untimed = TRUE };
   if ((run->backend = cli_backend (&options->model, error)) == NULL ||
       !cli_limits (&options->model, &limits, error))
     return FALSE;

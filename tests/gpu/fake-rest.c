@@ -4,6 +4,8 @@
 struct CUctx_st;
 struct CUstream_st;
 struct CUevent_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
 struct CUmod_st;
 struct CUfunc_st;
 

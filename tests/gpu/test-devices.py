@@ -47,7 +47,7 @@ def planted(kind):
 def _():
     answer = json_of('-')
     assert answer['gpus'] == [] and 'libcuda.so.1' in answer['reason'] and not answer['looked_in'], answer
-    assert [library['state'] for library in answer['libraries']] == ['missing'] * 4, answer
+    assert [library['state'] for library in answer['libraries']] == ['missing'] * 5, answer
     assert all(library['without'] for library in answer['libraries'])
     code, out, err = info('-')
     assert code == 0 and err == '' and 'libcuda.so.1' in out and 'libnvrtc' in out and 'nowhere' in out, out

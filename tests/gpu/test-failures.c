@@ -138,6 +138,58 @@ test_function (gconstpointer data)
   g_test_message ("%u runs failed", n_failed);
 }
 
+static const char *const of_graphs[] = {
+  "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
+  "cuGraphLaunch",           "cuGraphDestroy",     "cuGraphExecDestroy",
+};
+
+/* What captures and launches graphs fails in turn. Where one cannot be made its steps are asked for one by one. */
+static void
+test_graph_function (gconstpointer data)
+{
+  static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                             "g (float[4,8] x) => (float[4,8] y) {\n"
+                             "  a = Exp (x)\n b = Neg (a)\n c = Add (a, b)\n d = Softmax (c)\n"
+                             "  e = Tanh (a)\n y = Mul (d, e)\n}\n";
+  static const guint results[] = { 719, 2, 900 };
+  const char *symbol = data;
+  gboolean launches = g_str_equal (symbol, "cuGraphLaunch");
+  Subject other = subject;
+  gpointer x = g_hash_table_lookup (subject.inputs,
+                                    GUINT_TO_POINTER (ir_graph_input (subject.model->main, 0)->id));
+
+  for (guint i = 0; i < G_N_ELEMENTS (results); i++)
+    {
+      IrRunOptions options = { .backend = &ir_backend_gpu, .n_threads = 1, .untimed = TRUE };
+      g_autoptr (GError) error = NULL;
+      ir_gpu_runtime_close ();
+      subject.model = ir_text_read (text, -1, NULL, &error);
+      g_assert_no_error (error);
+      subject.inputs = g_hash_table_new (NULL, NULL);
+      g_hash_table_insert (subject.inputs,
+                           GUINT_TO_POINTER (ir_graph_input (subject.model->main, 0)->id), x);
+      subject.wanted = run_on ("ref", NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrExecutable) kept = ir_executable_new (subject.model, &options, &error);
+      g_assert_no_error (error);
+      for (guint k = 0; k < 2; k++) /* step by step, and captured */
+        {
+          g_autoptr (IrRun) run = NULL;
+          if (k == 1 && try (symbol, 1, results[i], kept))
+            g_assert_true (results[i] == 719 || launches);
+          run = run_on ("gpu", kept, &error);
+          g_assert_no_error (error);
+          assert_right (run);
+          if (k == 0 || launches)
+            g_assert_cmpuint (run->trace->n_graphs, ==, k == 1 && results[i] != 719);
+        }
+      g_clear_pointer (&subject.wanted, ir_run_unref);
+      g_clear_pointer (&subject.inputs, g_hash_table_unref);
+      g_clear_pointer (&subject.model, ir_model_unref);
+    }
+  subject = other;
+}
+
 /* A device that is too small, for the values and for the constants. */
 static void
 test_memory (void)
@@ -432,6 +484,11 @@ main (int argc, char **argv)
     {
       g_autofree char *name = g_strdup_printf ("/gpu/failures/%s", functions[i]);
       g_test_add_data_func (name, functions[i], test_function);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (of_graphs); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("/gpu/failures/graphs: %s", of_graphs[i]);
+      g_test_add_data_func (name, of_graphs[i], test_graph_function);
     }
   g_test_add_func ("/gpu/failures/too little memory", test_memory);
   g_test_add_func ("/gpu/failures/cancelled", test_cancelled);

@@ -82,7 +82,7 @@ typedef struct
 } Case;
 
 static const Case cases[] = {
-  { "old", "fake-driver-1.so", IR_GPU_TOO_OLD, { "CUDA 9.0", "CUDA 11.2" } },
+  { "old", "fake-driver-1.so", IR_GPU_TOO_OLD, { "CUDA 9.0", "CUDA 11.4" } },
   { "no-device", "fake-driver-2.so", IR_GPU_FAILED, { "cuInit returned 100", "sees no GPU" } },
   { "stub", "fake-driver-3.so", IR_GPU_STUB, { "34", "no driver" } },
   { "mismatch",

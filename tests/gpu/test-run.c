@@ -16,6 +16,7 @@
 #include "core/io/io.h"
 #include "tests/fuzz/graph-gen.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #define AT_ONCE 100 /* graphs whose kernels are compiled together */
@@ -31,7 +32,8 @@ static const GOptionEntry options[] = {
   { NULL },
 };
 
-static guint n_own, n_fallback, n_copies, n_run, n_beside, n_timed, n_items, n_out, n_late;
+static guint n_own, n_fallback, n_copies, n_run, n_beside, n_timed, n_items, n_out, n_late,
+    n_launched;
 
 /* What is predicted lies in the streams that a run uses. */
 static void
@@ -175,6 +177,27 @@ run_once (const char *what, IrExecutable *executable, GHashTable *inputs)
   return run;
 }
 
+/* Of a run whose times nobody wants, from the third one on steps are launched as graphs. */
+static void
+try_device_graphs (const char *what, IrModel *model, GHashTable *inputs, IrRun *first)
+{
+  IrRunOptions untimed = { .backend = &ir_backend_gpu, .n_threads = 1, .seed = 1, .untimed = TRUE };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &untimed, &error);
+
+  if (executable == NULL)
+    g_error ("%s: %s", what, error->message);
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+      if (run == NULL)
+        g_error ("%s: %s", what, error->message);
+      compare (what, i == 0 ? "without times" : "by graphs of the device", first, run);
+      g_assert_true (i > 0 || run->trace->n_graphs == 0);
+      n_launched += i == 2 && run->trace->n_graphs > 0;
+    }
+}
+
 static void
 try_runs (const char *what, IrModel *model, GHashTable *inputs)
 {
@@ -191,6 +214,7 @@ try_runs (const char *what, IrModel *model, GHashTable *inputs)
   g_autoptr (IrRun) kept = run_once (what, keeping, inputs);
   compare (what, "in the second run", first, second);
   compare (what, "where every value is kept", first, kept);
+  try_device_graphs (what, model, inputs, first);
   n_own += first->n_own;
   n_fallback += first->n_fallback;
   n_run++;
@@ -238,6 +262,8 @@ test_graphs (void)
       "%u graphs, %u in several streams: %u nodes on the device, %u elsewhere, %u copies", n_run,
       n_beside, n_own, n_fallback, n_copies);
   g_assert_cmpuint (n_beside, >=, n_run / 4);
+  g_test_message ("%u graphs have steps that are launched together", n_launched);
+  g_assert_cmpuint (n_launched, >=, n_run / 4);
   g_test_message ("%u of %u steps have the times of the device", n_timed, n_items);
   g_assert_cmpuint (4 * n_timed, >=, 3 * n_items);
   g_test_message ("%u of %u copies to the host were not waited for", n_late, n_out);
@@ -306,6 +332,38 @@ test_lost (void)
   check_nodes ("after", model, inputs);
 }
 
+/* Profilers are told of each node that the device is asked for, by its name. */
+static void
+test_ranges (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_build_filename (g_test_get_dir (G_TEST_BUILT), "libnvToolsExt.so.1",
+                                            NULL);
+  g_autoptr (IrModel)
+      model = ir_text_read ("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                            "g (float[4,8] x) => (float[4,8] y) {\n"
+                            "  [first] a = Exp (x)\n  [second] y = Softmax (a)\n}\n",
+                            -1, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (GHashTable) inputs = graph_inputs (model, 1, 0);
+  void *nvtx = dlopen (path, RTLD_NOW);
+  char *names = nvtx != NULL ? dlsym (nvtx, "nvtx_names") : NULL;
+
+  if (here)
+    {
+      g_test_skip ("of the stand-in alone");
+      return;
+    }
+  g_assert_nonnull (names);
+  names[0] = '\0';
+  IrRunOptions run = { .backend = &ir_backend_gpu, .n_threads = 1 };
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &run, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrRun) done = run_once ("ranges", executable, inputs);
+  g_assert_cmpstr (names, ==, "first second ");
+  g_assert_cmpint (*(const int *) dlsym (nvtx, "nvtx_depth"), ==, 0);
+}
+
 /* What is told of a node: each launch with its text, behind a product of the library nothing. */
 static void
 test_facts (void)
@@ -372,6 +430,7 @@ main (int argc, char **argv)
     {
       g_test_add_func ("/gpu/run/large copies", test_large_copies);
       g_test_add_func ("/gpu/run/device lost", test_lost);
+      g_test_add_func ("/gpu/run/ranges for profilers", test_ranges);
       g_test_add_func ("/gpu/run/facts", test_facts);
       g_test_add_func ("/gpu/run/random graphs", test_graphs);
     }

@@ -165,6 +165,153 @@ two_readers (Use *use)
   return result;
 }
 
+/* -- graphs: twice (x) = y in stream 0, twice (y) = z in stream 1 -- */
+
+static IrGpuResult
+begin (Use *use)
+{
+  return use->gpu->functions.cuStreamBeginCapture_v2 (use->streams[0], 1);
+}
+
+static IrGpuResult
+go_to (Use *use, guint from, guint to)
+{
+  IrGpuResult result = use->gpu->functions.cuEventRecord (use->event, use->streams[from]);
+
+  FIRST (result, use->gpu->functions.cuStreamWaitEvent (use->streams[to], use->event, 0));
+  return result;
+}
+
+/* What was captured of streams is launched @n times. */
+static IrGpuResult
+end (Use *use, guint n)
+{
+  struct CUgraph_st *graph = NULL;
+  struct CUgraphExec_st *made = NULL;
+  IrGpuResult result = use->gpu->functions.cuStreamEndCapture (use->streams[0], &graph), freed;
+
+  FIRST (result, use->gpu->functions.cuGraphInstantiateWithFlags (&made, graph, 0));
+  for (guint i = 0; i < n; i++)
+    FIRST (result, use->gpu->functions.cuGraphLaunch (made, use->streams[0]));
+  freed = graph != NULL ? use->gpu->functions.cuGraphDestroy (graph) : 0;
+  FIRST (result, wait (use, 0));
+  FIRST (result, freed);
+  freed = made != NULL ? use->gpu->functions.cuGraphExecDestroy (made) : 0;
+  FIRST (result, freed);
+  return result;
+}
+
+static IrGpuResult
+captured (Use *use)
+{
+  IrGpuResult result = load (use, 0);
+
+  FIRST (result, begin (use));
+  FIRST (result, launch (use, 0, use->x, use->y));
+  FIRST (result, go_to (use, 0, 1));
+  FIRST (result, launch (use, 1, use->y, use->z));
+  FIRST (result, launch (use, 0, use->y, use->x));
+  FIRST (result, go_to (use, 1, 0));
+  FIRST (result, end (use, 2)); /* x: 2 * 2 * 2 * 2, z: the same */
+  FIRST (result, fetch (use, 0, use->z));
+  FIRST (result, wait (use, 0));
+  for (guint i = 0; i < N && result == 0; i++)
+    g_assert_cmpfloat (use->host[i], ==, 16 * (float) i);
+  return result;
+}
+
+/* Nothing orders the two kernels of one graph. */
+static IrGpuResult
+captured_race (Use *use)
+{
+  IrGpuResult result = load (use, 0);
+
+  FIRST (result, begin (use));
+  FIRST (result, go_to (use, 0, 1));
+  FIRST (result, launch (use, 0, use->x, use->y));
+  FIRST (result, launch (use, 1, use->y, use->z));
+  FIRST (result, go_to (use, 1, 0));
+  FIRST (result, end (use, 1));
+  return result;
+}
+
+static IrGpuResult
+captured_wait (Use *use)
+{
+  IrGpuResult result = begin (use);
+
+  FIRST (result, launch (use, 0, use->x, use->y));
+  FIRST (result, wait (use, 0));
+  end (use, 0);
+  return result;
+}
+
+static IrGpuResult
+captured_alloc (Use *use)
+{
+  IrGpuResult result = begin (use);
+  unsigned long long memory;
+
+  FIRST (result, use->gpu->functions.cuMemAlloc_v2 (&memory, 4));
+  end (use, 0);
+  return result;
+}
+
+static IrGpuResult
+invalid (Use *use)
+{
+  captured_wait (use);
+  IrGpuResult result = begin (use);
+  wait (use, 0);
+  FIRST (result, launch (use, 0, use->x, use->y));
+  end (use, 0);
+  return result;
+}
+
+static IrGpuResult
+not_joined (Use *use)
+{
+  IrGpuResult result = begin (use);
+
+  FIRST (result, go_to (use, 0, 1));
+  FIRST (result, launch (use, 1, use->x, use->y));
+  FIRST (result, end (use, 1));
+  return result;
+}
+
+static IrGpuResult
+from_outside (Use *use)
+{
+  IrGpuResult result = begin (use);
+
+  FIRST (result, go_to (use, 1, 0));
+  end (use, 0);
+  return result;
+}
+
+static IrGpuResult
+event_of_capture (Use *use)
+{
+  IrGpuResult result = begin (use);
+
+  FIRST (result, use->gpu->functions.cuEventRecord (use->event, use->streams[0]));
+  FIRST (result, end (use, 0));
+  FIRST (result, use->gpu->functions.cuStreamWaitEvent (use->streams[1], use->event, 0));
+  return result;
+}
+
+static IrGpuResult
+ended_elsewhere (Use *use)
+{
+  struct CUgraph_st *graph = NULL;
+  IrGpuResult result = begin (use);
+
+  FIRST (result, go_to (use, 0, 1));
+  FIRST (result, use->gpu->functions.cuStreamEndCapture (use->streams[1], &graph));
+  end (use, 0);
+  return result;
+}
+
 /* -- what is wrong -- */
 
 static IrGpuResult
@@ -307,6 +454,15 @@ static const Row rows[] = {
   { "ordered by an event", by_an_event, 0, { NULL } },
   { "ordered by the host", by_the_host, 0, { NULL } },
   { "two readers", two_readers, 0, { NULL } },
+  { "captured and launched twice", captured, 0, { NULL } },
+  { "not in order in a graph", captured_race, 719, { "nothing orders twice (stream", NULL } },
+  { "waited for while captured", captured_wait, 900, { NULL } },
+  { "memory taken while captured", captured_alloc, 900, { NULL } },
+  { "on with an invalid capture", invalid, 901, { NULL } },
+  { "another stream's end", ended_elsewhere, 903, { NULL } },
+  { "a stream that did not come back", not_joined, 904, { "have come back", NULL } },
+  { "an event from outside of the capture", from_outside, 905, { NULL } },
+  { "an event of a capture that is over", event_of_capture, 907, { "captured last", NULL } },
   { "no event", no_event, 719, { "nothing orders twice (stream", "bytes 0 to 1024" } },
   { "an event too early", early_event, 719, { "nothing orders twice (stream", NULL } },
   { "read and overwritten", overwritten, 719, { "twice", "a fill" } },

@@ -158,6 +158,13 @@ release (gpointer state)
   ir_gpu_program_free (state);
 }
 
+/* Contents that may be wrong are told of behind the call. */
+static gboolean
+waits (gconstpointer state)
+{
+  return state == NULL || ir_gpu_may_fault (state);
+}
+
 /* -- a call -- */
 
 static gboolean
@@ -222,7 +229,7 @@ stage (Staged *staged,
 }
 
 static gboolean
-run_program (IrCall *call, const IrGpuProgram *program, GError **error)
+run_operands (IrCall *call, const IrGpuProgram *program, GError **error)
 {
   g_auto (Staged) staged = { 0 };
   IrGpuFault fault;
@@ -248,6 +255,19 @@ run_program (IrCall *call, const IrGpuProgram *program, GError **error)
                                  error))
       return FALSE;
   return TRUE;
+}
+
+/* As a range of the node's name, for profilers. */
+static gboolean
+run_program (IrCall *call, const IrGpuProgram *program, GError **error)
+{
+  const char *name = call->node != NULL && call->node->name[0] != '\0' ? call->node->name
+                                                                       : call->op->name;
+  gboolean told = ir_gpu_range_begin (name), done = run_operands (call, program, error);
+
+  if (told)
+    ir_gpu_range_end ();
+  return done;
 }
 
 /* Contents that were not known when the plan was made may ask for another kernel, or for none. */
@@ -298,6 +318,7 @@ const IrBackend ir_backend_gpu = {
   .facts = facts,
   .prepare = prepare,
   .release = release,
+  .waits = waits,
   .falls_back = &ir_backend_cpu,
   .input_terms = input_terms,
 };

@@ -43,8 +43,7 @@ print_function (const Elementwise *e,
                 GString *text)
 {
   if (strstr (expression, "r_$name") != NULL)
-    g_string_append_printf (text,
-                            "K_FUNCTION %s\nr_$name (%s v)\n{\n  return %s (%s (v));\n}\n\n",
+    g_string_append_printf (text, "K_FUNCTION %s\nr_$name (%s v)\n{\n  return %s (%s (v));\n}\n\n",
                             e->out->compute, e->out->compute, e->out->load, e->out->store);
   g_string_append_printf (text, "K_FUNCTION %s\nf_$name (", e->out->compute);
   for (guint i = 0; i < e->n; i++)

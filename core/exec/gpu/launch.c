@@ -201,8 +201,47 @@ launch_one (const IrGpuLaunch *launch,
          (kernel == NULL || launch_kernel (kernel, inputs, outputs, error));
 }
 
-static gboolean
-has_fault (const IrGpuProgram *program)
+/**
+ * ir_gpu_range_begin:
+ * @name: of what this thread asks the device for from now on
+ *
+ * Tells profilers, where NVTX is there, until ir_gpu_range_end().
+ *
+ * Returns: whether somebody is told
+ */
+gboolean
+ir_gpu_range_begin (const char *name)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&gpu_state.lock);
+
+  if (gpu_state.gpu == NULL || gpu_state.gpu->functions.nvtxRangePushA == NULL)
+    return FALSE;
+  gpu_state.gpu->functions.nvtxRangePushA (name);
+  return TRUE;
+}
+
+/**
+ * ir_gpu_range_end:
+ *
+ * The range that this thread began last is over.
+ */
+void
+ir_gpu_range_end (void)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&gpu_state.lock);
+
+  if (gpu_state.gpu != NULL && gpu_state.gpu->functions.nvtxRangePop != NULL)
+    gpu_state.gpu->functions.nvtxRangePop ();
+}
+
+/**
+ * ir_gpu_may_fault:
+ * @program: launches
+ *
+ * Returns: whether contents of operands may be wrong, for which ir_gpu_run() waits
+ */
+gboolean
+ir_gpu_may_fault (const IrGpuProgram *program)
 {
   for (guint i = 0; i < program->launches->len; i++)
     {
@@ -221,7 +260,7 @@ run (const IrGpuProgram *program,
      IrGpuFault *fault,
      GError **error)
 {
-  gboolean asks = has_fault (program);
+  gboolean asks = ir_gpu_may_fault (program);
   guint32 word = 0;
 
   want_kernels (program);

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEAST_DRIVER 11020 /* what NVRTC and cuBLAS below need */
+#define LEAST_DRIVER 11040 /* what NVRTC, cuBLAS and graphs need */
 
 /* What the driver returns that has a sentence of its own. */
 #define CUDA_ERROR_STUB_LIBRARY 34
@@ -35,6 +35,8 @@ static const Row rows[IR_GPU_N_LIBRARIES] = {
                         { "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11" } },
   [IR_GPU_CUBLAS] = { "cublas", "cuBLAS", "products of matrices are done by kernels of irscope",
                       { "libcublas.so.13", "libcublas.so.12", "libcublas.so.11" } },
+  [IR_GPU_NVTX] = { "nvtx", "NVTX", "profilers are told of no ranges by the names of nodes",
+                    { "libnvToolsExt.so.1" } },
 };
 
 typedef struct
@@ -50,6 +52,7 @@ static const Function functions[IR_GPU_N_FUNCTIONS] = {
 #define GPU_FUNCTION(LIBRARY, symbol, since, ...) ROW (LIBRARY, symbol, since)
 #define GPU_TEXT_FUNCTION(LIBRARY, symbol, since, ...) ROW (LIBRARY, symbol, since)
 #define GPU_SIZE_FUNCTION(LIBRARY, symbol, since, ...) ROW (LIBRARY, symbol, since)
+#define GPU_LEVEL_FUNCTION(LIBRARY, symbol, since, ...) ROW (LIBRARY, symbol, since)
 #include "core/exec/gpu/functions.def"
 };
 

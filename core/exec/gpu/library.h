@@ -15,6 +15,8 @@ struct _nvrtcProgram;
 struct CUctx_st;
 struct CUstream_st;
 struct CUevent_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
 struct CUmod_st;
 struct CUfunc_st;
 struct cublasContext;
@@ -29,6 +31,7 @@ typedef enum
   IR_GPU_NVRTC,
   IR_GPU_CUBLASLT, /* before what needs it */
   IR_GPU_CUBLAS,
+  IR_GPU_NVTX,
   IR_GPU_N_LIBRARIES
 } IrGpuLibraryId;
 
@@ -56,18 +59,20 @@ typedef struct
 /* Which function: the row in functions.def. */
 typedef enum
 {
-#define GPU_FUNCTION(LIBRARY, symbol, ...)      IR_GPU_FUNCTION_##symbol,
-#define GPU_TEXT_FUNCTION(LIBRARY, symbol, ...) IR_GPU_FUNCTION_##symbol,
-#define GPU_SIZE_FUNCTION(LIBRARY, symbol, ...) IR_GPU_FUNCTION_##symbol,
+#define GPU_FUNCTION(LIBRARY, symbol, ...)       IR_GPU_FUNCTION_##symbol,
+#define GPU_TEXT_FUNCTION(LIBRARY, symbol, ...)  IR_GPU_FUNCTION_##symbol,
+#define GPU_SIZE_FUNCTION(LIBRARY, symbol, ...)  IR_GPU_FUNCTION_##symbol,
+#define GPU_LEVEL_FUNCTION(LIBRARY, symbol, ...) IR_GPU_FUNCTION_##symbol,
 #include "core/exec/gpu/functions.def"
   IR_GPU_N_FUNCTIONS
 } IrGpuFunction;
 
 typedef struct
 {
-#define GPU_FUNCTION(LIBRARY, symbol, since, ...)      IrGpuResult (*symbol) (__VA_ARGS__);
-#define GPU_TEXT_FUNCTION(LIBRARY, symbol, since, ...) const char *(*symbol) (__VA_ARGS__);
-#define GPU_SIZE_FUNCTION(LIBRARY, symbol, since, ...) size_t (*symbol) (__VA_ARGS__);
+#define GPU_FUNCTION(LIBRARY, symbol, since, ...)       IrGpuResult (*symbol) (__VA_ARGS__);
+#define GPU_TEXT_FUNCTION(LIBRARY, symbol, since, ...)  const char *(*symbol) (__VA_ARGS__);
+#define GPU_SIZE_FUNCTION(LIBRARY, symbol, since, ...)  size_t (*symbol) (__VA_ARGS__);
+#define GPU_LEVEL_FUNCTION(LIBRARY, symbol, since, ...) int (*symbol) (__VA_ARGS__);
 #include "core/exec/gpu/functions.def"
 } IrGpuFunctions;
 

@@ -1,6 +1,7 @@
 /* The memory of the device, and the streams in which it is copied and kernels run. */
 #include "config.h"
 
+#include "core/exec/gpu/graphs.h"
 #include "core/exec/gpu/state.h"
 
 #include <string.h>
@@ -273,5 +274,9 @@ const IrMemory ir_gpu_memory = {
   .stamp = memory_stamp,
   .between = memory_between,
   .free_event = memory_free_event,
+  .graph_begin = gpu_graph_begin,
+  .graph_end = gpu_graph_end,
+  .graph_launch = gpu_graph_launch,
+  .graph_free = gpu_graph_free,
   .finish = memory_finish,
 };

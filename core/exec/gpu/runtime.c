@@ -44,17 +44,24 @@ close_runtime (void)
   if (gpu_state.staging != NULL)
     gpu_state.gpu->functions.cuMemFreeHost (gpu_state.staging);
   for (guint i = 0; i < GPU_N_STREAMS; i++)
-    if (gpu_state.streams[i] != NULL)
-      gpu_state.gpu->functions.cuStreamDestroy_v2 (gpu_state.streams[i]);
+    {
+      if (gpu_state.joins[i] != NULL)
+        gpu_state.gpu->functions.cuEventDestroy_v2 (gpu_state.joins[i]);
+      if (gpu_state.streams[i] != NULL)
+        gpu_state.gpu->functions.cuStreamDestroy_v2 (gpu_state.streams[i]);
+    }
   unpin_all ();
   if (gpu_state.context != NULL)
     gpu_state.gpu->functions.cuDevicePrimaryCtxRelease_v2 (gpu_state.device);
   g_clear_pointer (&gpu_state.gpu, ir_gpu_free);
   gpu_state.context = NULL;
   memset (gpu_state.streams, 0, sizeof gpu_state.streams);
+  memset (gpu_state.joins, 0, sizeof gpu_state.joins);
   gpu_state.staging = NULL;
   gpu_state.fault = 0;
   gpu_state.lost = FALSE;
+  gpu_state.capturing = NULL;
+  g_cond_broadcast (&gpu_state.captured);
   gpu_state.generation++;
 }
 
@@ -127,6 +134,8 @@ open_stream (GError **error)
 gboolean
 gpu_enter (GError **error)
 {
+  while (gpu_state.capturing != NULL && gpu_state.capturing != g_thread_self ())
+    g_cond_wait (&gpu_state.captured, &gpu_state.lock);
   if (gpu_state.gpu != NULL && gpu_state.lost)
     close_runtime ();
   if (gpu_state.gpu != NULL)

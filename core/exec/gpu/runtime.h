@@ -22,6 +22,9 @@ const IrGpuLaunch *ir_gpu_runtime_kernel (const IrGpuLaunch *launch,
                                           int *architecture);
 const char *ir_gpu_lacks (const IrGpuProgram *program);
 gboolean ir_gpu_add_kernels (const IrGpuProgram *program, GError **error);
+gboolean ir_gpu_range_begin (const char *name);
+void ir_gpu_range_end (void);
+gboolean ir_gpu_may_fault (const IrGpuProgram *program);
 gboolean ir_gpu_run (const IrGpuProgram *program,
                      gpointer const *inputs,
                      gpointer const *outputs,

@@ -19,6 +19,9 @@ typedef struct
   struct CUctx_st *context;
   struct CUstream_st *streams[GPU_N_STREAMS]; /* (nullable), but the first: once it was asked */
   guint n_streams;                            /* that plans may use */
+  struct CUevent_st *joins[GPU_N_STREAMS];    /* (nullable) of graphs.c */
+  GThread *capturing;                         /* (nullable) whose calls are written down */
+  GCond captured;                             /* that is over */
   void *staging;                              /* pinned memory of the host */
   GHashTable *pinned;                         /* set of memory of the host that is so, too */
   unsigned long long fault;                   /* one word */

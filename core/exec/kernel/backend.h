@@ -71,6 +71,9 @@ struct _IrBackend
   /* (nullable) prepared state per node (packed weights, primitives); called once per plan */
   gpointer (*prepare) (IrCall *call, GError **error);
   void (*release) (gpointer state);
+  /* (nullable) Whether a call with this state makes the host wait, or may do other things than the call before: it cannot be
+   * asked of streams once for all runs. NULL: no call can. */
+  gboolean (*waits) (gconstpointer state);
   /* (nullable) Whether what was prepared for @node serves other nodes of the same kernel_name()
    * too: it is made anew where shapes or weights are others. */
   gboolean (*shares_state) (const IrNode *node);

@@ -18,6 +18,13 @@ typedef struct
   guint generation;
 } IrMemoryEvent;
 
+/* What streams were asked for once, to be asked for again at once. */
+typedef struct
+{
+  gpointer graph; /* NULL: nothing */
+  guint generation;
+} IrMemoryGraph;
+
 /* The device does what it is asked for in streams, each in its order. Each thread asks one of them: the first,
  * until it takes another. */
 typedef struct
@@ -54,5 +61,12 @@ typedef struct
                        gint64 *ns,
                        GError **error);
   void (*free_event) (IrMemoryEvent *event);
+  /* From @graph_begin to @graph_end what this thread asks any stream for is written down and not done; all that it asks
+   * for must come behind the beginning by events or the order of streams, and nothing of it may make the host wait.
+   * @graph_launch asks for it, behind all that was asked for before and before all that is asked for then. */
+  gboolean (*graph_begin) (GError **error);
+  gboolean (*graph_end) (IrMemoryGraph *graph, GError **error);
+  gboolean (*graph_launch) (const IrMemoryGraph *graph, GError **error);
+  void (*graph_free) (IrMemoryGraph *graph);
   gboolean (*finish) (GError **error); /* waits for all streams */
 } IrMemory;

@@ -117,6 +117,14 @@ typedef struct
       there; /* (nullable) (owned) in the memory of a back end: its data is no address of the host */
 } IrPlanValue;
 
+/* Steps that a device is asked for at once, from the second run on: core/exec/run/device-graphs.c. */
+typedef struct
+{
+  guint first, end; /* steps of the schedule */
+  gboolean refused; /* the device could not write it down */
+  IrMemoryGraph graph;
+} IrDeviceGraph;
+
 #define IR_CHAIN_TILE 16384 /* elements that a step of a chain works on at once */
 
 typedef struct _IrParallel IrParallel; /* core/exec/run/parallel.c */
@@ -141,9 +149,10 @@ typedef struct
   IrMemoryEvent *events;                /* (nullable) of the streams of places */
   IrMemoryEvent *stamps; /* (nullable) likewise: of the beginning, before and behind each step,
                           * and each copy */
-  guint64 kept_bytes;    /* of values that are kept in memory by plan */
-  GArray *slab_values;   /* of IrValueId: bound to memory that is handed out */
-  GArray *chunks;        /* of IrOutputChunk */
+  GArray *graphs;      /* (nullable) of IrDeviceGraph; NULL: no run has ended that could use them */
+  guint64 kept_bytes;  /* of values that are kept in memory by plan */
+  GArray *slab_values; /* of IrValueId: bound to memory that is handed out */
+  GArray *chunks;      /* of IrOutputChunk */
   guint64 expected_bytes, taken_bytes; /* of chunks */
   gboolean alternate;                  /* what a run hands out, the next but one fills again */
   guint64 new_bytes;  /* of tensors that were allocated since a run has told of them */

@@ -179,6 +179,10 @@ ir_there_clear (IrPrepared *prepared)
     prepared->places->memory->free_event (&prepared->events[i]);
   for (guint i = 0; prepared->stamps != NULL && i < n_stamps (prepared); i++)
     prepared->places->memory->free_event (&prepared->stamps[i]);
+  for (guint i = 0; prepared->graphs != NULL && i < prepared->graphs->len; i++)
+    prepared->places->memory->graph_free (
+        &g_array_index (prepared->graphs, IrDeviceGraph, i).graph);
+  g_clear_pointer (&prepared->graphs, g_array_unref);
   g_clear_pointer (&prepared->events, g_free);
   g_clear_pointer (&prepared->stamps, g_free);
   prepared->places->memory->free (&prepared->there);

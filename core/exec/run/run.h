@@ -11,6 +11,7 @@ typedef struct
 {
   GArray *items;  /* of IrTraceItem, by start */
   GArray *copies; /* (nullable) of IrTraceCopy, by start */
+  guint n_graphs; /* of a device that were launched in place of their steps, which have no times */
   gint64 duration_ns;
   guint64 peak_bytes;      /* measured: live value memory at its highest */
   guint64 arena_bytes;     /* measured: how far values reached into the arena of the memory plan */
@@ -56,9 +57,9 @@ typedef struct _IrRun
   IrMemPlan *memplan;                    /* (nullable) where shapes were not all known before */
   IrHeld held;                           /* the budget of the options, and what holding it took */
   struct _IrIterationValues *iterations; /* (nullable) of single iterations: iterations.h */
-  GArray *missing; /* (nullable) of IrMissing, where the options said partial */
-  GArray *claims;  /* (nullable) of IrWrongClaim */
-  GError *error;   /* (nullable) a node failed: values before it are there */
+  GArray *missing;    /* (nullable) of IrMissing, where the options said partial */
+  GArray *claims;     /* (nullable) of IrWrongClaim */
+  GError *error;      /* (nullable) a node failed: values before it are there */
   gboolean under_way; /* it is what a run had kept that had not ended: ir_run_state_snapshot() */
   IrNodeId failed_node;
   GMutex presenting; /* guards values where ir_run_value() brings them into their layout */

@@ -338,6 +338,28 @@ run_span (IrRunState *state, const IrScheduleSpan *span, GError **error)
   return FALSE;
 }
 
+/* Steps that the device is asked for at once; @asked: (out): as ir_device_graphs_run() */
+static gboolean
+run_graph (IrRunState *state, IrDeviceGraph *graph, gboolean *asked, GError **error)
+{
+  GArray *trace = state->run->trace->items;
+  gint64 start_ns = ir_run_elapsed_ns (state);
+  GError *local = NULL;
+
+  if (!ir_run_check (state, state->node, error))
+    return FALSE;
+  if (!ir_device_graphs_run (state, graph, asked, &local))
+    return node_failed (state, state->node, local, error);
+  for (guint i = graph->first; *asked && i < graph->end; i++)
+    {
+      IrTraceItem *item = &g_array_index (trace, IrTraceItem, i);
+      item->start_ns = item->end_ns = start_ns;
+      release_values (state, i);
+      state->n_done = i + 1;
+    }
+  return TRUE;
+}
+
 static int
 compare_starts (gconstpointer a, gconstpointer b)
 {
@@ -391,6 +413,15 @@ ir_run_schedule (IrRunState *state, GError **error)
           start_ns = ir_run_elapsed_ns (state);
           continue;
         }
+      IrDeviceGraph *graph = ir_device_graphs_at (state, state->n_done);
+      gboolean asked = FALSE;
+      if (graph != NULL && !run_graph (state, graph, &asked, error))
+        break;
+      if (asked)
+        {
+          start_ns = ir_run_elapsed_ns (state);
+          continue;
+        }
       if (is_late (state, start_ns) && !ir_run_check (state, step->node, error))
         break;
       state->step_ns = start_ns;
@@ -407,6 +438,8 @@ ir_run_schedule (IrRunState *state, GError **error)
     }
   gboolean good = state->n_done == n_steps;
   good = ir_streams_finish (state, good ? error : NULL) && good;
+  if (good)
+    ir_device_graphs_allow (state);
   good = ir_device_clock_read (state, trace, good ? error : NULL) && good &&
          ir_observer_end (observer, state, error);
   g_array_set_size (trace, state->n_done);

@@ -260,6 +260,14 @@ gboolean ir_copies_give (IrRunState *state,
 guint ir_copies_note (
     IrRunState *state, IrValueId value, gboolean to_host, guint64 bytes, gint64 start_ns);
 
+/* -- device-graphs.c -- */
+void ir_device_graphs_allow (IrRunState *state);
+IrDeviceGraph *ir_device_graphs_at (const IrRunState *state, guint step);
+gboolean ir_device_graphs_run (IrRunState *state,
+                               IrDeviceGraph *graph,
+                               gboolean *asked,
+                               GError **error);
+
 /* -- late-copies.c -- */
 gboolean ir_late_copies_take (IrRunState *state, guint index, gboolean *taken, GError **error);
 gboolean ir_late_copies_ask (IrRunState *state, guint step, GError **error);

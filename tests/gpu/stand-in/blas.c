@@ -63,14 +63,15 @@ enqueue (struct CUstream_st *stream,
          const char *name,
          void (*call) (gpointer data),
          gpointer data,
+         gsize data_bytes,
          const StandInTouch *touches,
          guint n)
 {
   unsigned int (*function) (struct CUstream_st *, const char *, void (*) (gpointer), gpointer,
-                            const StandInTouch *, guint);
+                            gsize, const StandInTouch *, guint);
 
   *(gpointer *) &function = symbol_of_driver ("stand_in_enqueue");
-  return function != NULL && function (stream, name, call, data, touches, n) == OK
+  return function != NULL && function (stream, name, call, data, data_bytes, touches, n) == OK
              ? OK
              : EXECUTION_FAILED;
 }
@@ -216,7 +217,7 @@ ask (struct CUstream_st *stream, const char *name, const Product *p)
   for (guint i = 0; i < n; i++)
     if ((gsize) touches[i].at % bytes_of (p->type) != 0)
       return INVALID;
-  return enqueue (stream, name, run_product, g_memdup2 (p, sizeof *p), touches, n);
+  return enqueue (stream, name, run_product, g_memdup2 (p, sizeof *p), sizeof *p, touches, n);
 }
 
 static double

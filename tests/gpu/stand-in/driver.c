@@ -30,7 +30,7 @@ enter (const char *symbol, gboolean context)
     return lost;
   if (context && (retained == 0 || !is_current))
     return problem (INVALID_CONTEXT, "%s without a context that is current in this thread", symbol);
-  return OK;
+  return context ? capture_forbids (symbol) : OK;
 }
 
 unsigned int
@@ -123,12 +123,13 @@ cuDevicePrimaryCtxRelease_v2 (int device)
 {
   ENTER_WITH (__func__, FALSE);
   gboolean was_lost = lost != OK;
-  guint n_blocks;
+  guint n_blocks, n_graphs;
 
   if (retained == 0)
     return leave (problem (INVALID_CONTEXT, "the context was released more often than retained"));
   if (--retained > 0)
     return leave (OK);
+  n_graphs = graphs_clear ();
   streams_clear ();
   modules_clear ();
   g_clear_pointer (&registered, g_hash_table_unref);
@@ -136,6 +137,8 @@ cuDevicePrimaryCtxRelease_v2 (int device)
   lost = OK;
   if (n_blocks > 0 && !was_lost)
     fprintf (stderr, "stand-in: %u blocks of memory were not freed\n", n_blocks);
+  if (n_graphs > 0 && !was_lost)
+    fprintf (stderr, "stand-in: %u graphs were not destroyed\n", n_graphs);
   return leave (OK);
 }
 
@@ -231,7 +234,14 @@ cuGetErrorName (unsigned int result, const char **name)
                 { INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE" },
                 { NOT_FOUND, "CUDA_ERROR_NOT_FOUND" },
                 { ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS" },
-                { LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED" } };
+                { LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED" },
+                { CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" },
+                { CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED" },
+                { CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED" },
+                { CAPTURE_UNJOINED, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED" },
+                { CAPTURE_ISOLATION, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION" },
+                { CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT" },
+                { CAPTURE_WRONG_THREAD, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD" } };
 
   *name = "CUDA_ERROR_UNKNOWN";
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)

@@ -50,7 +50,14 @@ enum
   ILLEGAL_ADDRESS = 700,
   ALREADY_REGISTERED = 712,
   NOT_REGISTERED = 713,
-  LAUNCH_FAILED = 719
+  LAUNCH_FAILED = 719,
+  CAPTURE_UNSUPPORTED = 900,
+  CAPTURE_INVALIDATED = 901,
+  CAPTURE_UNMATCHED = 903,
+  CAPTURE_UNJOINED = 904,
+  CAPTURE_ISOLATION = 905,
+  CAPTURED_EVENT = 907,
+  CAPTURE_WRONG_THREAD = 908
 };
 
 /* -- memory.c -- */
@@ -115,8 +122,14 @@ unsigned int stand_in_enqueue (struct CUstream_st *stream,
                                const char *name,
                                void (*call) (gpointer data),
                                gpointer data,
+                               gsize data_bytes,
                                const StandInTouch *touches,
                                guint n_touches);
+
+/* -- graphs.c -- */
+/* What may not be asked for while this thread captures; @symbol: a function of the driver */
+unsigned int capture_forbids (const char *symbol);
+guint graphs_clear (void); /* the number of those that were not destroyed */
 
 /* -- driver.c: each entry of the driver begins and ends with these -- */
 unsigned int enter (const char *symbol, gboolean context);

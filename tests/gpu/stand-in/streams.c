@@ -2,58 +2,9 @@
  * in an order that is drawn, as late as a wait of the host allows. Each stream has a clock of what
  * happened before its next work; an event takes it along, and so does a wait of the host. */
 #define _GNU_SOURCE
-#include "tests/gpu/stand-in/stand-in.h"
+#include "tests/gpu/stand-in/streams.h"
 
 #include <string.h>
-
-typedef enum
-{
-  LAUNCH,
-  TO_DEVICE,
-  TO_HOST,
-  WITHIN,
-  SET,
-  CALL,
-  RECORD,
-  WAIT
-} Kind;
-
-typedef struct
-{
-  Kind kind;
-  Clock clock;
-  guint32 epoch;
-  struct CUfunc_st *function;
-  IrGpuLaunch launch;
-  gpointer args[IR_GPU_MAX_ARGS];
-  gpointer to;
-  gconstpointer from;
-  gsize bytes;
-  guint8 value;
-  struct CUevent_st *event;
-  guint64 recorded; /* RECORD, WAIT: which record of the event */
-  const char *name; /* CALL */
-  void (*call) (gpointer data);
-  gpointer data;
-  StandInTouch touches[MAX_TOUCHES];
-  guint n_touches;
-} Op;
-
-struct CUstream_st
-{
-  guint agent;
-  guint32 epoch;
-  Clock clock;
-  GQueue ops;
-};
-
-struct CUevent_st
-{
-  Clock clock;
-  guint64 asked, done; /* records */
-  unsigned int flags;
-  guint64 at; /* of the last record that was done: pieces of work before it */
-};
 
 #define NO_TIMES 2 /* a flag of events */
 
@@ -69,8 +20,8 @@ host_clock (void)
   return &host;
 }
 
-static void
-join (Clock *clock, const Clock *other)
+void
+clock_join (Clock *clock, const Clock *other)
 {
   for (guint i = 0; i < MAX_AGENTS; i++)
     clock->at[i] = MAX (clock->at[i], other->at[i]);
@@ -182,7 +133,7 @@ drain (struct CUstream_st *stream)
     if (!step (&result))
       return problem (LAUNCH_FAILED, "stream %u waits for an event that nobody records",
                       stream->agent);
-  join (&host, &stream->clock);
+  clock_join (&host, &stream->clock);
   blocks_forget (&host);
   return result;
 }
@@ -218,28 +169,30 @@ streams_clear (void)
 
 /* -- asking for it -- */
 
-static gboolean
+gboolean
 is_stream (const struct CUstream_st *stream)
 {
   return streams != NULL && g_ptr_array_find (streams, stream, NULL);
 }
 
-static gboolean
+gboolean
 is_event (const struct CUevent_st *event)
 {
   return events != NULL && g_ptr_array_find (events, event, NULL);
 }
 
-static unsigned int
-ask (struct CUstream_st *stream, const Op *what)
+unsigned int
+stream_ask (struct CUstream_st *stream, const Op *what)
 {
   unsigned int result = OK;
   Op *op;
 
   if (!is_stream (stream))
     return problem (INVALID_HANDLE, "work for what is no stream");
+  if (stream->capture != NULL)
+    return capture_ask (stream, what);
   op = g_memdup2 (what, sizeof *what);
-  join (&stream->clock, &host);
+  clock_join (&stream->clock, &host);
   op->epoch = stream->clock.at[stream->agent] = ++stream->epoch;
   op->clock = stream->clock;
   g_queue_push_tail (&stream->ops, op);
@@ -249,24 +202,70 @@ ask (struct CUstream_st *stream, const Op *what)
   return result;
 }
 
-unsigned int
-cuStreamCreate (struct CUstream_st **out, unsigned int flags)
+struct CUstream_st *
+stream_new (void)
 {
-  ENTER;
+  struct CUstream_st *stream;
   guint64 seed;
 
   stand_in_option ("seed", 1, &seed);
   if (next_agent == MAX_AGENTS)
-    return leave (problem (OUT_OF_MEMORY, "more than %d streams", MAX_AGENTS - 1));
+    {
+      problem (OUT_OF_MEMORY, "more than %d streams", MAX_AGENTS - 1);
+      return NULL;
+    }
   if (streams == NULL)
     streams = g_ptr_array_new_with_free_func (stream_free);
   if (order == NULL)
     order = g_rand_new_with_seed ((guint32) seed);
-  *out = g_new0 (struct CUstream_st, 1);
-  (*out)->agent = next_agent++;
-  g_queue_init (&(*out)->ops);
-  g_ptr_array_add (streams, *out);
-  return leave (OK);
+  stream = g_new0 (struct CUstream_st, 1);
+  stream->agent = next_agent++;
+  g_queue_init (&stream->ops);
+  g_ptr_array_add (streams, stream);
+  return stream;
+}
+
+struct CUevent_st *
+event_new (unsigned int flags)
+{
+  struct CUevent_st *event = g_new0 (struct CUevent_st, 1);
+
+  if (events == NULL)
+    events = g_ptr_array_new_with_free_func (g_free);
+  event->flags = flags;
+  g_ptr_array_add (events, event);
+  return event;
+}
+
+unsigned int
+stream_record (struct CUstream_st *stream, struct CUevent_st *event)
+{
+  if (stream->capture != NULL)
+    return capture_record (stream, event);
+  event->capture = NULL;
+  clock_join (&stream->clock, &host);
+  event->clock = stream->clock;
+  return stream_ask (stream, &(Op){ .kind = RECORD, .event = event, .recorded = ++event->asked });
+}
+
+unsigned int
+stream_wait (struct CUstream_st *stream, struct CUevent_st *event)
+{
+  unsigned int result;
+
+  if (capture_wait (stream, event, &result))
+    return result;
+  clock_join (&stream->clock, &event->clock);
+  return stream_ask (stream, &(Op){ .kind = WAIT, .event = event, .recorded = event->asked });
+}
+
+unsigned int
+cuStreamCreate (struct CUstream_st **out, unsigned int flags)
+{
+  ENTER;
+
+  *out = stream_new ();
+  return leave (*out != NULL ? OK : OUT_OF_MEMORY);
 }
 
 unsigned int
@@ -285,8 +284,11 @@ unsigned int
 cuStreamSynchronize (struct CUstream_st *stream)
 {
   ENTER;
-  return leave (is_stream (stream) ? drain (stream)
-                                   : problem (INVALID_HANDLE, "cuStreamSynchronize: no stream"));
+  if (!is_stream (stream))
+    return leave (problem (INVALID_HANDLE, "cuStreamSynchronize: no stream"));
+  if (stream->capture != NULL)
+    return leave (capture_break (stream->capture, CAPTURE_UNSUPPORTED, "cuStreamSynchronize"));
+  return leave (drain (stream));
 }
 
 unsigned int
@@ -295,19 +297,14 @@ cuStreamWaitEvent (struct CUstream_st *stream, struct CUevent_st *event, unsigne
   ENTER;
   if (!is_event (event) || !is_stream (stream))
     return leave (problem (INVALID_HANDLE, "cuStreamWaitEvent: no event, or no stream"));
-  join (&stream->clock, &event->clock);
-  return leave (ask (stream, &(Op){ .kind = WAIT, .event = event, .recorded = event->asked }));
+  return leave (stream_wait (stream, event));
 }
 
 unsigned int
 cuEventCreate (struct CUevent_st **out, unsigned int flags)
 {
   ENTER;
-  if (events == NULL)
-    events = g_ptr_array_new_with_free_func (g_free);
-  *out = g_new0 (struct CUevent_st, 1);
-  (*out)->flags = flags;
-  g_ptr_array_add (events, *out);
+  *out = event_new (flags);
   return leave (OK);
 }
 
@@ -329,9 +326,7 @@ cuEventRecord (struct CUevent_st *event, struct CUstream_st *stream)
   ENTER;
   if (!is_event (event) || !is_stream (stream))
     return leave (problem (INVALID_HANDLE, "cuEventRecord: no event, or no stream"));
-  join (&stream->clock, &host);
-  event->clock = stream->clock;
-  return leave (ask (stream, &(Op){ .kind = RECORD, .event = event, .recorded = ++event->asked }));
+  return leave (stream_record (stream, event));
 }
 
 unsigned int
@@ -343,6 +338,8 @@ cuEventElapsedTime (float *ms, struct CUevent_st *from, struct CUevent_st *to)
     return leave (
         problem (INVALID_HANDLE,
                  "cuEventElapsedTime: no event, or one without times, or that was not recorded"));
+  if (from->capture != NULL || to->capture != NULL)
+    return leave (problem (CAPTURED_EVENT, "cuEventElapsedTime of an event that was captured"));
   if (from->done < from->asked || to->done < to->asked)
     return leave (problem (NOT_READY, "cuEventElapsedTime of an event that has not happened"));
   *ms = ((float) to->at - (float) from->at) / 1000;
@@ -357,10 +354,12 @@ cuEventSynchronize (struct CUevent_st *event)
 
   if (!is_event (event))
     return leave (problem (INVALID_HANDLE, "cuEventSynchronize: no event"));
+  if (event->capture != NULL)
+    return leave (problem (CAPTURED_EVENT, "cuEventSynchronize of an event that was captured"));
   while (result == OK && event->done < event->asked)
     if (!step (&result))
       return leave (problem (LAUNCH_FAILED, "an event waits for what cannot go on"));
-  join (&host, &event->clock);
+  clock_join (&host, &event->clock);
   return leave (result);
 }
 
@@ -374,9 +373,9 @@ cuMemcpyHtoDAsync_v2 (unsigned long long to,
   if (block_find ((gconstpointer) (gsize) to, bytes) == NULL)
     return leave (
         problem (INVALID_VALUE, "cuMemcpyHtoDAsync_v2: %zu bytes to no block of memory", bytes));
-  return leave (
-      ask (stream,
-           &(Op){ .kind = TO_DEVICE, .to = (gpointer) (gsize) to, .from = from, .bytes = bytes }));
+  return leave (stream_ask (
+      stream,
+      &(Op){ .kind = TO_DEVICE, .to = (gpointer) (gsize) to, .from = from, .bytes = bytes }));
 }
 
 unsigned int
@@ -387,7 +386,7 @@ cuMemcpyDtoHAsync_v2 (void *to, unsigned long long from, size_t bytes, struct CU
     return leave (
         problem (INVALID_VALUE, "cuMemcpyDtoHAsync_v2: %zu bytes of no block of memory", bytes));
   memset (to, 0xff, bytes); /* for who reads it too early */
-  return leave (ask (
+  return leave (stream_ask (
       stream,
       &(Op){ .kind = TO_HOST, .to = to, .from = (gconstpointer) (gsize) from, .bytes = bytes }));
 }
@@ -403,10 +402,10 @@ cuMemcpyDtoDAsync_v2 (unsigned long long to,
       block_find ((gconstpointer) (gsize) to, bytes) == NULL)
     return leave (
         problem (INVALID_VALUE, "cuMemcpyDtoDAsync_v2: %zu bytes in no block of memory", bytes));
-  return leave (ask (stream, &(Op){ .kind = WITHIN,
-                                    .to = (gpointer) (gsize) to,
-                                    .from = (gconstpointer) (gsize) from,
-                                    .bytes = bytes }));
+  return leave (stream_ask (stream, &(Op){ .kind = WITHIN,
+                                           .to = (gpointer) (gsize) to,
+                                           .from = (gconstpointer) (gsize) from,
+                                           .bytes = bytes }));
 }
 
 unsigned int
@@ -419,7 +418,7 @@ cuMemsetD8Async (unsigned long long to,
   if (block_find ((gconstpointer) (gsize) to, bytes) == NULL)
     return leave (
         problem (INVALID_VALUE, "cuMemsetD8Async: %zu bytes of no block of memory", bytes));
-  return leave (ask (
+  return leave (stream_ask (
       stream, &(Op){ .kind = SET, .to = (gpointer) (gsize) to, .value = value, .bytes = bytes }));
 }
 
@@ -449,7 +448,7 @@ cuLaunchKernel (struct CUfunc_st *function,
     return leave (result);
   op.launch.name = (char *) function_name (function);
   op.launch.n_args = function_n_parameters (function);
-  return leave (ask (stream, &op));
+  return leave (stream_ask (stream, &op));
 }
 
 unsigned int
@@ -457,11 +456,17 @@ stand_in_enqueue (struct CUstream_st *stream,
                   const char *name,
                   void (*call) (gpointer data),
                   gpointer data,
+                  gsize data_bytes,
                   const StandInTouch *touches,
                   guint n_touches)
 {
   ENTER;
-  Op op = { .kind = CALL, .name = name, .call = call, .data = data, .n_touches = n_touches };
+  Op op = { .kind = CALL,
+            .name = name,
+            .call = call,
+            .data = data,
+            .data_bytes = data_bytes,
+            .n_touches = n_touches };
 
   memcpy (op.touches, touches, n_touches * sizeof touches[0]);
   for (guint i = 0; i < n_touches; i++)
@@ -471,5 +476,5 @@ stand_in_enqueue (struct CUstream_st *stream,
         return leave (problem (INVALID_VALUE, "%s: operand %u has %zu bytes in no block of memory",
                                name, i, (size_t) touches[i].bytes));
       }
-  return leave (ask (stream, &op));
+  return leave (stream_ask (stream, &op));
 }

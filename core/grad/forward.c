@@ -451,7 +451,9 @@ move_call (Dual *dual, GError **error)
 gboolean
 ir_forward_opens (const IrNode *node)
 {
-  return node->op != NULL && ir_grad_has_body (ir_grad_row (node->op)) &&
+  const IrGradRow *row = node->op != NULL ? ir_grad_row (node->op) : NULL;
+
+  return row != NULL && (ir_grad_has_body (row) || (row->dual != NULL && node->n_inputs > 2)) &&
          ir_grad_mark (node) == IR_GRAD_MARK_PLAIN &&
          (node->op->family == IR_FAMILY_LINEAR || node->op->family == IR_FAMILY_FUSED);
 }
@@ -508,7 +510,7 @@ find_results (Dual *dual, GError **error)
     return TRUE;
   if (ir_grad_has_body (row) && (can_open || row->expand != NULL))
     return move_body (dual, error);
-  if (row != NULL && row->dual != NULL)
+  if (row != NULL && row->dual != NULL && (row->linear == NULL || ir_forward_opens (node)))
     return row->dual (dual, error);
   if (row != NULL && row->linear != NULL && is_linear_in_all (dual, row->linear))
     return move_linear (dual, row->linear), TRUE;
@@ -639,7 +641,7 @@ move_node (IrForward *forward, IrNode *node, GError **error)
     return FALSE;
   if (node->state != IR_STATE_LIVE) /* a call: its values are those of its last nodes */
     return TRUE;
-  if (!has_results (&dual))
+  if (!has_results (&dual) || (ir_forward_opens (node) && !forward->hooks.opens))
     memset (values, 0, node->n_outputs * sizeof *values);
   ir_emit_sweep (forward->edit, first_node, first_value, results, 2 * node->n_outputs);
   keep_results (&dual);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/grad/emit.h"
+#include "core/grad/forward.h"
 #include "core/grad/rules.h"
 #include "core/grad/slide.h"
 
@@ -145,22 +146,34 @@ implied_result (const char *terms)
   return g_string_free (result, FALSE);
 }
 
-static gboolean
-parse_equation (const IrVjp *vjp, Equation *equation, GError **error)
+static void
+parse_equation (const IrNode *node, Equation *equation)
 {
-  g_auto (GStrv) words = g_strsplit (ir_node_attr_string (vjp->node, "equation", ""), " ", -1);
+  g_auto (GStrv) words = g_strsplit (ir_node_attr_string (node, "equation", ""), " ", -1);
   g_autofree char *joined = g_strjoinv ("", words);
   g_autoptr (GString) text = g_string_new (joined);
   g_string_replace (text, "...", "*", 0);
   g_auto (GStrv) sides = g_strsplit (text->str, "->", 2);
-  gboolean anywhere = FALSE;
 
   equation->terms = g_strsplit (sides[0] != NULL ? sides[0] : "", ",", -1);
   equation->result = sides[0] != NULL && sides[1] != NULL
                          ? g_strdup (sides[1])
                          : implied_result (sides[0] != NULL ? sides[0] : "");
-  if (g_strv_length (equation->terms) != vjp->node->n_inputs)
-    return ir_emit_fail (vjp, error, "its equation has not as many terms as it has inputs");
+}
+
+/* Has each operand a term? */
+static gboolean
+check_terms (const IrVjp *vjp, const Equation *equation, GError **error)
+{
+  return g_strv_length (equation->terms) == vjp->node->n_inputs ||
+         ir_emit_fail (vjp, error, "its equation has not as many terms as it has inputs");
+}
+
+static gboolean
+check_ellipses (const IrVjp *vjp, const Equation *equation, GError **error)
+{
+  gboolean anywhere = FALSE;
+
   for (guint i = 0; equation->terms[i] != NULL; i++)
     {
       const char *dots = strchr (equation->terms[i], ELLIPSIS);
@@ -282,11 +295,75 @@ ir_vjp_einsum (IrVjp *vjp, GError **error)
 {
   g_auto (Equation) equation = { 0 };
 
-  if (!parse_equation (vjp, &equation, error))
+  parse_equation (vjp->node, &equation);
+  if (!check_terms (vjp, &equation, error) || !check_ellipses (vjp, &equation, error))
     return FALSE;
   for (guint i = 0; i < vjp->node->n_inputs; i++)
     if (vjp->wanted[i] && (vjp->dx[i] = einsum_of (vjp, &equation, i, error)) == NULL)
       return FALSE;
+  return TRUE;
+}
+
+/* The indices of @left and of operand @slot that the result or an operand behind it names */
+static char *
+pair_term (const Equation *equation, const char *left, guint slot)
+{
+  const Equation rest = { equation->terms + slot + 1, equation->result };
+  g_autofree char *both = g_strconcat (left, equation->terms[slot], NULL);
+  GString *term = g_string_new (NULL);
+
+  for (const char *c = both; *c != '\0'; c++)
+    if (strchr (term->str, *c) == NULL && elsewhere (&rest, *c, G_MAXUINT))
+      g_string_append_c (term, *c);
+  return g_string_free (term, FALSE);
+}
+
+static IrValue *
+pair_of (const IrVjp *emit, const char *equation, IrValue *left, IrValue *right)
+{
+  IrValue *inputs[] = { left, right };
+  IrNode *node = ir_emit_node (emit, "Einsum", 2, inputs, 1);
+
+  ir_emit_attr_string (emit, node, "equation", equation);
+  return ir_emit_end (emit, node);
+}
+
+/* Of more than two operands: all at once they were one product for each that moves. Pair by pair, from
+ * the left as the kernel goes, what is one product is three with its tangent. */
+gboolean
+ir_dual_einsum (IrDual *dual, GError **error)
+{
+  const IrVjp *emit = &dual->emit;
+  const IrNode *node = dual->node;
+  g_auto (Equation) equation = { 0 };
+  IrValue *left = node->inputs[0], *tangent = dual->tangents[0];
+
+  parse_equation (node, &equation);
+  if (!check_terms (emit, &equation, error))
+    return FALSE;
+  g_autofree char *term = g_strdup (equation.terms[0]);
+  for (guint i = 1; i < node->n_inputs; i++)
+    {
+      IrValue *right = node->inputs[i];
+      char *next = i + 1 < node->n_inputs ? pair_term (&equation, term, i)
+                                          : g_strdup (equation.result);
+      g_autoptr (GString) text = g_string_new (NULL);
+      g_string_printf (text, "%s,%s->%s", term, equation.terms[i], next);
+      g_string_replace (text, "*", "...", 0);
+      IrValue *moved = dual->tangents[i] != NULL
+                           ? pair_of (emit, text->str, left, dual->tangents[i])
+                           : NULL;
+      if (tangent != NULL)
+        tangent = pair_of (emit, text->str, tangent, right);
+      if (moved != NULL)
+        tangent = tangent != NULL ? ir_emit2 (emit, "Sum", tangent, moved) : moved;
+      left = pair_of (emit, text->str, left, right);
+      g_free (term);
+      term = next;
+    }
+  dual->results[0] = tangent;
+  if (left->type == node->outputs[0]->type)
+    dual->values[0] = left;
   return TRUE;
 }
 

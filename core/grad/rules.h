@@ -112,7 +112,8 @@ IR_EXPANSIONS (F)
   F (if)                                                                                           \
   F (loop)                                                                                         \
   F (scan)                                                                                         \
-  F (sequence_map)
+  F (sequence_map)                                                                                 \
+  F (einsum)
 
 #define F(NAME) gboolean ir_dual_##NAME (IrDual *dual, GError **error);
 IR_DUAL_FUNCTIONS (F)

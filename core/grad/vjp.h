@@ -47,7 +47,7 @@ typedef struct
   const char *opaque;                  /* (nullable) why it cannot be derived: a sentence */
   const char *linear;                  /* (nullable) its tangent: see forward.c */
   const char *adds; /* (nullable) of linear: the attribute that is added to what is linear */
-  IrDualFunc dual;  /* (nullable) the same, where it owns subgraphs */
+  IrDualFunc dual;  /* (nullable) the same, where it owns subgraphs, or has more than two inputs */
   guint (*keep) (const IrNode *node); /* (nullable) of function: the output beside the first that it
                                          reads, which is made where it is absent; 0: none */
   gboolean any_output; /* function: takes derivatives by other outputs than the first */

@@ -239,18 +239,24 @@ ir_infer_einsum (IrCall *call, GError **error)
   return TRUE;
 }
 
-/* One operation per input for every value of all indices, which is the definition; kernels may do
- * with less. */
+/* For every value of all indices the inputs are multiplied, and added where an index is summed, which is
+ * the definition; kernels may do with less. */
 guint64
 ir_cost_einsum (const IrCall *call)
 {
   g_auto (IrEinsum) einsum = { 0 };
-  guint64 n = call->n_inputs;
+  guint64 n = 1, each = call->n_inputs - 1;
+  gboolean sums = FALSE;
 
   if (!ir_einsum_init (&einsum, call, NULL))
     return 0;
   for (guint label = 0; label < IR_EINSUM_N_LABELS; label++)
-    if (einsum.used[label] && ir_dim_is_known (einsum.sizes[label]))
-      n = ir_mul_saturated (n, (guint64) einsum.sizes[label]);
-  return n;
+    if (einsum.used[label])
+      {
+        sums |= einsum.output.rank != IR_RANK_UNKNOWN &&
+                memchr (einsum.output.labels, (int) label, (gsize) einsum.output.rank) == NULL;
+        if (ir_dim_is_known (einsum.sizes[label]))
+          n = ir_mul_saturated (n, (guint64) einsum.sizes[label]);
+      }
+  return ir_mul_saturated (n, each + sums);
 }

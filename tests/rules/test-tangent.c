@@ -322,6 +322,10 @@ test_products_of_operators (void)
     "(float[16,16] x, float[16,16] w) => (float[16,16] y, float[3,16,16] z) { n = Constant <value = int64 {3}> ()  "
     "y, z = Loop (n, , x) <body = body (int64 i, bool go, float[16,16] v) => (go_out, v_out, s) "
     "{ go_out = Identity (go)  t = MatMul (v, w)  v_out = Tanh (t)  s = MatMul (v_out, w) }> }",
+    "(float[8,16] x, float[8,16] w, float[8,16] v) => (float[8] y) "
+    "{ y = Einsum <equation = \"ij,ij,ij->i\"> (x, w, v) }",
+    "(float[2,8,16] x, float[16] w, float[8,16] v) => (float[2,8,16] y) "
+    "{ y = Einsum <equation = \"...,...,...,...\"> (x, w, v, w) }",
     "(float[4,16,16] x, float[16,16] w) => (float[16,16] y, float[4,16,16] z) { y, z = Scan <num_scan_inputs = 1, "
     "scan_output_axes = [0], body = body (float[16,16] v, float[16,16] a) => (v_out, s) "
     "{ v_out = MatMul (v, a)  s = MatMul (v, w) }> (w, x) }",

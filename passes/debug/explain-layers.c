@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/grad/grad.h"
+#include "core/ir/grad-mark.h"
 #include "core/op/op.h"
 #include "passes/debug/explain-private.h"
 #include "passes/debug/gradients.h"
@@ -107,19 +108,154 @@ add_layer (const IrExplain *s, const IrPassage *passage, GArray *layers)
   g_array_append_val (layers, layer);
 }
 
-/* Of IrGradientLayer, backwards: the nodes of the main graph that something came to */
-GArray *
-ir_explain_layers (const IrModel *model, IrRun *run)
-{
-  g_auto (IrExplain) s = { 0 };
-  GArray *layers = g_array_new (FALSE, FALSE, sizeof (IrGradientLayer));
+/* -- nodes without a step of their own: what came went on as it was, as through Add -- */
 
-  ir_explain_init (&s, model, run, NULL);
+typedef struct
+{
+  const IrExplain *s;
+  GHashTable *active; /* set of IrValue */
+  GHashTable *came;   /* IrValue -> IrValue: the last that is noted */
+} Flow;
+
+static void
+flow_clear (Flow *flow)
+{
+  g_hash_table_unref (flow->active);
+  g_hash_table_unref (flow->came);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Flow, flow_clear)
+
+static gboolean
+is_stopped (const IrGradients *gradients, const IrValue *value)
+{
+  return gradients->stop != NULL &&
+         g_strv_contains ((const char *const *) gradients->stop, value->name);
+}
+
+/* What depends on what is derived by */
+static void
+find_active (Flow *flow, const IrGradients *gradients)
+{
+  guint n;
+  IrNode *const *order = ir_graph_order (gradients->model->main, &n);
+
+  for (guint i = 0; i < gradients->rows->len; i++)
+    g_hash_table_add (
+        flow->active,
+        ir_model_value (gradients->model, g_array_index (gradients->rows, IrGradientRow, i).by));
+  for (guint i = 0; i < n; i++)
+    {
+      gboolean reads = FALSE;
+      ir_node_for_each_input (order[i], k, value)
+        reads |= g_hash_table_contains (flow->active, value);
+      for (guint k = 0; reads && k < order[i]->n_outputs; k++)
+        if (order[i]->outputs[k] != NULL && !is_stopped (gradients, order[i]->outputs[k]))
+          g_hash_table_add (flow->active, order[i]->outputs[k]);
+    }
+}
+
+/* (nullable) The output of the last node that @step has made */
+static IrValue *
+last_made (const IrModel *model, const IrStep *step)
+{
+  IrNode *node = NULL;
+
+  for (gsize i = 0; i < step->n_records; i++)
+    {
+      const IrRecord *record = ir_history_record (model, step->first_record + i);
+      IrNode *made = record->kind == IR_RECORD_NODE_STATE
+                         ? ir_model_live_node (model, record->subject)
+                         : NULL;
+      node = made != NULL ? made : node;
+    }
+  return node != NULL ? node->outputs[0] : NULL;
+}
+
+/* Of a vjp step its parts; a sum or a seed is what came to the only output of the node that it is for. */
+static void
+note_step (Flow *flow, const IrModel *model, const IrStep *step)
+{
+  const IrNode *anchor = ir_model_live_node (model, step->anchor);
+
+  for (guint i = 0; step->parts != NULL && i < step->parts->len; i++)
+    {
+      const IrValue *value, *part = ir_explain_part_at (flow->s, step, i, &value);
+      if (value != NULL && part != NULL)
+        g_hash_table_insert (flow->came, (gpointer) value, (gpointer) part);
+    }
+  if ((strcmp (step->rule, ir_grad_rule_ACCUMULATE) == 0 ||
+       strcmp (step->rule, ir_grad_rule_SEED) == 0) &&
+      anchor != NULL && anchor->n_outputs == 1 && last_made (model, step) != NULL)
+    g_hash_table_insert (flow->came, anchor->outputs[0], last_made (model, step));
+}
+
+static gboolean
+passes_on (const Flow *flow, const IrNode *node, const IrValue *input)
+{
+  const IrGradRow *row = node->op != NULL ? ir_grad_row (node->op) : NULL;
+
+  return row != NULL && !row->zero && ir_grad_mark (node) != IR_GRAD_MARK_STOP &&
+         g_hash_table_contains (flow->active, input) && input->type == node->outputs[0]->type;
+}
+
+static void
+add_passing (Flow *flow, const IrNode *node, GArray *layers)
+{
+  const IrValue *y = ir_node_output (node, 0);
+  IrValue *came = y != NULL && g_hash_table_contains (flow->active, y)
+                      ? g_hash_table_lookup (flow->came, y)
+                      : NULL;
+  IrGradientLayer layer = { .node = node->id, .growth = NAN };
+
+  if (came == NULL || !ir_explain_stats_of (flow->s, came, &layer.stats))
+    return;
+  layer.value = y->id;
+  ir_node_for_each_input (node, i, input)
+    if (passes_on (flow, node, input))
+      {
+        if (ir_value_constant (input) == NULL && mean_square (&layer.stats) > 0)
+          layer.growth = 1;
+        if (!g_hash_table_contains (flow->came, input))
+          g_hash_table_insert (flow->came, input, came);
+      }
+  g_array_append_val (layers, layer);
+}
+
+/**
+ * ir_explain_layers:
+ * @gradients: derivatives, with a run that kept all values
+ *
+ * Returns: (transfer full) (element-type IrGradientLayer): the nodes of the main graph that something
+ *   came to, backwards
+ */
+GArray *
+ir_explain_layers (const IrGradients *gradients)
+{
+  const IrModel *model = gradients->model;
+  g_auto (IrExplain) s = { 0 };
+  g_auto (Flow) flow = { &s, g_hash_table_new (NULL, NULL), g_hash_table_new (NULL, NULL) };
+  g_autoptr (GHashTable) passages = g_hash_table_new (NULL, NULL);
+  GArray *layers = g_array_new (FALSE, FALSE, sizeof (IrGradientLayer));
+  guint n;
+  IrNode *const *order = ir_graph_order (model->main, &n);
+
+  ir_explain_init (&s, model, gradients->run, NULL);
+  find_active (&flow, gradients);
+  for (guint i = 1; i <= ir_history_n_steps (model); i++)
+    note_step (&flow, model, ir_history_step (model, i));
   for (guint i = 0; i < s.passages->len; i++)
     {
       const IrPassage *passage = &g_array_index (s.passages, IrPassage, i);
       if (passage->node->id == passage->step->anchor)
+        g_hash_table_insert (passages, (gpointer) passage->node, (gpointer) passage);
+    }
+  for (guint i = n; i-- > 0;)
+    {
+      const IrPassage *passage = g_hash_table_lookup (passages, order[i]);
+      if (passage != NULL)
         add_layer (&s, passage, layers);
+      else
+        add_passing (&flow, order[i], layers);
     }
   return layers;
 }

@@ -26,7 +26,6 @@ void ir_explain_init (IrExplain *s, const IrModel *model, IrRun *run, const IrVa
 void ir_explain_clear (IrExplain *s);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrExplain, ir_explain_clear)
 GHashTable *ir_explain_reach (const IrValue *by);
-GArray *ir_explain_layers (const IrModel *model, IrRun *run);
 const IrValue *ir_explain_came_to (const IrExplain *s, const IrPassage *passage, guint i);
 const IrValue *ir_explain_part_at (const IrExplain *s,
                                    const IrStep *step,

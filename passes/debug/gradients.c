@@ -277,7 +277,7 @@ ir_gradients_take_run (IrGradients *gradients, IrRun *run, gboolean all)
   take_stats (gradients);
   gradients->kept_bytes = count_kept (gradients);
   if (all)
-    gradients->layers = ir_explain_layers (gradients->model, run);
+    gradients->layers = ir_explain_layers (gradients);
 }
 
 /**

@@ -77,6 +77,7 @@ GArray *ir_gradients_check (const IrGradients *gradients,
                             guint64 index,
                             GCancellable *cancellable,
                             GError **error);
+GArray *ir_explain_layers (const IrGradients *gradients);
 GArray *ir_gradient_nodes_of (const IrModel *model, IrNodeId node);
 /* -- shown (gradients-shown.c) -- */
 GHashTable *ir_gradients_by_node (const IrGradients *gradients);

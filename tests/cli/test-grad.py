@@ -786,6 +786,26 @@ def _():
     assert code == 2 and '--layers says nothing to --mode tape' in err, err
 
 
+@test('--layers: through nodes that hand on what comes as it is, what came is what the derivative by their output is')
+def _():
+    path = model('passing', 'g (float[2,4] x) => (float l) <float[4,4] w = {1, 0, 0, 2, 0, 1, 3, 0, 0, 2, 1, 0, 1, 0, 0, -1}, float[4] b = {1, 2, 3, 4}> '
+                            '{ [two] x0 = Add (x, x)  [mm] t = MatMul (x0, w)  [bias] u = Add (t, b)  [act] a = Relu (u)  [mm2] c = MatMul (a, w)  '
+                            '[res] r = Add (c, t)  [same] i = Identity (r)  [res2] p = Sum (i, a, t)  [floor] f = Floor (p)  [res3] q = Add (p, f)  '
+                            '[square] s = Mul (q, q)  [aside] n = Sub (b, b)  l = ReduceSum <keepdims = 0> (s) }')
+    made = {'two': 'x0', 'mm': 't', 'bias': 'u', 'act': 'a', 'mm2': 'c', 'res': 'r', 'same': 'i', 'res2': 'p', 'floor': 'f', 'res3': 'q', 'square': 's'}
+    for by in ('x', 'x,' + ','.join(made.values())):
+        got = json_of('grad', path, '--wrt', by, '--fill', 'x=uniform,low=-1', '--layers')
+        layers = {layer['node']: layer for layer in got['layers']}
+        assert 'aside' not in layers, layers['aside']
+        if by != 'x':
+            norms = {g['name']: g['norm'] for g in got['gradients']}
+            for node, value in made.items():
+                assert near([layers[node]['norm']], [norms[value]]), (node, layers[node], norms[value])
+    assert layers['res']['growth'] == 1 and layers['floor']['growth'] is None, layers
+    stopped = json_of('grad', path, '--wrt', 'x', '--stop', 'i', '--fill', 'x=uniform,low=-1', '--layers')
+    assert not {layer['node'] for layer in stopped['layers']} & {'mm2', 'res', 'same'}, stopped['layers']
+
+
 @test('diff --gradients: before and after passes, of two models, and what is on one side alone')
 def _():
     digits = os.path.join(ROOT, 'data/examples/digits.onnx')

@@ -38,7 +38,8 @@ typedef struct
   guint lane;
   gint parent;     /* -1: none */
   gint64 around;   /* iteration of the parent */
-  gint64 n;        /* iterations */
+  gint64 first;    /* iteration that has the first column */
+  gint64 n;        /* iterations, from 0 */
   GArray *inside;  /* of guint: instances */
   double x, width; /* px */
   double ends[MOST_COLUMNS];
@@ -152,6 +153,8 @@ instance_of (Flow *flow, const char *path, const char *name)
   g_array_append_val (flow->instances, instance);
   if (instance.parent >= 0)
     g_array_append_val (instance_at (flow, (guint) instance.parent)->inside, index);
+  if (instance.parent == 0)
+    instance_at (flow, index)->first = ir_flow_log_first_round (flow->log, path);
   g_hash_table_insert (flow->by_path, g_strdup (path), GUINT_TO_POINTER (index + 1));
   return index;
 }
@@ -202,7 +205,7 @@ has_cell (const Flow *flow, const IrFlowEvent *event)
 static void
 read_events (Flow *flow)
 {
-  const GArray *events = ir_flow_log_events (flow->log);
+  const GArray *events = ir_flow_log_events (flow->log), *frames = ir_flow_log_frames (flow->log);
 
   instance_of (flow, "", "");
   for (guint i = 0; i < events->len; i++)
@@ -215,6 +218,13 @@ read_events (Flow *flow)
       if (has_cell (flow, event))
         note_cell (flow, index, event);
     }
+  for (guint i = 0; i < frames->len; i++)
+    {
+      const IrFlowFrame *frame = &g_array_index (frames, IrFlowFrame, i);
+      const gpointer found = g_hash_table_lookup (flow->by_path, frame->name);
+      if (found != NULL && ir_flow_log_outer_loop (flow->log, frame->name) != 0)
+        instance_at (flow, GPOINTER_TO_UINT (found) - 1)->n = (gint64) frame->n_iterations;
+    }
 }
 
 static void
@@ -225,11 +235,12 @@ read_values (Flow *flow)
 
   for (IrValueId id = 1; run != NULL && id < model->values->len; id++)
     {
-      const GArray *series = ir_run_series (run, id);
+      const GArray *series = ir_flow_log_series (flow->log, id);
       for (guint i = 0; series != NULL && i < series->len; i++)
         {
           const IrSeriesPoint *point = &g_array_index (series, IrSeriesPoint, i);
-          if (point->iteration < MOST_COLUMNS)
+          const gint64 first = ir_flow_log_first_round (flow->log, point->frame);
+          if (point->iteration >= first && point->iteration < first + MOST_COLUMNS)
             g_hash_table_insert (
                 flow->series,
                 g_strdup_printf ("%u@%" G_GINT64_FORMAT " %s", id, point->iteration, point->frame),
@@ -243,7 +254,13 @@ read_values (Flow *flow)
 static guint
 n_columns (const Instance *instance)
 {
-  return (guint) MIN (instance->n, MOST_COLUMNS);
+  return (guint) MIN (instance->n - instance->first, MOST_COLUMNS);
+}
+
+static gint64
+n_behind (const Instance *instance)
+{
+  return instance->n - instance->first - n_columns (instance);
 }
 
 /* Of one column: as wide as what lies in it, of one lane beside each other. */
@@ -260,13 +277,13 @@ measure (Flow *flow, guint index, double x)
       for (guint k = 0; k < instance->inside->len; k++)
         {
           const guint inner = g_array_index (instance->inside, guint, k);
-          if (instance_at (flow, inner)->around == i)
+          if (instance_at (flow, inner)->around == instance->first + i)
             end = MAX (end, measure (flow, inner, at + PAD) + PAD);
         }
       instance->ends[i] = at = end;
     }
   instance->width = at - x;
-  return at + (instance->n > MOST_COLUMNS ? CELL : 0);
+  return at + (n_behind (instance) > 0 ? CELL : 0);
 }
 
 static double
@@ -403,7 +420,7 @@ draw_frame (Flow *flow, guint index)
                            .parent = -1,
                            .x = instance->x,
                            .y = lane->y,
-                           .width = instance->width + (instance->n > MOST_COLUMNS ? CELL : 0),
+                           .width = instance->width + (n_behind (instance) > 0 ? CELL : 0),
                            .height = lane->height,
                            .id = id,
                            .tip = tip };
@@ -423,7 +440,9 @@ draw_instance (Flow *flow, guint index)
   for (guint i = 0; i < n_columns (instance); x = instance->ends[i++])
     {
       const double width = instance->ends[i] - x;
-      g_autofree char *number = g_strdup_printf ("%s%u", i + 1 == instance->n ? "last: " : "", i);
+      const gint64 iteration = instance->first + i;
+      g_autofree char *number = g_strdup_printf (
+          "%s%" G_GINT64_FORMAT, iteration + 1 == instance->n ? "last: " : "", iteration);
 
       y = lane->y;
       if (index > 0)
@@ -433,17 +452,20 @@ draw_instance (Flow *flow, guint index)
           y += HEAD;
         }
       for (guint k = 0; k < lane->nodes->len; k++, y += ROW)
-        draw_cell (flow, index, i, g_array_index (lane->nodes, IrNodeId, k), x, width, y);
+        draw_cell (flow, index, iteration, g_array_index (lane->nodes, IrNodeId, k), x, width, y);
     }
-  if (instance->n > MOST_COLUMNS)
+  if (n_behind (instance) > 0)
     {
-      g_autofree char *more = g_strdup_printf ("+ %" G_GINT64_FORMAT, instance->n - MOST_COLUMNS);
+      g_autofree char *more = g_strdup_printf ("+ %" G_GINT64_FORMAT, n_behind (instance));
       chart_add_text (flow->page.scene, more, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1,
                       x + 8, lane->y + 13, CELL - 12);
     }
   for (guint i = 0; i < instance->inside->len; i++)
-    if (instance_at (flow, g_array_index (instance->inside, guint, i))->around < MOST_COLUMNS)
-      draw_instance (flow, g_array_index (instance->inside, guint, i));
+    {
+      const guint inner = g_array_index (instance->inside, guint, i);
+      if (instance_at (flow, inner)->around - instance->first < n_columns (instance))
+        draw_instance (flow, inner);
+    }
 }
 
 static void
@@ -474,7 +496,8 @@ draw_names (Flow *flow)
  * @log: events of a run; with %IR_ITERATIONS_SERIES cells say what nodes gave
  * @options: (nullable): how texts are measured; it is as wide as it needs
  *
- * Of each time that a loop runs, the first 16 iterations have columns; how many more there are is said.
+ * Of each time that a loop runs, the first 16 iterations have columns, or of a part the first 16 of it; how many more
+ * there are is said.
  *
  * Returns: (transfer full): the picture
  */

@@ -3,7 +3,7 @@
 compared with what the command line says with --json. Arguments and needs are those of end-to-end.py; PART is
 
     playing     Newton's method: played, event by event and by iterations, written out; lowered, played as tokens with the
-                same values, raised and compared with the file"""
+                same values, raised and compared with the file; then one of so many iterations that they are not all kept"""
 
 import json
 import os
@@ -226,7 +226,49 @@ def plays_a_loop():
     window.end()
 
 
-PARTS = {'playing': [plays_a_loop]}
+MANY = 60000
+
+
+def many_iterations(folder):
+    """The same, as a loop that never finds that it is near enough."""
+    path = os.path.join(folder, 'many.onnxtxt')
+    with open(NEWTON) as text, open(path, 'w') as many:
+        many.write(text.read().replace('int64 {100}', f'int64 {{{MANY}}}').replace('double {1e-12}', 'double {-1.0}'))
+    return path
+
+
+def plays_many():
+    """What is not kept is played again where the scrubber stands, with the same events and values."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = many_iterations(folder)
+        window = driver.Window(GUI, shots=SHOTS)
+        opens(window, path)
+        gives_numbers(window)
+        show_play(window)
+        window.tab_to('push button', 'Play the Graph')
+        key('space')
+        window.wait('events', lambda: window.text_with(' events'))
+        page(window, 'Iterations')
+        window.expect('label', f'1 of {MANY:,}')
+        window.tab_to('slider', 'Iteration')
+        key('End')
+        window.expect('label', f'{MANY:,} of {MANY:,}')
+        guesses = 5 * [irscope('tensor', path, f'loop@{MANY - 1}/guess')['mean']]  # it was found long before
+        for name, values in (('i', range(MANY - 5, MANY)), ('guess', guesses)):
+            wanted = ', '.join([name] + [f'{value:.6g}' for value in values])
+            window.comes_to(f'{name} holds in the last iterations what the command line says', True,
+                            lambda: wanted in rows(window, 'Values by iterations'))
+        window.comes_to('tokens lie there as they were', True,
+                        lambda: any(f'@{MANY - 1}' in text for text in tokens(window)))
+        window.shot('play-many')
+        page(window, 'Events')
+        played = irscope('play', path, '--loop', 'loop', '--iteration', str(MANY - 3))
+        wanted = [told(event) for event in played['events']]
+        window.comes_to('the events there are those of the command line', wanted, lambda: rows(window, 'Events')[:len(wanted)])
+        window.end()
+
+
+PARTS = {'playing': [plays_a_loop, plays_many]}
 
 
 if __name__ == '__main__':

@@ -39,7 +39,7 @@ G_DEFINE_FINAL_TYPE (IrIterationsPane, ir_iterations, GTK_TYPE_BOX)
 static guint
 n_rounds (const IrIterationsPane *self)
 {
-  return self->table != NULL ? self->table->rounds->len : 0;
+  return self->table != NULL ? ir_loop_table_n_rounds (self->table) : 0;
 }
 
 static guint
@@ -75,18 +75,22 @@ value_of (const IrIterationsPane *self, guint row)
 static char *
 round_text (const IrIterationsPane *self, guint round)
 {
-  const IrLoopRound *at = &g_array_index (self->table->rounds, IrLoopRound, round);
+  const IrLoopRound at = ir_loop_table_round (self->table, round);
 
-  return g_strdup_printf ("%s@%" G_GINT64_FORMAT, at->frame, at->iteration);
+  return g_strdup_printf ("%s@%" G_GINT64_FORMAT, at.frame, at.iteration);
 }
 
 /* -- what a cell says -- */
 
+/* What it held in a round: "…" until that was run again */
 static char *
-point_text (const IrValue *value, const IrSeriesPoint *point)
+point_text (const IrIterationsPane *self, guint row, guint round)
 {
+  const IrValue *value = value_of (self, row);
+  const IrSeriesPoint *point = ir_loop_table_point (self->table, row, round);
+
   if (point == NULL)
-    return g_strdup ("–");
+    return g_strdup (ir_loop_table_has_round (self->table, round) ? "–" : "…");
   if (point->n == 0)
     return g_strdup ("empty");
   if (point->n_nan > 0)
@@ -105,7 +109,6 @@ show_cell (IrIterationsPane *self, GtkListItem *item)
   GtkWidget *label = gtk_list_item_get_child (item);
   const guint column = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (item), "column"));
   const guint row = gtk_list_item_get_position (item), round = first_shown (self) + column;
-  const IrSeriesPoint *point = NULL;
   g_autofree char *text = NULL;
 
   if (self->table == NULL || row >= self->table->rows->len || round >= n_rounds (self))
@@ -113,11 +116,12 @@ show_cell (IrIterationsPane *self, GtkListItem *item)
       gtk_label_set_text (GTK_LABEL (label), "");
       return;
     }
-  point = ir_loop_table_point (self->table, row, round);
-  text = point_text (value_of (self, row), point);
+  text = point_text (self, row, round);
   gtk_label_set_text (GTK_LABEL (label), text);
-  gtk_widget_set_tooltip_text (label, point == NULL ? "Not computed in this iteration" : NULL);
+  gtk_widget_set_tooltip_text (label,
+                               g_str_equal (text, "–") ? "Not computed in this iteration" : NULL);
   gtk_label_set_attributes (GTK_LABEL (label), round == round_now (self) ? self->bold : NULL);
+  ir_name_row (label);
 }
 
 /* -- the line -- */
@@ -143,18 +147,40 @@ x_of (guint round, guint n, int width)
   return MARGIN + (width - 2 * MARGIN) * (n > 1 ? (double) round / (n - 1) : 0.5);
 }
 
-/* All rounds are looked at, however many lie on a pixel: a single one is what is searched for. */
+/* Of a row: in order, each at a round from which on it is */
+static const GArray *
+line_of (const IrIterationsPane *self, guint row)
+{
+  return g_array_index (self->table->rows, IrLoopRow, row).line;
+}
+
+/* The round of the point @i of a line; of what branches compute, a loop in no other knows it by its number. */
+static guint
+round_of (const IrIterationsPane *self, const GArray *line, guint i)
+{
+  return self->table->loop != 0 ? (guint) g_array_index (line, IrSeriesPoint, i).iteration : i;
+}
+
+static const IrSeriesPoint *
+point_at (const IrIterationsPane *self, guint row, guint i)
+{
+  return self->table->loop != 0 ? &g_array_index (line_of (self, row), IrSeriesPoint, i)
+                                : ir_loop_table_point (self->table, row, i);
+}
+
+/* All points are looked at, however many lie on a pixel: a single one is what is searched for. */
 static void
 draw_not_finite (IrIterationsPane *self, cairo_t *cr, guint row, int width, double foot)
 {
-  const guint n = n_rounds (self);
+  const GArray *line = line_of (self, row);
+  const guint n = n_rounds (self), n_points = self->table->loop != 0 ? line->len : n;
   double drawn = -1;
 
   ir_sparkline_colour (self->area, cr, "error_color", 1);
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n_points; i++)
     {
-      const IrSeriesPoint *point = ir_loop_table_point (self->table, row, i);
-      const double x = floor (x_of (i, n, width));
+      const IrSeriesPoint *point = point_at (self, row, i);
+      const double x = floor (x_of (round_of (self, line, i), n, width));
       if (point == NULL || point->n_nan + point->n_inf == 0 || x == drawn)
         continue;
       cairo_rectangle (cr, x - 1, foot - 3, 2, 6);
@@ -167,19 +193,20 @@ draw_not_finite (IrIterationsPane *self, cairo_t *cr, guint row, int width, doub
 static void
 draw_series (IrIterationsPane *self, cairo_t *cr, guint row, int width, int height)
 {
-  const guint n = n_rounds (self), step = MAX (n / (guint) MAX (4 * width, 1), 1);
+  const GArray *line = line_of (self, row);
+  const guint n = n_rounds (self), n_points = self->table->loop != 0 ? line->len : n,
+              step = MAX (n_points / (guint) MAX (4 * width, 1), 1);
   double least, largest;
-  const gboolean some = range_of (g_array_index (self->table->rows, IrLoopRow, row).series, &least,
-                                  &largest);
+  const gboolean some = range_of (line, &least, &largest);
   const double scale = largest > least ? (height - 2 * MARGIN) / (largest - least) : 0;
   const double foot = height - MARGIN, middle = scale == 0 ? (height - 2 * MARGIN) / 2 : 0;
   gboolean is_down = FALSE;
 
   draw_not_finite (self, cr, row, width, foot);
-  for (guint i = 0; i < n; i += step)
+  for (guint i = 0; i < n_points; i += step)
     {
-      const IrSeriesPoint *point = ir_loop_table_point (self->table, row, i);
-      const double x = x_of (i, n, width);
+      const IrSeriesPoint *point = point_at (self, row, i);
+      const double x = x_of (round_of (self, line, i), n, width);
       if (!some || point == NULL || isnan (point->mean))
         continue;
       ir_sparkline_colour (self->area, cr, "accent_color", 0.3);
@@ -188,12 +215,13 @@ draw_series (IrIterationsPane *self, cairo_t *cr, guint row, int width, int heig
       cairo_fill (cr);
     }
   ir_sparkline_colour (self->area, cr, "accent_color", 1);
-  for (guint i = 0; some && i < n; i += step)
+  for (guint i = 0; some && i < n_points; i += step)
     {
-      const IrSeriesPoint *point = ir_loop_table_point (self->table, row, i);
+      const IrSeriesPoint *point = point_at (self, row, i);
       if (point == NULL || isnan (point->mean))
         continue;
-      const double x = x_of (i, n, width), y = foot - middle - (point->mean - least) * scale;
+      const double x = x_of (round_of (self, line, i), n, width),
+                   y = foot - middle - (point->mean - least) * scale;
       if (n <= 60)
         {
           cairo_new_sub_path (cr);
@@ -247,9 +275,9 @@ show_title (IrIterationsPane *self)
       return;
     }
   place = round_text (self, round_now (self));
-  now = point_text (value_of (self, row), ir_loop_table_point (self->table, row, round_now (self)));
+  now = point_text (self, row, round_now (self));
   if (ir_value_dtype (value_of (self, row)) != IR_DTYPE_BOOL &&
-      range_of (g_array_index (self->table->rows, IrLoopRow, row).series, &least, &largest))
+      range_of (line_of (self, row), &least, &largest))
     text = g_strdup_printf ("%s/%s = %s, over all from %.6g to %.6g%s", place,
                             value_of (self, row)->name, now, least, largest,
                             n_lost > 0 ? "; of later iterations too many to keep" : "");
@@ -289,9 +317,10 @@ show_round (IrIterationsPane *self)
 void
 ir_iterations_tell (IrIterationsPane *self)
 {
-  if (n_rounds (self) > 0)
-    self->chosen (0, &g_array_index (self->table->rounds, IrLoopRound, round_now (self)),
-                  self->data);
+  if (n_rounds (self) == 0)
+    return;
+  const IrLoopRound at = ir_loop_table_round (self->table, round_now (self));
+  self->chosen (0, &at, self->data);
 }
 
 static void
@@ -318,14 +347,14 @@ on_value (IrIterationsPane *self)
 
 /* (transfer full) (nullable) The first loop that has values */
 static char *
-first_loop (const IrFlowLog *log, const IrRun *run)
+first_loop (const IrFlowLog *log)
 {
   const GArray *frames = ir_flow_log_frames (log);
 
   for (guint i = 0; i < frames->len; i++)
     {
       const char *name = g_array_index (frames, IrFlowFrame, i).name;
-      g_autoptr (IrLoopTable) table = ir_loop_table_new (run, name);
+      g_autoptr (IrLoopTable) table = ir_loop_table_new (log, name);
       if (table->rows->len > 0)
         return g_strdup (name);
     }
@@ -360,21 +389,40 @@ fill (IrIterationsPane *self)
   show_round (self);
 }
 
-void
-ir_iterations_set (IrIterationsPane *self, IrFlowLog *log, const char *loop)
+static void
+load (IrIterationsPane *self, IrFlowLog *log, const char *loop)
 {
-  IrRun *run = log != NULL ? ir_flow_log_get_run (log) : NULL;
-  g_autofree char *name = loop != NULL  ? g_strdup (loop)
-                          : run != NULL ? first_loop (log, run)
-                                        : NULL;
+  g_autofree char *name = g_strdup (loop);
 
   if (log != NULL)
     ir_flow_log_ref (log);
   g_clear_pointer (&self->table, ir_loop_table_free);
   g_clear_pointer (&self->log, ir_flow_log_unref);
   self->log = log;
-  self->table = name != NULL && run != NULL ? ir_loop_table_new (run, name) : NULL;
+  self->table = name != NULL && log != NULL ? ir_loop_table_new (log, name) : NULL;
+}
+
+void
+ir_iterations_set (IrIterationsPane *self, IrFlowLog *log, const char *loop)
+{
+  g_autofree char *first = log != NULL && loop == NULL ? first_loop (log) : NULL;
+
+  load (self, log, loop != NULL ? loop : first);
   fill (self);
+}
+
+void
+ir_iterations_set_log (IrIterationsPane *self, IrFlowLog *log)
+{
+  const guint n = n_rounds (self);
+
+  if (self->table == NULL)
+    return;
+  load (self, log, self->table->name);
+  if (n_rounds (self) != n)
+    fill (self);
+  else
+    show_round (self);
 }
 
 /* -- building -- */
@@ -430,7 +478,6 @@ bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, IrIterationsPan
 {
   g_ptr_array_add (self->cells, item);
   show_cell (self, item);
-  ir_name_row (gtk_list_item_get_child (item));
 }
 
 static void

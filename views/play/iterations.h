@@ -16,6 +16,8 @@ typedef void (*IrIterationsChosen) (IrValueId value, const IrLoopRound *round, g
 GtkWidget *ir_iterations_new (IrIterationsChosen chosen, gpointer data);
 /* @log: (nullable); @loop: (nullable) the first one that has values */
 void ir_iterations_set (IrIterationsPane *self, IrFlowLog *log, const char *loop);
+/* Other iterations of the same loop and run have come. */
+void ir_iterations_set_log (IrIterationsPane *self, IrFlowLog *log);
 /* Tells of the iteration on which the scrubber stands, as if it had just come there. */
 void ir_iterations_tell (IrIterationsPane *self);
 void ir_iterations_step (IrIterationsPane *self, int by);

@@ -27,8 +27,10 @@ struct _IrPlayView
   GtkWidget *stack, *content, *pages, *table, *iterations, *frames, *one, *iteration, *count, *note,
       *go, *by_events, *by_iterations, *by_lanes, *by_unrolled, *first, *last, *again;
   IrChartArea *lanes, *unrolled;
-  const char *
-      place; /* (nullable) interned by the log: the loop that was looked at last, "outer@3/inner" */
+  char *place;    /* (nullable) the loop that was looked at last, "outer@3/inner" */
+  IrFlowLog *log; /* (nullable) whose events are shown */
+  gint64 coming;  /* an iteration whose first event is to be selected when it is there; -1: none */
+  gboolean coming_last; /* its last one */
   guint ticking;
   gboolean syncing, chose_value; /* a value was chosen, whose node stays selected */
 };
@@ -118,6 +120,19 @@ show_count (IrPlayView *self, const IrFlowLog *log)
   gtk_label_set_text (GTK_LABEL (self->count), text);
 }
 
+/* The chosen loop, or else the first, of which iterations can be played again; 0: there is none */
+static IrNodeId
+loop_to_play (IrPlayView *self, const IrFlowLog *log)
+{
+  const GArray *frames = ir_flow_log_frames (log);
+  const char *chosen = chosen_frame (self);
+  IrNodeId loop = chosen != NULL ? ir_flow_log_outer_loop (log, chosen) : 0;
+
+  for (guint i = 0; chosen == NULL && loop == 0 && i < frames->len; i++)
+    loop = ir_flow_log_outer_loop (log, g_array_index (frames, IrFlowFrame, i).name);
+  return loop;
+}
+
 static void
 filter (IrPlayView *self)
 {
@@ -125,6 +140,9 @@ filter (IrPlayView *self)
 
   if (self->syncing || log == NULL)
     return;
+  if (gtk_check_button_get_active (GTK_CHECK_BUTTON (self->one)))
+    ir_session_play_round (session_of (self), loop_to_play (self, log),
+                           gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->iteration)));
   ir_event_list_set (self->events, log, chosen_frame (self),
                      gtk_check_button_get_active (GTK_CHECK_BUTTON (self->one))
                          ? gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->iteration))
@@ -286,7 +304,7 @@ on_frame (IrPlayView *self)
   if (self->syncing || log == NULL)
     return;
   filter (self);
-  self->place = NULL;
+  g_clear_pointer (&self->place, g_free);
   ir_iterations_set (IR_ITERATIONS (self->iterations), log, chosen_frame (self));
   show_page (self);
 }
@@ -351,8 +369,10 @@ load (IrPlayView *self)
   const IrFrame *frame = ir_session_get_frame (session_of (self));
 
   stop_ticking (self);
-  self->place = NULL;
+  g_clear_pointer (&self->place, g_free);
   self->chose_value = FALSE;
+  self->coming = -1;
+  self->log = ir_session_get_events (session_of (self));
   ir_event_list_set (self->events, NULL, NULL, -1);
   ir_iterations_set (IR_ITERATIONS (self->iterations), NULL, NULL);
   ir_chart_area_clear (self->lanes);
@@ -366,6 +386,23 @@ load (IrPlayView *self)
   on_frame (self);
 }
 
+static void select_coming (IrPlayView *self);
+
+/* Other events of the same run */
+static void
+load_part (IrPlayView *self)
+{
+  IrFlowLog *log = ir_session_get_events (session_of (self));
+
+  self->log = log;
+  filter (self);
+  ir_iterations_set_log (IR_ITERATIONS (self->iterations), log);
+  if (gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->by_events)))
+    select_coming (self);
+  else
+    show_page (self);
+}
+
 static void
 ir_play_view_session_changed (IrView *view, IrSessionChanges changes)
 {
@@ -377,6 +414,8 @@ ir_play_view_session_changed (IrView *view, IrSessionChanges changes)
     load (self);
   else if (changes & IR_CHANGED_FRAME && ir_session_get_events (session_of (self)) == NULL)
     load (self);
+  if (changes & IR_CHANGED_EVENT && self->log != ir_session_get_events (session_of (self)))
+    load_part (self);
   if (changes & (IR_CHANGED_PLAY | IR_CHANGED_FRAME | IR_CHANGED_INPUTS))
     show_note (self);
 }
@@ -391,8 +430,10 @@ show_tokens (IrPlayView *self, const IrFlowEvent *event)
 
   if (event == NULL || log == NULL)
     ir_session_hide_event (session_of (self));
-  else /* those that are kept begin with the first */
-    ir_session_show_event (session_of (self), (guint) event->index);
+  else
+    ir_session_show_event (
+        session_of (self),
+        (guint) (event->index - g_array_index (ir_flow_log_events (log), IrFlowEvent, 0).index));
 }
 
 /* So that it is in sight. @event: (nullable) */
@@ -449,13 +490,84 @@ on_chosen (IrValueId id, const IrLoopRound *round, gpointer data)
     ir_session_select_node (session_of (self), value->producer->id);
   if (round == NULL)
     return;
-  self->place = round->frame;
+  g_free (self->place);
+  self->place = g_strdup (round->frame);
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->iteration), (double) round->iteration);
+  if (log != NULL &&
+      !ir_session_play_round (session_of (self), ir_flow_log_outer_loop (log, round->frame),
+                              round->iteration))
+    {
+      ir_session_hide_event (session_of (self));
+      return;
+    }
   write_from (self, (double) round->iteration);
   last = log != NULL ? last_event_of (log, round) : NULL;
   show_tokens (self, last);
   if (!self->chose_value)
     select_node_of (self, last);
+}
+
+/* Of the loop whose iterations are played again, the first or last iteration that is there; -1: none */
+static gint64
+round_at_end (const GArray *events, IrNodeId loop, gboolean last)
+{
+  for (guint i = 0; i < events->len; i++)
+    {
+      const IrFlowEvent *event = &g_array_index (events, IrFlowEvent,
+                                                 last ? events->len - 1 - i : i);
+      if (event->node == loop && (event->kind == IR_FLOW_ENTERED || event->kind == IR_FLOW_NEXT))
+        return event->iteration;
+    }
+  return -1;
+}
+
+/* Before the first event that is there, or behind the last one. FALSE: there is none */
+static gboolean
+play_next (IrPlayView *self, int by)
+{
+  const IrFlowLog *log = ir_session_get_events (session_of (self));
+  const IrNodeId loop = log != NULL ? loop_to_play (self, log) : 0;
+  const gint64 end = loop != 0 ? round_at_end (ir_flow_log_events (log), loop, by > 0) : -1;
+
+  if (end < 0 || end + by < 0 || gtk_check_button_get_active (GTK_CHECK_BUTTON (self->one)) ||
+      ir_session_play_round (session_of (self), loop, end + by))
+    return FALSE;
+  self->coming = end + by;
+  self->coming_last = by < 0;
+  return TRUE;
+}
+
+static void
+select_row (IrPlayView *self, guint row)
+{
+  GtkWidget *list = gtk_widget_get_last_child (self->table);
+
+  gtk_single_selection_set_selected (self->selection, row);
+  if (list != NULL)
+    gtk_widget_activate_action (list, "list.scroll-to-item", "u", row);
+}
+
+/* The first event of the iteration that was asked for, or the last one */
+static void
+select_coming (IrPlayView *self)
+{
+  const guint n = g_list_model_get_n_items (G_LIST_MODEL (self->selection));
+  const gint64 iteration = self->coming;
+
+  for (guint i = 0; iteration >= 0 && i < n; i++)
+    {
+      g_autoptr (IrEventRow) row = g_list_model_get_item (G_LIST_MODEL (self->selection),
+                                                          self->coming_last ? n - 1 - i : i);
+      const IrFlowEvent *event = ir_event_row_get_event (row);
+      if (strchr (event->frame, '@') == NULL && event->iteration == iteration &&
+          *event->frame != '\0')
+        {
+          self->coming = -1;
+          select_row (self, self->coming_last ? n - 1 - i : i);
+        }
+      if (self->coming < 0)
+        break;
+    }
 }
 
 static gboolean
@@ -464,13 +576,10 @@ move (IrPlayView *self, int by)
   const guint n = g_list_model_get_n_items (G_LIST_MODEL (self->selection));
   const guint now = gtk_single_selection_get_selected (self->selection);
   const guint to = now == GTK_INVALID_LIST_POSITION ? 0 : now + (guint) by;
-  GtkWidget *list = gtk_widget_get_last_child (self->table);
 
   if (to >= n)
-    return FALSE;
-  gtk_single_selection_set_selected (self->selection, to);
-  if (list != NULL)
-    gtk_widget_activate_action (list, "list.scroll-to-item", "u", to);
+    return n > 0 && play_next (self, by);
+  select_row (self, to);
   return TRUE;
 }
 
@@ -807,6 +916,7 @@ ir_play_view_dispose (GObject *object)
 
   g_clear_handle_id (&self->ticking, g_source_remove);
   g_clear_object (&self->events);
+  g_clear_pointer (&self->place, g_free);
   G_OBJECT_CLASS (ir_play_view_parent_class)->dispose (object);
 }
 
@@ -871,7 +981,8 @@ const IrViewInfo ir_view_play = {
       "is the loop with its iteration; a loop in a loop is outer@3/inner. Of a Switch the slot is the "
       "output that is live, of a Merge the input that was, of a branch 1 for then and 0 for else. Iterations "
       "shows what the values of a loop held in each; the scrubber goes from one to the next, and the line "
-      "above is the value that is chosen, over all of them. Lanes draws each loop as a lane, in those around it, "
+      "above is the value that is chosen, over all of them. Of a loop with too many to keep, those that are looked at are "
+      "run again from checkpoints. Lanes draws each loop as a lane, in those around it, "
       "with a column for each of the first 16 iterations: what each node gave, and what was dead. Unrolled draws "
       "the loop, and beside it a column for each of some iterations, with what it hands to the next. In the graph tokens lie "
       "on the edges as they were behind the chosen event, or at the end of the chosen iteration, with what they held: "

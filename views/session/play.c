@@ -8,12 +8,17 @@
 #include "views/session/request.h"
 
 #define MAX_EVENTS 200000     /* that are kept: about 10 MB */
-#define MAX_BYTES  (64 << 20) /* of statistics of iterations: some 800,000 */
+#define MAX_BYTES  (64 << 20) /* of statistics of iterations, some 400,000, and of checkpoints */
+#define AHEAD      64         /* iterations behind one that is asked for */
+#define BEHIND     2          /* and before it */
 
 typedef struct
 {
-  IrFlowLog *log;     /* (nullable) */
+  IrFlowLog *log;     /* (nullable) of the run, or a part of it that was played again */
   IrFlowState *state; /* (nullable) of @log: behind the event that is shown */
+  IrJob *job;         /* (nullable) plays a part */
+  IrNodeId loop;      /* of which a part was asked for last; 0: there it is */
+  gint64 round;       /* likewise */
   gboolean shows_event;
   char *error;       /* (nullable) */
   IrModel *model;    /* (nullable) of the frame that was played */
@@ -28,6 +33,7 @@ clear (gpointer state)
 
   g_clear_pointer (&play->state, ir_flow_state_free);
   play->shows_event = FALSE;
+  play->loop = 0;
   g_clear_pointer (&play->log, ir_flow_log_unref);
   g_clear_pointer (&play->error, g_free);
   g_clear_pointer (&play->model, ir_model_unref);
@@ -72,7 +78,7 @@ run_play (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
                                  .capture = IR_CAPTURE_CHOSEN,
                                  .chosen = chosen,
                                  .capture_budget = MAX_BYTES,
-                                 .iterations = { .kind = IR_ITERATIONS_SERIES } };
+                                 .iterations = { .kind = IR_ITERATIONS_OVERVIEW } };
   g_autoptr (IrFlowLog) log = ir_flow_log_new (&filter);
   g_autoptr (IrRun) run = ir_flow_log_run (log, model, own, &options, cancellable, &failed);
   if (run == NULL && (g_cancellable_is_cancelled (cancellable) || ir_flow_log_model (log) == NULL))
@@ -126,6 +132,102 @@ ir_session_play (IrSession *self)
   if (!ir_session_is_empty (self) && ir_session_get_frame (self) != NULL)
     ir_session_start (self, "Playing the graph",
                       ir_session_new_request (self, &play_work, sizeof (IrRequest)));
+}
+
+/* -- parts -- */
+
+typedef struct
+{
+  IrRequest base;
+  IrFlowLog *log;
+  IrNodeId loop;
+  gint64 round;
+} PartRequest;
+
+static void
+clear_part_request (gpointer data)
+{
+  ir_flow_log_unref (((PartRequest *) data)->log);
+}
+
+static gpointer
+run_part (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  const PartRequest *request = data;
+
+  return ir_flow_log_replay (request->log, request->loop, MAX (request->round - BEHIND, 0),
+                             request->round + AHEAD, MAX_EVENTS, cancellable, error);
+}
+
+static void start_part (IrSession *self);
+
+static void
+on_part (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  const PartRequest *request = data;
+  IrSession *self = owner;
+  Play *play = own (self);
+  g_autoptr (IrFlowLog) part = result;
+
+  g_clear_pointer (&play->job, ir_job_unref);
+  if (play->log == NULL || ir_flow_log_whole (play->log) != ir_flow_log_whole (request->log))
+    return;
+  if (part == NULL || (play->loop == request->loop && play->round == request->round))
+    play->loop = 0;
+  if (part != NULL)
+    {
+      g_clear_pointer (&play->state, ir_flow_state_free);
+      play->shows_event = FALSE;
+      ir_flow_log_unref (play->log);
+      play->log = g_steal_pointer (&part);
+      ir_session_changed (self, IR_CHANGED_EVENT);
+    }
+  start_part (self);
+}
+
+static const IrWork part_work = {
+  .run = run_part,
+  .clear = clear_part_request,
+  .result_free = (GDestroyNotify) ir_flow_log_unref,
+};
+
+/* Of those that are asked for while one is made, the last one. */
+static void
+start_part (IrSession *self)
+{
+  Play *play = own (self);
+  PartRequest *request;
+
+  if (play->loop == 0 || play->job != NULL)
+    return;
+  request = ir_session_new_request (self, &part_work, sizeof *request);
+  request->log = ir_flow_log_ref (play->log);
+  request->loop = play->loop;
+  request->round = play->round;
+  play->job = ir_session_start_beside (self, request, on_part);
+}
+
+/**
+ * ir_session_play_round:
+ * @loop: a loop of ir_session_get_events(), by ir_flow_log_outer_loop()
+ * @round: one of its iterations
+ *
+ * Plays it again from a checkpoint of the run, with some before and behind it, unless it is there.
+ * ir_session_get_events() is that part then, and %IR_CHANGED_EVENT tells of it.
+ *
+ * Returns: whether it is there
+ */
+gboolean
+ir_session_play_round (IrSession *self, IrNodeId loop, gint64 round)
+{
+  Play *play = own (self);
+
+  if (play->log == NULL || loop == 0 || ir_flow_log_has_round (play->log, loop, round))
+    return TRUE;
+  play->loop = loop;
+  play->round = round;
+  start_part (self);
+  return FALSE;
 }
 
 void

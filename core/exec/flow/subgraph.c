@@ -190,8 +190,8 @@ ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **
   state->frame = &at;
   gboolean done = run_round (body, state, inputs, error);
   state->frame = at.outer;
-  if (done)
-    return ir_iterations_end (state, &at, error);
+  if (done && ir_iterations_end (state, &at, error))
+    return TRUE;
   body->n_rounds = 0; /* it is not left, the run ends in it */
   say_where (&at, error);
   return FALSE;

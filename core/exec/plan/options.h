@@ -74,8 +74,9 @@ typedef enum
   IR_ITERATIONS_LAST,        /* the last @first rounds of each value */
   IR_ITERATIONS_CHECKPOINTS, /* none of them: each comes back by running a few again */
   IR_ITERATIONS_SERIES,      /* statistics of all, and no contents */
-  IR_ITERATIONS_ONE,         /* @first of @frame */
-  IR_ITERATIONS_NAMED        /* what @names says, value by value */
+  IR_ITERATIONS_OVERVIEW, /* likewise, of several at once where they are too many, and checkpoints */
+  IR_ITERATIONS_ONE,      /* @first of @frame */
+  IR_ITERATIONS_NAMED     /* what @names says, value by value */
 } IrIterationsKind;
 
 /* A value in one iteration, or in all of a loop. */
@@ -116,9 +117,9 @@ typedef struct
                               IR_RUN_DEFAULT_TIME_MS, G_MAXUINT: none */
   gboolean partial;        /* nodes that cannot run, and what waits for them, are left out of the
                               run; otherwise the first of them is an error */
-  gboolean untimed;        /* a device is not asked how long its nodes take, which takes time itself */
-  gboolean deterministic;  /* the same bits at any number of threads, for some speed */
-  IrDecisions without;     /* that plans are not to take */
+  gboolean untimed; /* a device is not asked how long its nodes take, which takes time itself */
+  gboolean deterministic;         /* the same bits at any number of threads, for some speed */
+  IrDecisions without;            /* that plans are not to take */
   const IrPlanExceptions *except; /* (nullable) and for which values; lives as long as the plans */
   IrRunChecks checks;
   /* (nullable) Who stops it, and says how it goes on: core/exec/run/control.h. Then no chains are made

@@ -12,9 +12,16 @@ known_to_run (const IrValue *value, GCancellable *cancellable, gpointer data)
   return ir_capture_peek (data, value->id);
 }
 
-/* (transfer none) (nullable) It ends with @run; whoever uses it has the lock of @attachment. */
-static IrReplay *
-replay_of (IrRun *run, IrCaptureAttachment *attachment, GError **error)
+/**
+ * ir_replay_of_run:
+ * @run: a run
+ * @attachment: by ir_capture_attachment(); whoever uses the replay has its lock
+ * @error: return location for an error
+ *
+ * Returns: (transfer none) (nullable): what gives values of @run again; it ends with it
+ */
+IrReplay *
+ir_replay_of_run (IrRun *run, IrCaptureAttachment *attachment, GError **error)
 {
   attachment->free = (GDestroyNotify) ir_replay_free;
   if (attachment->data == NULL)
@@ -31,7 +38,7 @@ compute_again (
 {
   IrCaptureAttachment *attachment = ir_capture_attachment (run);
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&attachment->lock);
-  IrReplay *replay = replay_of (run, attachment, error);
+  IrReplay *replay = ir_replay_of_run (run, attachment, error);
 
   return replay != NULL ? ir_replay_find (replay, value, cancellable, found, error) : NULL;
 }
@@ -127,7 +134,7 @@ ir_run_find_iteration (IrRun *run,
     return ir_tensor_ref (kept);
   found->how = IR_FOUND_NOT;
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&attachment->lock);
-  IrReplay *replay = replay_of (run, attachment, error);
+  IrReplay *replay = ir_replay_of_run (run, attachment, error);
   return replay != NULL ? ir_replay_find_iteration (replay, name, cancellable, found, error) : NULL;
 }
 

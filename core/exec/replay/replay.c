@@ -33,7 +33,7 @@ typedef struct
   IrReplay *replay;
   IrRunState state;
   IrRun run;      /* holds a value of a body, and the state of failures */
-  IrValueId kept; /* the value of a body, while it is asked for; 0: none */
+  GArray *kept;   /* (nullable) of IrValueId: values of bodies, while they are asked for */
   guint8 *needed; /* by node id */
   guint *uses;    /* by value id: needed nodes that are still to read it */
   IrFound *found;
@@ -159,6 +159,18 @@ ir_replay_reads (const IrNode *node)
   return reads;
 }
 
+/* (nullable) The node of the main graph that is @node of @graph, or around it */
+static const IrNode *
+producer_of (const IrGraph *graph, const IrNode *node)
+{
+  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
+    {
+      node = ir_model_live_node (graph->model, graph->owner);
+      graph = node != NULL ? node->graph : NULL;
+    }
+  return graph != NULL && graph->kind == IR_GRAPH_MAIN ? node : NULL;
+}
+
 /**
  * ir_replay_producer:
  * @value: a value
@@ -169,15 +181,7 @@ ir_replay_reads (const IrNode *node)
 const IrNode *
 ir_replay_producer (const IrValue *value)
 {
-  const IrGraph *graph = value->graph;
-  const IrNode *node = value->producer;
-
-  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
-    {
-      node = ir_model_live_node (graph->model, graph->owner);
-      graph = node != NULL ? node->graph : NULL;
-    }
-  return graph != NULL && graph->kind == IR_GRAPH_MAIN ? node : NULL;
+  return producer_of (value->graph, value->producer);
 }
 
 /* -- what is there -- */
@@ -268,7 +272,9 @@ query_clear (Query *query)
 
   if (state->prepared == NULL)
     return;
-  state->prepared->values[query->kept].keep = IR_KEEP_NOT;
+  for (guint i = 0; query->kept != NULL && i < query->kept->len; i++)
+    state->prepared->values[g_array_index (query->kept, IrValueId, i)].keep = IR_KEEP_NOT;
+  g_clear_pointer (&query->kept, g_array_unref);
   for (guint id = 0; id < state->prepared->n_values; id++)
     {
       g_clear_pointer (&state->tensors[id], ir_tensor_unref);
@@ -286,6 +292,17 @@ query_clear (Query *query)
   g_free (query->uses);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Query, query_clear)
+
+static void
+keep (Query *query, IrValueId value)
+{
+  if (query->kept == NULL)
+    query->kept = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  if (query->replay->prepared->values[value].keep != IR_KEEP_NOT)
+    return;
+  query->replay->prepared->values[value].keep = IR_KEEP_PLANNED;
+  g_array_append_val (query->kept, value);
+}
 
 /* FALSE: it depends on something that nobody knows. */
 static gboolean
@@ -345,6 +362,18 @@ find_needed (Query *query, const IrNode *producer, GError **error)
   return TRUE;
 }
 
+/* What it stacks has no rows of the iterations before. */
+static gboolean
+went_on_in (const Query *query, const IrNode *node)
+{
+  const IrResume *resume = query->state.resume;
+  const IrNode *loop = resume != NULL && resume->from != NULL
+                           ? ir_model_node (node->graph->model, resume->loop)
+                           : NULL;
+
+  return loop != NULL && node == producer_of (loop->graph, loop);
+}
+
 static void
 let_go (Query *query, const IrNode *node, IrValueId wanted)
 {
@@ -361,7 +390,8 @@ let_go (Query *query, const IrNode *node, IrValueId wanted)
       const IrValue *value = node->outputs[i];
       if (value == NULL || query->state.tensors[value->id] == NULL)
         continue;
-      remember (query->replay, value->id, query->state.tensors[value->id]);
+      if (!went_on_in (query, node))
+        remember (query->replay, value->id, query->state.tensors[value->id]);
       if (query->uses[value->id] == 0 && value->id != wanted)
         ir_run_state_drop (&query->state, value);
     }
@@ -401,10 +431,7 @@ compute (Query *query, const IrValue *value, const IrNode *producer, GError **er
   gint64 start_us = g_get_monotonic_time ();
 
   if (value->graph->kind == IR_GRAPH_SUBGRAPH)
-    {
-      query->kept = value->id;
-      replay->prepared->values[value->id].keep = IR_KEEP_PLANNED;
-    }
+    keep (query, value->id);
   query->found->from = g_ptr_array_new_with_free_func (g_free);
   if (!find_needed (query, producer, error) || !run_needed (query, value->id, error))
     return NULL;
@@ -467,9 +494,29 @@ ir_replay_find (IrReplay *replay,
 
 /* -- one iteration -- */
 
-/* Runs what leads to it, and the loop from its last checkpoint before, until it has come. */
+/* Runs what leads to the loop in @producer, and that from a checkpoint on. */
 static gboolean
-run_until (Query *query, const IrIterationName *name, const IrNode *producer, GError **error)
+run_until (Query *query,
+           const IrResume *resume,
+           const IrIterations *wanted,
+           const IrNode *producer,
+           GError **error)
+{
+  g_autoptr (GError) local = NULL;
+
+  query->run.iterations = ir_iteration_values_new (wanted);
+  query->state.resume = resume;
+  const gboolean done = find_needed (query, producer, &local) && run_needed (query, 0, &local);
+  query->state.resume = NULL;
+  query->found->n_iterations = query->state.n_iterations;
+  if (done || g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
+static gboolean
+run_until_value (Query *query, const IrIterationName *name, const IrNode *producer, GError **error)
 {
   const IrIterations wanted = { IR_ITERATIONS_ONE, name->iteration, 0, name->frame };
   const IrIterationValues *values = query->replay->run != NULL ? query->replay->run->iterations
@@ -478,20 +525,9 @@ run_until (Query *query, const IrIterationName *name, const IrNode *producer, GE
     name->loop, name->outermost,
     values != NULL ? ir_iteration_values_checkpoint (values, name->loop, name->outermost) : NULL
   };
-  g_autoptr (GError) local = NULL;
 
-  query->kept = name->value->id;
-  query->replay->prepared->values[query->kept].keep = IR_KEEP_PLANNED;
-  query->run.iterations = ir_iteration_values_new (&wanted);
-  query->state.resume = &resume;
-  const gboolean done = find_needed (query, producer, &local) &&
-                        run_needed (query, query->kept, &local);
-  query->state.resume = NULL;
-  query->found->n_iterations = query->state.n_iterations;
-  if (done || g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_STOPPED))
-    return TRUE;
-  g_propagate_error (error, g_steal_pointer (&local));
-  return FALSE;
+  keep (query, name->value->id);
+  return run_until (query, &resume, &wanted, producer, error);
 }
 
 /**
@@ -522,7 +558,7 @@ ir_replay_find_iteration (IrReplay *replay,
 
   query_init (&query, replay, cancellable, found);
   found->from = g_ptr_array_new_with_free_func (g_free);
-  if (producer != NULL && !run_until (&query, name, producer, error))
+  if (producer != NULL && !run_until_value (&query, name, producer, error))
     return NULL;
   tensor = producer != NULL ? ir_iteration_values_find (query.run.iterations, name->value->id,
                                                         name->frame, name->iteration)
@@ -538,4 +574,44 @@ ir_replay_find_iteration (IrReplay *replay,
   found->how = IR_FOUND_COMPUTED;
   found->duration_ns = (g_get_monotonic_time () - start_us) * 1000;
   return ir_tensor_ref (tensor);
+}
+
+/* -- several -- */
+
+/**
+ * ir_replay_iterations:
+ * @replay: a replay
+ * @resume: from where to where
+ * @values: (element-type IrValueId): of which statistics are wanted
+ * @observer: (nullable): sees what happens in bodies
+ * @cancellable: (nullable): looked at between nodes
+ * @error: return location for an error
+ *
+ * Runs what leads to a loop, and of that from a checkpoint on until behind an iteration.
+ *
+ * Returns: (transfer full) (nullable): the statistics of iterations that were run
+ */
+IrIterationValues *
+ir_replay_iterations (IrReplay *replay,
+                      const IrResume *resume,
+                      GArray *values,
+                      IrObserver *observer,
+                      GCancellable *cancellable,
+                      GError **error)
+{
+  const IrIterations wanted = { .kind = IR_ITERATIONS_SERIES };
+  const IrNode *loop = ir_model_node (replay->prepared->model, resume->loop);
+  g_auto (IrFound) found = { 0 };
+  g_auto (Query) query = { 0 };
+
+  query_init (&query, replay, cancellable, &found);
+  query.state.observer = observer;
+  query.state.capture_budget = ir_capture_budget (&replay->options);
+  found.from = g_ptr_array_new_with_free_func (g_free);
+  query.kept = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  for (guint i = 0; i < values->len; i++)
+    keep (&query, g_array_index (values, IrValueId, i));
+  if (!run_until (&query, resume, &wanted, producer_of (loop->graph, loop), error))
+    return NULL;
+  return g_steal_pointer (&query.run.iterations);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/exec/run/capture.h"
+#include "core/exec/run/iterations.h"
 
 /* (transfer full) (nullable) What @value holds as far as somebody knows; in NCHWc or
  * not. Inputs and constants are known anyway. */
@@ -30,6 +31,13 @@ IrTensor *ir_replay_find_iteration (IrReplay *replay,
                                     GCancellable *cancellable,
                                     IrFound *found,
                                     GError **error);
+IrIterationValues *ir_replay_iterations (IrReplay *replay,
+                                         const IrResume *resume,
+                                         GArray *values,
+                                         IrObserver *observer,
+                                         GCancellable *cancellable,
+                                         GError **error);
+IrReplay *ir_replay_of_run (IrRun *run, IrCaptureAttachment *attachment, GError **error);
 /* The nodes of the main graph whose outputs @node reads, bodies included: (transfer container) */
 GPtrArray *ir_replay_reads (const IrNode *node);
 /* The node of the main graph that makes @value, or in which it is made. (nullable) */

@@ -4,7 +4,7 @@
  * thread, so the same graph and inputs give the same events. */
 #pragma once
 
-#include "core/exec/run/run.h"
+#include "core/exec/run/iterations.h"
 
 typedef enum
 {
@@ -82,3 +82,28 @@ const IrFlowCount *ir_flow_log_counts (const IrFlowLog *log, IrNodeId node); /* 
 const IrModel *ir_flow_log_model (const IrFlowLog *log);  /* (nullable) before a run */
 const IrModel *ir_flow_log_source (const IrFlowLog *log); /* (nullable) likewise: as it was given */
 IrRun *ir_flow_log_get_run (const IrFlowLog *log);        /* (transfer none) (nullable) */
+/* (nullable) of IrSeriesPoint */
+const GArray *ir_flow_log_series (const IrFlowLog *log, IrValueId value);
+
+/* -- parts: some iterations of a loop, played again from a checkpoint of the run -- */
+IrNodeId ir_flow_log_outer_loop (const IrFlowLog *log, const char *name);
+IrFlowLog *ir_flow_log_whole (IrFlowLog *log);
+const GArray *ir_flow_log_before (const IrFlowLog *log); /* of IrFlowEvent */
+gint64 ir_flow_log_first_round (const IrFlowLog *log, const char *loop);
+gboolean ir_flow_log_has_round (const IrFlowLog *log, IrNodeId loop, gint64 iteration);
+IrFlowLog *ir_flow_log_replay (IrFlowLog *log, /* core/exec/replay/part.c */
+                               IrNodeId loop,
+                               gint64 first,
+                               gint64 last,
+                               guint max_events,
+                               GCancellable *cancellable,
+                               GError **error);
+/* For who plays it: */
+IrFlowLog *ir_flow_log_new_part (IrFlowLog *whole,
+                                 IrNodeId loop,
+                                 const IrCheckpoint *from,
+                                 gint64 first,
+                                 gint64 last,
+                                 guint max_events);
+IrObserver *ir_flow_log_observer (IrFlowLog *log);
+void ir_flow_log_end_part (IrFlowLog *part, IrIterationValues *values);

@@ -414,11 +414,14 @@ begin (IrFlowState *state)
   for (guint i = 0; graph->inputs != NULL && i < graph->inputs->n; i++)
     give (state, ir_model_value (state->model, graph->inputs->ids[i]), (Place){ "", 0 }, FALSE,
           FALSE);
+  const GArray *before = ir_flow_log_before (state->log);
+  for (guint i = 0; i < before->len; i++)
+    play (state, &g_array_index (before, IrFlowEvent, i));
 }
 
 /**
  * ir_flow_state_new:
- * @log: the events of a run from its beginning, of all loops; its model is not edited as long as the state is there
+ * @log: the events of a run from its beginning, or of a part of it, of all loops; its model is not edited as long as the state is there
  *
  * Returns: (transfer full): where the tokens were before the first event
  */
@@ -481,8 +484,9 @@ ir_flow_state_go (IrFlowState *state, guint event)
     begin (state);
   while (state->n_done < until)
     play (state, &g_array_index (events, IrFlowEvent, state->n_done++));
-  if (until == ir_flow_log_n_events (state->log))
-    end_frames (state, until);
+  if (until > 0 &&
+      g_array_index (events, IrFlowEvent, until - 1).index + 1 == ir_flow_log_n_events (state->log))
+    end_frames (state, ir_flow_log_n_events (state->log));
 }
 
 /**
@@ -579,15 +583,17 @@ point_text (const IrSeriesPoint *point, IrDtype dtype)
                        : g_strdup_printf ("%.3g … %.3g", point->min, point->max);
 }
 
-/* Of a loop that is in no other the point of an iteration stands at its number. */
+/* Of a loop that is in no other the point of an iteration stands at its number, from the first on. */
 static const IrSeriesPoint *
 point_of (const GArray *series, const char *frame, gint64 iteration)
 {
   const IrSeriesPoint *points = (const IrSeriesPoint *) (gconstpointer) series->data;
 
-  if (iteration < series->len && points[iteration].iteration == iteration &&
-      strcmp (points[iteration].frame, frame) == 0)
-    return &points[iteration];
+  const gint64 at = series->len > 0 ? iteration - points[0].iteration : -1;
+
+  if (at >= 0 && at < series->len && points[at].iteration == iteration &&
+      strcmp (points[at].frame, frame) == 0)
+    return &points[at];
   for (guint i = 0; i < series->len; i++)
     if (points[i].iteration == iteration && strcmp (points[i].frame, frame) == 0)
       return &points[i];
@@ -608,7 +614,7 @@ char *
 ir_flow_value_text (const IrFlowLog *log, const IrValue *value, const char *frame, gint64 iteration)
 {
   const IrRun *run = ir_flow_log_get_run (log);
-  const GArray *series = run != NULL ? ir_run_series (run, value->id) : NULL;
+  const GArray *series = ir_flow_log_series (log, value->id);
   const IrSeriesPoint *point = series != NULL ? point_of (series, frame, iteration) : NULL;
   const IrTensor *tensor = run != NULL && *frame == '\0' && value->id < run->n_values
                                ? ir_run_value (run, value->id)

@@ -27,12 +27,21 @@ typedef struct
   guint oldest;
 } KeptRounds;
 
+/* Statistics of one value. */
+typedef struct
+{
+  GArray *points; /* of IrSeriesPoint */
+  guint step;     /* rounds in one */
+  guint n_last;   /* rounds in the last one */
+} Series;
+
 struct _IrIterationValues
 {
   IrIterations wanted;
-  GHashTable *frames;      /* set of (owned) char * */
-  GHashTable *kept;        /* value id -> KeptRounds */
-  GHashTable *series;      /* value id -> GArray of IrSeriesPoint */
+  GHashTable *frames; /* set of (owned) char * */
+  GHashTable *kept;   /* value id -> KeptRounds */
+  GHashTable *series; /* value id -> Series */
+  guint64 series_bytes;
   GHashTable *checkpoints; /* node id -> Checkpoints */
   GPtrArray *all;          /* (nullable) of IrKeptIteration (unowned): made when first asked for */
   guint n_lost;
@@ -96,6 +105,15 @@ rounds_free (gpointer data)
 }
 
 static void
+series_free (gpointer data)
+{
+  Series *self = data;
+
+  g_array_unref (self->points);
+  g_free (self);
+}
+
+static void
 checkpoint_clear (gpointer data)
 {
   IrCheckpoint *checkpoint = data;
@@ -129,7 +147,7 @@ ir_iteration_values_new (const IrIterations *wanted)
   self->wanted.names = wanted->names != NULL ? g_array_ref (wanted->names) : NULL;
   self->frames = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->kept = g_hash_table_new_full (NULL, NULL, NULL, rounds_free);
-  self->series = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
+  self->series = g_hash_table_new_full (NULL, NULL, NULL, series_free);
   self->checkpoints = g_hash_table_new_full (NULL, NULL, NULL, checkpoints_free);
   return self;
 }
@@ -222,37 +240,121 @@ is_wanted (const IrIterationValues *self, IrValueId value, const IrFrameAt *at)
   return TRUE;
 }
 
+/* -- statistics -- */
+
+/* Puts @next, which comes behind it, to @point. */
+static void
+merge_points (IrSeriesPoint *point, const IrSeriesPoint *next)
+{
+  const double n = (double) (point->n - point->n_nan - point->n_inf),
+               n_next = (double) (next->n - next->n_nan - next->n_inf);
+
+  point->min = fmin (point->min, next->min);
+  point->max = fmax (point->max, next->max);
+  point->mean = n == 0        ? next->mean
+                : n_next == 0 ? point->mean
+                              : (n * point->mean + n_next * next->mean) / (n + n_next);
+  point->std = NAN;
+  point->n += next->n;
+  point->n_nan += next->n_nan;
+  point->n_inf += next->n_inf;
+  point->n_zero += next->n_zero;
+}
+
+/* Two points each become one. */
+static void
+thin_series (IrRunState *state, IrIterationValues *self, Series *series)
+{
+  const guint before = series->points->len;
+  IrSeriesPoint *points = (IrSeriesPoint *) (gpointer) series->points->data;
+
+  for (guint i = 0; i < before; i++)
+    if (i % 2 == 0)
+      points[i / 2] = points[i];
+    else
+      merge_points (&points[i / 2], &points[i]);
+  series->n_last += before % 2 == 0 ? series->step : 0;
+  series->step *= 2;
+  g_array_set_size (series->points, (before + 1) / 2);
+  const guint64 less = (before / 2) * sizeof (IrSeriesPoint);
+  self->series_bytes -= less;
+  state->kept_bytes -= less;
+}
+
+/* All that are longest get shorter. Half of the budget is for checkpoints. */
+static gboolean
+make_room (IrRunState *state, IrIterationValues *self)
+{
+  GHashTableIter iter;
+  gpointer data;
+  guint longest = 1;
+
+  if (self->wanted.kind != IR_ITERATIONS_OVERVIEW)
+    return state->kept_bytes + sizeof (IrSeriesPoint) <= state->capture_budget;
+  if (self->series_bytes + sizeof (IrSeriesPoint) <= state->capture_budget / 2)
+    return TRUE;
+  g_hash_table_iter_init (&iter, self->series);
+  while (g_hash_table_iter_next (&iter, NULL, &data))
+    longest = MAX (longest, ((const Series *) data)->points->len);
+  g_hash_table_iter_init (&iter, self->series);
+  while (longest > 1 && g_hash_table_iter_next (&iter, NULL, &data))
+    if (((const Series *) data)->points->len > longest / 2)
+      thin_series (state, self, data);
+  return longest > 1;
+}
+
+static Series *
+series_of (IrIterationValues *self, IrValueId value)
+{
+  Series *series = g_hash_table_lookup (self->series, GUINT_TO_POINTER (value));
+
+  if (series == NULL)
+    {
+      series = g_new (Series, 1);
+      *series = (Series){ g_array_new (FALSE, FALSE, sizeof (IrSeriesPoint)), 1, 0 };
+      g_hash_table_insert (self->series, GUINT_TO_POINTER (value), series);
+    }
+  return series;
+}
+
 static void
 add_point (IrRunState *state, IrIterationValues *self, IrValueId value, const IrTensor *tensor)
 {
-  GArray *points = g_hash_table_lookup (self->series, GUINT_TO_POINTER (value));
   IrTensorStats stats;
 
-  if (state->kept_bytes + sizeof (IrSeriesPoint) > state->capture_budget)
+  if (!make_room (state, self))
     {
       self->n_lost++;
       return;
     }
-  state->kept_bytes += sizeof (IrSeriesPoint);
-  if (points == NULL)
-    {
-      points = g_array_new (FALSE, FALSE, sizeof (IrSeriesPoint));
-      g_hash_table_insert (self->series, GUINT_TO_POINTER (value), points);
-    }
   ir_tensor_stats_with (tensor, 0, state->threads, &stats);
+  Series *series = series_of (self, value);
   const gboolean some = stats.n > stats.n_nan + stats.n_pos_inf + stats.n_neg_inf;
-  const IrSeriesPoint point = { intern (self, ir_frame_at_path (state->frame)),
-                                state->frame->iteration,
-                                some ? stats.min : NAN,
-                                some ? stats.max : NAN,
-                                some ? stats.mean : NAN,
-                                some ? stats.std : NAN,
-                                stats.n,
-                                stats.n_nan,
-                                stats.n_pos_inf + stats.n_neg_inf,
-                                stats.n_zero };
-  g_array_append_val (points, point);
+  IrSeriesPoint point = { NULL,
+                          state->frame->iteration,
+                          some ? stats.min : NAN,
+                          some ? stats.max : NAN,
+                          some ? stats.mean : NAN,
+                          some ? stats.std : NAN,
+                          stats.n,
+                          stats.n_nan,
+                          stats.n_pos_inf + stats.n_neg_inf,
+                          stats.n_zero };
+  if (series->points->len > 0 && series->n_last < series->step)
+    {
+      merge_points (&g_array_index (series->points, IrSeriesPoint, series->points->len - 1),
+                    &point);
+      series->n_last++;
+      return;
+    }
+  point.frame = intern (self, ir_frame_at_path (state->frame));
+  state->kept_bytes += sizeof (IrSeriesPoint);
+  self->series_bytes += sizeof (IrSeriesPoint);
+  g_array_append_val (series->points, point);
+  series->n_last = 1;
 }
+
+/* -- contents -- */
 
 static guint64
 bytes_of (const IrTensor *tensor)
@@ -328,7 +430,7 @@ ir_iterations_note (IrRunState *state, const IrValue *value, IrTensor *tensor)
   if (!is_wanted (self, value->id, state->frame) ||
       (plain = ir_run_state_plain (state, value, tensor, NULL)) == NULL)
     return;
-  if (self->wanted.kind == IR_ITERATIONS_SERIES)
+  if (self->wanted.kind == IR_ITERATIONS_SERIES || self->wanted.kind == IR_ITERATIONS_OVERVIEW)
     {
       if (!ir_tensor_is_container (plain))
         add_point (state, self, value->id, plain);
@@ -442,6 +544,7 @@ add_checkpoint (IrRunState *state,
       g_ptr_array_add (row.inputs, tensor);
     }
   row.draws = state->draws != NULL ? copy_draws (state->draws) : NULL;
+  row.n_events = state->observer != NULL ? state->observer->n_events : 0;
   state->kept_bytes += row.bytes;
   g_array_append_val (self->rows, row);
   while (self->rows->len > self->distance ||
@@ -651,8 +754,23 @@ ir_run_n_iterations_lost (const IrRun *run)
 }
 
 /**
+ * ir_iteration_values_series:
+ * @self: a store
+ * @value: id of a value
+ *
+ * Returns: (transfer none) (nullable) (element-type IrSeriesPoint): its statistics, in order
+ */
+const GArray *
+ir_iteration_values_series (const IrIterationValues *self, IrValueId value)
+{
+  const Series *series = g_hash_table_lookup (self->series, GUINT_TO_POINTER (value));
+
+  return series != NULL ? series->points : NULL;
+}
+
+/**
  * ir_run_series:
- * @run: a run with %IR_ITERATIONS_SERIES
+ * @run: a run with %IR_ITERATIONS_SERIES or %IR_ITERATIONS_OVERVIEW
  * @value: a value that it was to capture
  *
  * Returns: (transfer none) (nullable) (element-type IrSeriesPoint): statistics of each iteration, in order
@@ -660,9 +778,24 @@ ir_run_n_iterations_lost (const IrRun *run)
 const GArray *
 ir_run_series (const IrRun *run, IrValueId value)
 {
-  return run->iterations != NULL
-             ? g_hash_table_lookup (run->iterations->series, GUINT_TO_POINTER (value))
-             : NULL;
+  return run->iterations != NULL ? ir_iteration_values_series (run->iterations, value) : NULL;
+}
+
+/**
+ * ir_run_series_step:
+ * @run: a run
+ * @value: a value that it was to capture
+ *
+ * Returns: of how many rounds a point of ir_run_series() is: more than 1 where an overview had to be thinned out
+ */
+guint
+ir_run_series_step (const IrRun *run, IrValueId value)
+{
+  const Series *series = run->iterations != NULL ? g_hash_table_lookup (run->iterations->series,
+                                                                        GUINT_TO_POINTER (value))
+                                                 : NULL;
+
+  return series != NULL ? series->step : 1;
 }
 
 /**

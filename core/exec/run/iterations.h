@@ -5,6 +5,7 @@
 #include "core/exec/run/run.h"
 
 typedef struct _IrRunState IrRunState; /* state.h */
+typedef struct _IrObserver IrObserver; /* likewise */
 
 /* A loop that a run is in, with those around it; it lies on the stack of who runs the body. */
 typedef struct _IrFrameAt IrFrameAt;
@@ -29,11 +30,12 @@ typedef struct
   guint64 order;     /* in the order in which they were computed */
 } IrKeptIteration;
 
-/* Statistics of one iteration; those of elements are NaN where there is no finite one. */
+/* Statistics of one iteration; those of elements are NaN where there is no finite one. An overview that was
+ * thinned out has several in one. */
 typedef struct
 {
   const char *frame;
-  gint64 iteration;
+  gint64 iteration; /* the first */
   double min, max, mean, std;
   guint64 n, n_nan, n_inf, n_zero;
 } IrSeriesPoint;
@@ -45,6 +47,7 @@ typedef struct
   GPtrArray *inputs; /* of IrTensor: of the body */
   GHashTable *draws; /* (nullable) node id -> how often a random node had run */
   guint64 bytes;
+  guint64 n_events; /* that an observer had counted */
 } IrCheckpoint;
 
 typedef struct _IrIterationValues IrIterationValues;
@@ -54,12 +57,13 @@ const IrKeptIteration *ir_run_iteration (const IrRun *run,
                                          guint index); /* by value, then by time */
 guint ir_run_n_iterations_lost (const IrRun *run);
 const GArray *ir_run_series (const IrRun *run, IrValueId value); /* (nullable) of IrSeriesPoint */
+guint ir_run_series_step (const IrRun *run, IrValueId value); /* rounds in a point of an overview */
 gboolean ir_run_has_ended (const IrRun *run, const IrValue *value); /* what computes it */
 guint ir_run_n_checkpoints (const IrRun *run, guint64 *bytes);
 
 /* -- for the runner -- */
 
-/* A run again, of one iteration; it ends with %IR_EXEC_ERROR_STOPPED behind it. */
+/* A run again, up to an iteration; it ends with %IR_EXEC_ERROR_STOPPED behind it. */
 typedef struct
 {
   IrNodeId loop; /* the outermost around what is asked for */
@@ -81,6 +85,7 @@ gint64 ir_iterations_first (IrRunState *state, const IrNode *loop, GPtrArray *in
 const IrCheckpoint *ir_iteration_values_checkpoint (const IrIterationValues *self,
                                                     IrNodeId loop,
                                                     gint64 iteration);
+const GArray *ir_iteration_values_series (const IrIterationValues *self, IrValueId value);
 IrTensor *ir_iteration_values_find (const IrIterationValues *self,
                                     IrValueId value,
                                     const char *frame,

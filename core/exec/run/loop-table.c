@@ -30,31 +30,48 @@ round_equal (gconstpointer a, gconstpointer b)
 
 /* Values of the loop, with their series; the one that came in most iterations says which there were. */
 static const GArray *
-find_rows (IrLoopTable *table, const IrRun *run, const char *loop)
+find_rows (IrLoopTable *table, const IrFlowLog *log, const char *loop)
 {
+  const IrRun *run = ir_flow_log_get_run (log);
   const GArray *longest = NULL;
 
-  for (IrValueId id = 1; id < run->n_values; id++)
+  for (IrValueId id = 1; run != NULL && id < run->n_values; id++)
     {
-      const GArray *series = ir_run_series (run, id);
-      const IrValue *value = series != NULL ? ir_model_live_value (run->model, id) : NULL;
+      const GArray *line = ir_run_series (run, id), *series = ir_flow_log_series (log, id);
+      const IrValue *value = line != NULL ? ir_model_live_value (run->model, id) : NULL;
       g_autofree char *own = value != NULL ? ir_value_loop (value) : NULL;
-      const IrLoopRow row = { id, series, NULL };
+      const IrLoopRow row = { id, line, series, NULL };
 
       if (own == NULL || strcmp (own, loop) != 0)
         continue;
       g_array_append_val (table->rows, row);
-      if (longest == NULL || series->len > longest->len)
+      if (series != NULL && (longest == NULL || series->len > longest->len))
         longest = series;
     }
   return longest;
+}
+
+/* Whether the rounds that there are are not all. */
+static void
+find_others (IrLoopTable *table, const IrFlowLog *log, const char *loop)
+{
+  const GArray *frames = ir_flow_log_frames (log);
+  const IrRun *run = ir_flow_log_get_run (log);
+  gboolean is_thin = FALSE;
+
+  for (guint i = 0; i < table->rows->len; i++)
+    is_thin |= ir_run_series_step (run, g_array_index (table->rows, IrLoopRow, i).value) > 1;
+  table->loop = is_thin ? ir_flow_log_outer_loop (log, loop) : 0;
+  for (guint i = 0; table->loop != 0 && i < frames->len; i++)
+    if (strcmp (g_array_index (frames, IrFlowFrame, i).name, loop) == 0)
+      table->n_rounds = (guint) MIN (g_array_index (frames, IrFlowFrame, i).n_iterations, G_MAXINT);
 }
 
 static void
 place_points (IrLoopRow *row, GHashTable *index, guint n_rounds)
 {
   row->points = g_new0 (guint32, n_rounds + 1);
-  for (guint i = 0; i < row->series->len; i++)
+  for (guint i = 0; row->series != NULL && i < row->series->len; i++)
     {
       const IrSeriesPoint *point = &g_array_index (row->series, IrSeriesPoint, i);
       const IrLoopRound key = { point->frame, point->iteration };
@@ -66,13 +83,14 @@ place_points (IrLoopRow *row, GHashTable *index, guint n_rounds)
 
 /**
  * ir_loop_table_new:
- * @run: a run with %IR_ITERATIONS_SERIES; has to live as long as the table
+ * @log: the log of a run with %IR_ITERATIONS_SERIES or %IR_ITERATIONS_OVERVIEW, or a part of it; has to live as long as
+ *   the table
  * @loop: name of a loop, as ir_value_loop() has it
  *
  * Returns: (transfer full): its values by its iterations; without rows if nothing of it was kept
  */
 IrLoopTable *
-ir_loop_table_new (const IrRun *run, const char *loop)
+ir_loop_table_new (const IrFlowLog *log, const char *loop)
 {
   IrLoopTable *table = g_new0 (IrLoopTable, 1);
   g_autoptr (GHashTable) index = g_hash_table_new (round_hash, round_equal);
@@ -81,7 +99,9 @@ ir_loop_table_new (const IrRun *run, const char *loop)
   table->rounds = g_array_new (FALSE, FALSE, sizeof (IrLoopRound));
   table->rows = g_array_new (FALSE, FALSE, sizeof (IrLoopRow));
   g_array_set_clear_func (table->rows, row_clear);
-  longest = find_rows (table, run, loop);
+  table->name = g_strdup (loop);
+  longest = find_rows (table, log, loop);
+  find_others (table, log, loop);
   for (guint i = 0; longest != NULL && i < longest->len; i++)
     {
       const IrSeriesPoint *point = &g_array_index (longest, IrSeriesPoint, i);
@@ -107,7 +127,60 @@ ir_loop_table_free (IrLoopTable *table)
     return;
   g_array_unref (table->rounds);
   g_array_unref (table->rows);
+  g_free (table->name);
   g_free (table);
+}
+
+/**
+ * ir_loop_table_n_rounds:
+ *
+ * Returns: how many there are, and are to be had
+ */
+guint
+ir_loop_table_n_rounds (const IrLoopTable *table)
+{
+  return table->loop != 0 ? table->n_rounds : table->rounds->len;
+}
+
+/**
+ * ir_loop_table_round:
+ * @table: a table
+ * @round: below ir_loop_table_n_rounds()
+ *
+ * Returns: which iteration it is
+ */
+IrLoopRound
+ir_loop_table_round (const IrLoopTable *table, guint round)
+{
+  return table->loop != 0 ? (IrLoopRound){ table->name, round }
+                          : g_array_index (table->rounds, IrLoopRound, round);
+}
+
+/* (nullable) By a number of ir_loop_table_round(): among those that there are */
+static gboolean
+find_round (const IrLoopTable *table, guint round, guint *index)
+{
+  const gint64 first = table->loop != 0 && table->rounds->len > 0
+                           ? g_array_index (table->rounds, IrLoopRound, 0).iteration
+                           : 0;
+
+  *index = (guint) (round - first);
+  return round >= first && round - first < table->rounds->len;
+}
+
+/**
+ * ir_loop_table_has_round:
+ * @table: a table
+ * @round: below ir_loop_table_n_rounds()
+ *
+ * Returns: whether what values held there is known; else a part of the run that has it is to be played again
+ */
+gboolean
+ir_loop_table_has_round (const IrLoopTable *table, guint round)
+{
+  guint index;
+
+  return find_round (table, round, &index);
 }
 
 /**
@@ -116,15 +189,18 @@ ir_loop_table_free (IrLoopTable *table)
  * @row: index of a row
  * @round: index of a round
  *
- * Returns: (transfer none) (nullable): what the value held there; %NULL: it was not computed
+ * Returns: (transfer none) (nullable): what the value held there; %NULL: it was not computed, or is not known
  */
 const IrSeriesPoint *
 ir_loop_table_point (const IrLoopTable *table, guint row, guint round)
 {
   const IrLoopRow *of = &g_array_index (table->rows, IrLoopRow, row);
 
-  return of->points[round] > 0 ? &g_array_index (of->series, IrSeriesPoint, of->points[round] - 1)
-                               : NULL;
+  guint index;
+
+  return find_round (table, round, &index) && of->points[index] > 0
+             ? &g_array_index (of->series, IrSeriesPoint, of->points[index] - 1)
+             : NULL;
 }
 
 /**

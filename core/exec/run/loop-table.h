@@ -1,7 +1,8 @@
-/* Values of a loop by iterations: what a run with %IR_ITERATIONS_SERIES has of them, as a table. */
+/* Values of a loop by iterations: what the log of a run has of their statistics, as a table. Where these are too many
+ * and the loop is in no other, the rounds of a part are there, and each value as a line that was thinned out. */
 #pragma once
 
-#include "core/exec/run/iterations.h"
+#include "core/exec/run/flow-log.h"
 
 /* An iteration, in the order in which they began. */
 typedef struct
@@ -14,19 +15,26 @@ typedef struct
 typedef struct
 {
   IrValueId value;
-  const GArray *series; /* of IrSeriesPoint: in those iterations in which it was computed */
-  guint32 *points;      /* by round: 1 + index in @series; 0: it was not computed there */
+  const GArray *line;   /* of IrSeriesPoint: of the whole loop, maybe several rounds in each */
+  const GArray *series; /* (nullable) likewise: single rounds, in which it was computed */
+  guint32 *points;      /* by round from the first that there is: 1 + index in @series; 0: none */
 } IrLoopRow;
 
 typedef struct
 {
-  GArray *rounds; /* of IrLoopRound */
+  GArray *rounds; /* of IrLoopRound: those that there are */
   GArray *rows;   /* of IrLoopRow, by value */
+  IrNodeId loop;  /* of which other rounds are in no part yet; 0: all are there */
+  guint n_rounds; /* likewise: with them */
+  char *name;     /* of the loop */
 } IrLoopTable;
 
-IrLoopTable *ir_loop_table_new (const IrRun *run, const char *loop);
+IrLoopTable *ir_loop_table_new (const IrFlowLog *log, const char *loop);
 void ir_loop_table_free (IrLoopTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrLoopTable, ir_loop_table_free)
+guint ir_loop_table_n_rounds (const IrLoopTable *table);
+IrLoopRound ir_loop_table_round (const IrLoopTable *table, guint round);
+gboolean ir_loop_table_has_round (const IrLoopTable *table, guint round);
 const IrSeriesPoint *ir_loop_table_point (const IrLoopTable *table, guint row, guint round);
 GArray *ir_loop_values (
     const IrModel *model); /* (transfer full) of IrValueId: those of all loops */

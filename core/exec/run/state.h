@@ -24,7 +24,6 @@ typedef struct
 /* Who looks on while a graph runs, and may end the run with an error. All functions are nullable. Of nodes in bodies @step is
  * %NULL; steps of a span are seen by the threads that run them, one that others wait for before
  * they go on. */
-typedef struct _IrObserver IrObserver;
 struct _IrObserver
 {
   gboolean (*begin) (IrObserver *observer, IrRunState *state, GError **error);
@@ -40,6 +39,7 @@ struct _IrObserver
                      GError **error);
   gboolean (*end) (IrObserver *observer, IrRunState *state, GError **error);
   void (*flow) (IrObserver *observer, const IrFlowTell *tell);
+  guint64 n_events; /* so far, if it counts them: checkpoints remember it */
 };
 
 typedef struct _IrClaims IrClaims; /* claims.c */

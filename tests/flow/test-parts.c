@@ -1,0 +1,277 @@
+/* Parts of a run, played again from its checkpoints: events, tokens and statistics are those of the run. */
+#include "config.h"
+
+#include "core/exec/run/capture.h"
+#include "core/exec/run/flow-state.h"
+#include "core/exec/run/loop-table.h"
+#include "tests/rules/pass-test.h"
+
+#include <string.h>
+
+#define ROUNDS 150
+
+/* Two loops, of which the first has a branch, a loop and a random node in it, and stacks; in between, before and behind
+ * them nodes of the graph itself. */
+static const char program[] =
+    "(double x) => (double y, rows, double z, double u) { [before] w = Mul (x, x) "
+    "most = Constant <value_int = 150> () yes = Constant <value = bool {1}> () "
+    "y, rows = Loop (most, yes, x) <body = b (int64 i, bool go, double s) => (bool more, double t, double row) { "
+    "one = Constant <value = double {1}> () three = Constant <value = int64 {3}> () half = Constant <value = double {0.5}> () "
+    "[noise] r = RandomUniformLike <seed = 5.0> (s) times = Mod (i, three) none = Equal (times, three) "
+    "odd = Cast <to = 9> (times) "
+    "p = If (odd) <then_branch = p () => (q) { [quarter] q = Mul (s, half) }, else_branch = e () => (v) { [less] v = Add (s, r) }> "
+    "t = Loop (times, yes, p) <body = c (int64 k, bool on, double a) => (bool again, double d) { again = Identity (on) "
+    "[deeper] d = Add (a, one) }> row = Add (t, w) more = Identity (go) }> "
+    "[between] z = Add (y, w) few = Constant <value_int = 40> () "
+    "u = Loop (few, yes, z) <body = f (int64 j, bool still, double g) => (bool on2, double h) { on2 = Identity (still) "
+    "h = Mul (g, g) }> }";
+
+/* The first loop in a branch */
+static const char branch[] =
+    "(double x) => (double y) { zero = Constant <value = double {0}> () big = Greater (x, zero) w = Mul (x, x) "
+    "y = If (big) <then_branch = a () => (l) { most = Constant <value_int = 60> () yes = Constant <value = bool {1}> () "
+    "l = Loop (most, yes, w) <body = b (int64 i, bool go, double s) => (bool more, double t) { t = Sub (s, x) "
+    "more = Identity (go) }> }, else_branch = e () => (m) { m = Neg (w) }> }";
+
+static IrFlowLog *
+play (IrModel *model, gsize budget)
+{
+  const IrFlowFilter all = { .to = G_MAXUINT64, .iteration = -1 };
+  g_autoptr (GArray) chosen = ir_flow_values (model);
+  const IrRunOptions options = { .backend = ir_backend_find ("ref"),
+                                 .capture = IR_CAPTURE_CHOSEN,
+                                 .chosen = chosen,
+                                 .capture_budget = budget,
+                                 .iterations = { .kind = IR_ITERATIONS_OVERVIEW } };
+  g_autoptr (GHashTable)
+      inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  g_autoptr (GError) error = NULL;
+  IrFlowLog *log = ir_flow_log_new (&all);
+
+  g_hash_table_insert (inputs, GUINT_TO_POINTER (ir_graph_input (model->main, 0)->id),
+                       ir_tensor_new_scalar (IR_DTYPE_DOUBLE, 1.25));
+  g_autoptr (IrRun) run = ir_flow_log_run (log, model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  return log;
+}
+
+static IrFlowLog *
+part_of (IrFlowLog *log, const char *loop, gint64 first, gint64 last)
+{
+  g_autoptr (GError) error = NULL;
+  const IrNodeId node = ir_flow_log_outer_loop (log, loop);
+
+  g_assert_cmpuint (node, !=, 0);
+  IrFlowLog *part = ir_flow_log_replay (log, node, first, last, G_MAXINT, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (ir_flow_log_has_round (part, node, first));
+  g_assert_true (ir_flow_log_has_round (part, node, last));
+  return part;
+}
+
+static void
+same_events (const IrFlowLog *part, const IrFlowLog *whole)
+{
+  const GArray *events = ir_flow_log_events (part), *all = ir_flow_log_events (whole);
+
+  g_assert_cmpuint (events->len, >, 0);
+  for (guint i = 0; i < events->len; i++)
+    {
+      const IrFlowEvent *event = &g_array_index (events, IrFlowEvent, i);
+      const IrFlowEvent *as = &g_array_index (all, IrFlowEvent, event->index);
+      g_assert_cmpuint (event->index, ==, g_array_index (events, IrFlowEvent, 0).index + i);
+      g_assert_cmpint (event->kind, ==, as->kind);
+      g_assert_cmpuint (event->node, ==, as->node);
+      g_assert_cmpstr (event->frame, ==, as->frame);
+      g_assert_cmpstr (event->loop, ==, as->loop);
+      g_assert_cmpint (event->iteration, ==, as->iteration);
+      g_assert_cmpint (event->slot, ==, as->slot);
+    }
+}
+
+static gint
+compare_tokens (gconstpointer a, gconstpointer b)
+{
+  const IrFlowToken *x = a, *y = b;
+
+  return x->reader != y->reader ? (x->reader < y->reader ? -1 : 1)
+         : x->value != y->value ? (x->value < y->value ? -1 : 1)
+                                : (x->iteration > y->iteration) - (x->iteration < y->iteration);
+}
+
+static void
+same_tokens (IrFlowLog *part, IrFlowLog *whole)
+{
+  g_autoptr (IrFlowState) state = ir_flow_state_new (part), all = ir_flow_state_new (whole);
+  const GArray *events = ir_flow_log_events (part);
+
+  for (guint i = 0; i < events->len; i++)
+    {
+      ir_flow_state_go (state, i);
+      ir_flow_state_go (all, (guint) g_array_index (events, IrFlowEvent, i).index);
+      g_autoptr (GArray) tokens = ir_flow_state_tokens (state), as = ir_flow_state_tokens (all);
+      g_array_sort (tokens, compare_tokens);
+      g_array_sort (as, compare_tokens);
+      g_assert_cmpuint (tokens->len, ==, as->len);
+      for (guint k = 0; k < tokens->len; k++)
+        {
+          const IrFlowToken *x = &g_array_index (tokens, IrFlowToken, k),
+                            *y = &g_array_index (as, IrFlowToken, k);
+          g_assert_cmpint (compare_tokens (x, y), ==, 0);
+          g_assert_cmpint (x->state, ==, y->state);
+          g_assert_cmpstr (x->frame, ==, y->frame);
+        }
+    }
+}
+
+/* Each point of the part is one of the run, bit by bit. */
+static void
+same_series (const IrFlowLog *part, const IrFlowLog *whole)
+{
+  guint n = 0;
+
+  for (IrValueId id = 1; id < ir_flow_log_source (whole)->values->len; id++)
+    {
+      const GArray *some = ir_flow_log_series (part, id), *all = ir_flow_log_series (whole, id);
+      for (guint i = 0, k = 0; some != NULL && i < some->len; i++, n++)
+        {
+          const IrSeriesPoint *x = &g_array_index (some, IrSeriesPoint, i), *y = NULL;
+          for (; y == NULL && k < all->len; k++)
+            if (g_array_index (all, IrSeriesPoint, k).iteration == x->iteration &&
+                strcmp (g_array_index (all, IrSeriesPoint, k).frame, x->frame) == 0)
+              y = &g_array_index (all, IrSeriesPoint, k);
+          g_assert_nonnull (y);
+          g_assert_cmpmem (&x->min, 4 * sizeof x->min, &y->min, 4 * sizeof y->min);
+        }
+    }
+  g_assert_cmpuint (n, >, 0);
+}
+
+static void
+same_part (IrFlowLog *log, const char *loop, gint64 first, gint64 last)
+{
+  g_autoptr (IrFlowLog) part = part_of (log, loop, first, last);
+
+  same_events (part, log);
+  same_tokens (part, log);
+  same_series (part, log);
+}
+
+static void
+test_same (void)
+{
+  g_autoptr (IrModel) model = test_model (program);
+  g_autoptr (IrFlowLog) log = play (model, 0);
+  const gint64 firsts[] = { 0, 1, 7, 63, 100, ROUNDS - 4 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (firsts); i++)
+    same_part (log, "y", firsts[i], firsts[i] + 3);
+  same_part (log, "u", 0, 2);
+  same_part (log, "u", 38, 39);
+  g_assert_cmpuint (ir_flow_log_outer_loop (log, "t"), ==, 0);
+}
+
+static void
+test_branch (void)
+{
+  g_autoptr (IrModel) model = test_model (branch);
+  g_autoptr (IrFlowLog) log = play (model, 0);
+
+  same_part (log, "l", 0, 3);
+  same_part (log, "l", 41, 42);
+  same_part (log, "l", 59, 59);
+}
+
+/* What the graph gives is not lost by a run that goes on in the middle, which stacks fewer rows. */
+static void
+test_stacked (void)
+{
+  g_autoptr (IrModel) model = test_model (program);
+  g_autoptr (IrFlowLog) log = play (model, 0);
+  g_autoptr (IrFlowLog) part = part_of (log, "y", ROUNDS - 2, ROUNDS - 1);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrTensor) rows = ir_run_find (
+      ir_flow_log_get_run (log), ir_graph_output (model->main, 1)->id, NULL, NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpint (ir_tensor_n_elements (rows), ==, ROUNDS);
+  g_assert_cmpuint (ir_flow_log_events (part)->len, >, 0);
+}
+
+/* Where they are too many, several are in one point, and none is lost; a part has them all. */
+static void
+test_thinned (void)
+{
+  g_autoptr (IrModel) model = test_model (program);
+  g_autoptr (IrFlowLog) log = play (model, 0), thin = play (model, 24000);
+  const IrValue *more = ir_flow_log_source (log)->values->pdata[1];
+  guint n_thinned = 0;
+
+  g_assert_cmpuint (ir_run_n_checkpoints (ir_flow_log_get_run (thin), NULL), >, 0);
+  g_assert_cmpuint (ir_run_n_iterations_lost (ir_flow_log_get_run (thin)), ==, 0);
+  for (IrValueId id = more->id; id < ir_flow_log_source (log)->values->len; id++)
+    {
+      const GArray *all = ir_run_series (ir_flow_log_get_run (log), id),
+                   *few = ir_run_series (ir_flow_log_get_run (thin), id);
+      const guint step = ir_run_series_step (ir_flow_log_get_run (thin), id);
+      if (all == NULL)
+        continue;
+      n_thinned += step > 1;
+      g_assert_cmpuint (few->len, ==, (all->len + step - 1) / step);
+      for (guint i = 0; i < all->len; i++)
+        {
+          const IrSeriesPoint *point = &g_array_index (all, IrSeriesPoint, i),
+                              *of = &g_array_index (few, IrSeriesPoint, i / step);
+          g_assert_false (of->min > point->min);
+          g_assert_false (of->max < point->max);
+          g_assert_cmpuint (of->n_inf, >=, point->n_inf);
+          g_assert_true (i % step != 0 || of->iteration == point->iteration);
+        }
+    }
+  g_assert_cmpuint (n_thinned, >, 0);
+  g_autoptr (IrFlowLog) part = part_of (thin, "y", 97, 99);
+  same_events (part, log);
+  same_series (part, log);
+}
+
+/* By its rounds: those of a part are there, those outside of it are to be asked for. */
+static void
+test_table (void)
+{
+  g_autoptr (IrModel) model = test_model (program);
+  g_autoptr (IrFlowLog) log = play (model, 0), thin = play (model, 24000);
+  g_autoptr (IrFlowLog) part = part_of (thin, "y", 97, 99);
+  g_autoptr (IrLoopTable) table = ir_loop_table_new (part, "y"), all = ir_loop_table_new (log, "y");
+  guint n = 0;
+
+  g_assert_cmpuint (ir_loop_table_n_rounds (table), ==, ROUNDS);
+  g_assert_cmpuint (ir_loop_table_n_rounds (all), ==, ROUNDS);
+  g_assert_true (ir_loop_table_has_round (table, 98));
+  g_assert_false (ir_loop_table_has_round (table, 3));
+  g_assert_true (ir_loop_table_has_round (all, 3));
+  g_assert_cmpint (ir_loop_table_round (table, 98).iteration, ==, 98);
+  g_assert_cmpuint (table->rows->len, ==, all->rows->len);
+  for (guint row = 0; row < table->rows->len; row++)
+    {
+      const IrSeriesPoint *point = ir_loop_table_point (table, row, 98),
+                          *as = ir_loop_table_point (all, row, 98);
+      g_assert_true ((point == NULL) == (as == NULL));
+      g_assert_null (ir_loop_table_point (table, row, 3));
+      n += point != NULL;
+      if (point != NULL)
+        g_assert_cmpmem (&point->min, sizeof point->min, &as->min, sizeof as->min);
+    }
+  g_assert_cmpuint (n, >, 3);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/flow-parts/same", test_same);
+  g_test_add_func ("/flow-parts/branch", test_branch);
+  g_test_add_func ("/flow-parts/stacked", test_stacked);
+  g_test_add_func ("/flow-parts/thinned", test_thinned);
+  g_test_add_func ("/flow-parts/table", test_table);
+  return g_test_run ();
+}

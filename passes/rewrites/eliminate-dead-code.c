@@ -4,7 +4,8 @@
  * dependency. Nodes go from the last to the first, each step taking one of them and all that only
  * it kept alive; initializers go in one step per graph. Files of IR version 3 list every
  * initializer as an input as well: there the input goes too. Loops of tokens read themselves: what of such no
- * output depends on goes in one step, and a frame keeps its LoopCond as long as anything of it stays. O(nodes).
+ * output depends on goes in one step, and a frame keeps its LoopCond as long as anything of it stays. What owns a body among
+ * tokens is dead with what that reads, so a node there stays if it alone reads one. O(nodes).
  * Source: onnx/optimizer eliminate_deadend, eliminate_unused_initializer. */
 #include "config.h"
 
@@ -24,7 +25,7 @@ is_dead (const IrPassContext *context, const IrNode *node)
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL && node->outputs[i]->n_uses > 0)
       return FALSE;
-  return TRUE;
+  return ir_pass_lets_others_wait (node);
 }
 
 /* Removes @node and, nearest first, the producers that nothing needs any more. */

@@ -240,6 +240,57 @@ stands_for (const IrFrames *frames, const IrNode *root, const IrValue *with)
          ir_frames_value_condition (frames, with) == condition_of (frames, root);
 }
 
+/* The node of the graph of @value that @node is, or lies in */
+static const IrNode *
+reader_around (const IrValue *value, const IrNode *node)
+{
+  while (node != NULL && node->graph != value->graph)
+    node = ir_model_live_node (node->graph->model, node->graph->owner);
+  return node;
+}
+
+static gboolean
+is_read_by_others (const IrValue *value, const IrNode *node)
+{
+  const IrNode *around = reader_around (value, node);
+
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      const IrNode *other = ir_value_use (value, i).node;
+      const IrNode *owner = other;
+      while (owner != NULL && owner != node && owner->graph != node->graph)
+        owner = ir_model_live_node (owner->graph->model, owner->graph->owner);
+      if (other != NULL && owner != node && reader_around (value, other) == around)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/**
+ * ir_pass_lets_others_wait:
+ * @node: a node
+ *
+ * What owns a body waits for all tokens that nodes in it read, and is dead with them.
+ *
+ * Returns: whether that stays as it is without @node
+ */
+gboolean
+ir_pass_lets_others_wait (const IrNode *node)
+{
+  g_autoptr (GHashTable) captured = g_hash_table_new (NULL, NULL);
+  GHashTableIter iter;
+  gpointer value;
+
+  if (!ir_pass_moves_tokens (ir_graph_outer (node->graph)))
+    return TRUE;
+  add_captured (node, captured);
+  g_hash_table_iter_init (&iter, captured);
+  while (g_hash_table_iter_next (&iter, &value, NULL))
+    if (!is_read_by_others (value, node))
+      return FALSE;
+  return TRUE;
+}
+
 /**
  * ir_pass_is_everywhere:
  * @context: a run of passes

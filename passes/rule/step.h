@@ -60,6 +60,7 @@ gboolean ir_pass_moves_tokens (const IrGraph *graph);
 IrFrames *ir_pass_frames (IrPassContext *context, const IrGraph *graph);
 void ir_pass_keep_frames (IrPassContext *context);
 gboolean ir_pass_is_everywhere (IrPassContext *context, const IrNode *node);
+gboolean ir_pass_lets_others_wait (const IrNode *node);
 gboolean ir_pass_is_predicate (const IrNode *node); /* of a Switch */
 typedef void (*IrPassVisit) (IrPassContext *context, IrNode *node);
 gboolean ir_pass_visit_nodes (IrPassContext *context, IrPassVisit visit, GError **error);

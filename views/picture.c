@@ -44,11 +44,13 @@ ir_picture_settings_set_facts (IrPictureSettings *settings,
                                IrRun *run,
                                GHashTable *errors,
                                GHashTable *gradients,
+                               GHashTable *updates,
                                IrNumbers *numbers)
 {
   settings->run = run != NULL ? ir_run_ref (run) : NULL;
   settings->errors = errors != NULL ? g_hash_table_ref (errors) : NULL;
   settings->gradients = gradients != NULL ? g_hash_table_ref (gradients) : NULL;
+  settings->updates = updates != NULL ? g_hash_table_ref (updates) : NULL;
   settings->numbers = numbers != NULL ? ir_numbers_ref (numbers) : NULL;
 }
 
@@ -110,6 +112,7 @@ ir_picture_settings_unref (IrPictureSettings *settings)
   g_clear_pointer (&settings->run, ir_run_unref);
   g_clear_pointer (&settings->errors, g_hash_table_unref);
   g_clear_pointer (&settings->gradients, g_hash_table_unref);
+  g_clear_pointer (&settings->updates, g_hash_table_unref);
   g_clear_pointer (&settings->numbers, ir_numbers_unref);
   g_clear_pointer (&settings->problems, g_ptr_array_unref);
   g_clear_pointer (&settings->marks, ir_scene_marks_unref);
@@ -190,6 +193,7 @@ ir_picture_facts (const IrPictureSettings *settings)
   ir_overlay_facts_add_run (facts, settings->run);
   ir_overlay_facts_add_errors (facts, settings->errors);
   ir_overlay_facts_add_gradients (facts, settings->gradients);
+  ir_overlay_facts_add_updates (facts, settings->updates);
   ir_overlay_facts_add_numbers (facts, settings->numbers);
   if (overlay != NULL && (overlay->needs & IR_OVERLAY_NEEDS_VALUES) != 0)
     ir_overlay_facts_add_zeros (facts, settings->run);

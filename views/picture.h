@@ -12,10 +12,11 @@ typedef struct
   gatomicrefcount ref_count;
   guint serial;
   IrLook *look;
-  IrRun *run;         /* (nullable) for overlays */
-  GHashTable *errors; /* (nullable) for overlays: as ir_overlay_errors() gives them */
+  IrRun *run;            /* (nullable) for overlays */
+  GHashTable *errors;    /* (nullable) for overlays: as ir_overlay_errors() gives them */
   GHashTable *gradients; /* (nullable) for overlays: node id -> IrNodeGradient */
-  IrNumbers *numbers; /* (nullable) for overlays */
+  GHashTable *updates;   /* (nullable) for overlays: node id -> IrNodeUpdate */
+  IrNumbers *numbers;    /* (nullable) for overlays */
   GPtrArray *problems;
   IrSceneMarks *marks; /* (nullable) of one step */
   guint marks_step;
@@ -30,6 +31,7 @@ void ir_picture_settings_set_facts (IrPictureSettings *settings,
                                     IrRun *run,
                                     GHashTable *errors,
                                     GHashTable *gradients,
+                                    GHashTable *updates,
                                     IrNumbers *numbers);
 void ir_picture_settings_set_problems (IrPictureSettings *settings, GPtrArray *problems);
 void ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks, guint step);

@@ -324,7 +324,8 @@ make_step (Job *job, GError **error)
   gboolean ends = ir_trainer_ends_epoch (job->run->trainer);
   if (ends && !end_epoch (job, error))
     return FALSE;
-  cli_train_log_step (job->log, &job->last, ends && job->checked ? &job->check : NULL);
+  cli_train_log_step (job->log, &job->last, ends && job->checked ? &job->check : NULL,
+                      job->parameters);
   if (!ends)
     return TRUE;
   print_epoch (job);
@@ -466,8 +467,8 @@ run (Cli *cli)
   job.model = opened.model;
   job.times = g_array_new (FALSE, FALSE, sizeof (double));
   if (!make_all (&job, &error) ||
-      (options->log != NULL &&
-       (job.log = cli_train_log_open (options->log, options->resume != NULL, &error)) == NULL))
+      (options->log != NULL && (job.log = cli_train_log_open (options->log, options->resume != NULL,
+                                                              job.parameters, &error)) == NULL))
     return cli_fail_run (cli, error);
   run_steps (&job, &error);
   gboolean logged = cli_train_log_close (g_steal_pointer (&job.log), error == NULL ? &error : NULL);

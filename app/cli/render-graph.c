@@ -9,6 +9,7 @@
 #include "core/io/io.h"
 #include "passes/debug/rewrite.h"
 #include "passes/session/session-file.h"
+#include "passes/training/parameters.h"
 
 #include <string.h>
 
@@ -54,7 +55,17 @@ cli_render_source (const CliRender *options)
                            .wrt = options->wrt };
 }
 
-/* What the overlay needs to know: a run, a check of it, a derivation, the steps, a file. */
+static GPtrArray *
+load_courses (const char *log, const IrOverlay *overlay, GError **error)
+{
+  if (log != NULL)
+    return ir_parameter_courses_load (log, error);
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+               "--overlay %s: needs --log CSV, which 'irscope train --log' writes", overlay->id);
+  return NULL;
+}
+
+/* What the overlay needs to know: a run, a check of it, a derivation, a training, the steps, a file. */
 static IrOverlayFacts *
 facts_of (CliPicture *picture, guint step, GError **error)
 {
@@ -113,6 +124,16 @@ facts_of (CliPicture *picture, guint step, GError **error)
         return NULL;
       by_node = ir_gradients_by_node (gradients);
       ir_overlay_facts_add_gradients (facts, by_node);
+    }
+  if (overlay->needs & IR_OVERLAY_NEEDS_TRAINING)
+    {
+      g_autoptr (GPtrArray) courses = load_courses (options->log, overlay, error);
+      g_autoptr (GHashTable)
+          updates = courses != NULL ? ir_parameter_courses_by_node (courses, opened->model) : NULL;
+
+      if (updates == NULL)
+        return NULL;
+      ir_overlay_facts_add_updates (facts, updates);
     }
   if ((overlay->needs & IR_OVERLAY_NEEDS_VERDICTS) &&
       !cli_prove (picture->cli, &options->model, opened->model, &proof, error))

@@ -23,8 +23,18 @@ put (CliTrainLog *log, const char *text)
     g_output_stream_write_all (log->stream, text, strlen (text), NULL, NULL, &log->error);
 }
 
+/* @parameters: (transfer full): behind the columns of all together */
+static void
+put_line (CliTrainLog *log, const char *text, char *parameters)
+{
+  put (log, text);
+  put (log, parameters);
+  put (log, "\n");
+  g_free (parameters);
+}
+
 CliTrainLog *
-cli_train_log_open (const char *path, gboolean append, GError **error)
+cli_train_log_open (const char *path, gboolean append, const GPtrArray *parameters, GError **error)
 {
   g_autoptr (GFile) file = g_file_new_for_path (path);
   gboolean there = append && g_file_test (path, G_FILE_TEST_EXISTS);
@@ -41,20 +51,23 @@ cli_train_log_open (const char *path, gboolean append, GError **error)
   log->path = g_strdup (path);
   log->stream = g_buffered_output_stream_new (G_OUTPUT_STREAM (stream));
   if (!there)
-    put (log, ir_training_csv_head ());
+    put_line (log, ir_training_csv_head (), ir_parameter_courses_csv_head (parameters));
   return log;
 }
 
 /* @check: (nullable): of what is held out, after this step */
 void
-cli_train_log_step (CliTrainLog *log, const IrTrainerResult *step, const IrTrainerResult *check)
+cli_train_log_step (CliTrainLog *log,
+                    const IrTrainerResult *step,
+                    const IrTrainerResult *check,
+                    const GPtrArray *parameters)
 {
   const IrTrainingPoint point = ir_training_point (step, check);
   g_autofree char *line = ir_training_point_to_csv (&point);
 
   if (log == NULL)
     return;
-  put (log, line);
+  put_line (log, line, ir_parameter_courses_csv (parameters));
   if (check != NULL && log->error == NULL)
     g_output_stream_flush (log->stream, NULL, &log->error);
 }

@@ -1,12 +1,16 @@
 /* What irscope train writes down of its steps. */
 #pragma once
 
-#include "core/exec/train/train.h"
+#include "passes/training/parameters.h"
 
 typedef struct _CliTrainLog CliTrainLog;
-/* @append: behind what a run that goes on has written */
-CliTrainLog *cli_train_log_open (const char *path, gboolean append, GError **error);
+/* @append: behind what a run that goes on has written; @parameters: that are to follow */
+CliTrainLog *cli_train_log_open (const char *path,
+                                 gboolean append,
+                                 const GPtrArray *parameters,
+                                 GError **error);
 void cli_train_log_step (CliTrainLog *log,
                          const IrTrainerResult *step,
-                         const IrTrainerResult *check);
+                         const IrTrainerResult *check,
+                         const GPtrArray *parameters);
 gboolean cli_train_log_close (CliTrainLog *log, GError **error); /* (transfer full) (nullable) */

@@ -51,6 +51,7 @@ ir_overlay_facts_unref (IrOverlayFacts *facts)
   g_clear_pointer (&facts->zeros, g_hash_table_unref);
   g_clear_pointer (&facts->errors, g_hash_table_unref);
   g_clear_pointer (&facts->gradients, g_hash_table_unref);
+  g_clear_pointer (&facts->updates, g_hash_table_unref);
   g_clear_pointer (&facts->touched, g_array_unref);
   g_clear_pointer (&facts->verdicts, g_array_unref);
   g_clear_pointer (&facts->numbers, ir_numbers_unref);
@@ -231,6 +232,29 @@ ir_overlay_facts_add_gradients (IrOverlayFacts *facts, GHashTable *gradients)
 {
   if (gradients != NULL && facts->gradients == NULL)
     facts->gradients = g_hash_table_ref (gradients);
+}
+
+/**
+ * ir_overlay_facts_add_updates:
+ * @facts: facts that nobody else reads yet
+ * @updates: (nullable): node id -> #IrNodeUpdate: what a training run did to the parameters of each node
+ */
+void
+ir_overlay_facts_add_updates (IrOverlayFacts *facts, GHashTable *updates)
+{
+  if (updates != NULL && facts->updates == NULL)
+    facts->updates = g_hash_table_ref (updates);
+}
+
+/**
+ * ir_node_update_free:
+ * @update: (transfer full): what a training run did
+ */
+void
+ir_node_update_free (IrNodeUpdate *update)
+{
+  g_clear_pointer (&update->history, ir_scene_thumb_unref);
+  g_free (update);
 }
 
 /**

@@ -118,6 +118,28 @@ value_dead (const IrOverlayFacts *facts, const IrNode *node)
   return gradient != NULL ? gradient->dead : NAN;
 }
 
+static const IrNodeUpdate *
+update_of (const IrOverlayFacts *facts, const IrNode *node)
+{
+  return facts->updates != NULL ? g_hash_table_lookup (facts->updates, GUINT_TO_POINTER (node->id)) : NULL;
+}
+
+static double
+value_update (const IrOverlayFacts *facts, const IrNode *node)
+{
+  const IrNodeUpdate *update = update_of (facts, node);
+
+  return update != NULL ? update->ratio : NAN;
+}
+
+static IrSceneThumb *
+thumb_update (const IrOverlayFacts *facts, const IrNode *node)
+{
+  const IrNodeUpdate *update = update_of (facts, node);
+
+  return update != NULL ? update->history : NULL;
+}
+
 static guint
 last_step (const IrOverlayFacts *facts, const IrNode *node)
 {
@@ -216,6 +238,10 @@ static const IrOverlay overlays[] = {
     "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_gradient_weight, NULL },
   { "dead-units", "Dead Units", "%", "Part of the units of each activation that let nothing of what came back pass.",
     "Derive first, in the view Gradients", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_GRADIENTS, value_dead, NULL },
+  { "update-weight", "Update / Weight", "", "Norm of the last change of the parameters that each node reads, the largest, as a share of theirs.",
+    "Train first, in the view Training", IR_OVERLAY_MOST, IR_OVERLAY_NEEDS_TRAINING, value_update, NULL },
+  { "update-history", "History of Updates", "", "Update / Weight over the steps of the training, as bars in logarithms: low ones are 1e-6, full ones 1.",
+    "Train first, in the view Training", IR_OVERLAY_PICTURE, IR_OVERLAY_NEEDS_TRAINING, NULL, NULL, thumb_update },
   { "values", "Pictures of Values", "", "What each node made in the last run, as a small picture in its box.",
     "Run the graph, keeping its values", IR_OVERLAY_PICTURE, IR_OVERLAY_NEEDS_RUN | IR_OVERLAY_NEEDS_CONTENTS, NULL, NULL, thumb_value },
   { "verdict", "Verdict", "", "Verdict of the step that touched each node last.",

@@ -19,6 +19,13 @@ typedef struct
   double ratio; /* no percentage: of the derivative by what it reads to that, the largest */
 } IrNodeGradient;
 
+/* What a training run did to the parameters that a node reads. */
+typedef struct
+{
+  double ratio;          /* norm of the last change by their own, the largest; NAN: not known */
+  IrSceneThumb *history; /* (owned) the same over the steps */
+} IrNodeUpdate;
+
 /* What is known of the nodes from elsewhere; rows say what they need. Immutable once it is shared. */
 typedef struct
 {
@@ -30,6 +37,7 @@ typedef struct
   GHashTable *zeros;     /* (nullable) node id -> double *: part of its elements, of a run */
   GHashTable *errors;    /* (nullable) node id -> double *: part of what is allowed, of a check */
   GHashTable *gradients; /* (nullable) node id -> IrNodeGradient *, of a derivation */
+  GHashTable *updates;   /* (nullable) node id -> IrNodeUpdate *, of a training run */
   guint step;            /* at which the graph is drawn */
   GArray *touched;    /* (nullable) of guint, by node id: the step that touched it last, 0 none */
   GArray *verdicts;   /* (nullable) of IrVerdict, by step - 1 */
@@ -53,6 +61,7 @@ typedef enum
   IR_OVERLAY_NEEDS_GRADIENTS = 1 << 4, /* a derivation */
   IR_OVERLAY_NEEDS_CONTENTS = 1 << 5,  /* a run that keeps them all, not their statistics */
   IR_OVERLAY_NEEDS_VERDICTS = 1 << 6,  /* proofs of the steps */
+  IR_OVERLAY_NEEDS_TRAINING = 1 << 7,
 } IrOverlayNeeds;
 
 typedef struct
@@ -90,6 +99,8 @@ void ir_overlay_facts_add_thumbs (IrOverlayFacts *facts,
 GHashTable *ir_overlay_errors (const IrExecutionCheck *check);
 void ir_overlay_facts_add_errors (IrOverlayFacts *facts, GHashTable *errors);
 void ir_overlay_facts_add_gradients (IrOverlayFacts *facts, GHashTable *gradients);
+void ir_overlay_facts_add_updates (IrOverlayFacts *facts, GHashTable *updates);
+void ir_node_update_free (IrNodeUpdate *update);
 void ir_overlay_facts_add_history (IrOverlayFacts *facts, IrModel *history, guint step);
 void ir_overlay_facts_add_numbers (IrOverlayFacts *facts, IrNumbers *numbers);
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Columns, in order; files of older versions end before the norms. */
+/* Columns, in order, before those of parameters (parameters.c); files of older versions end before the norms. */
 static const struct
 {
   const char *name;
@@ -22,7 +22,7 @@ static const struct
   { "update_norm", G_STRUCT_OFFSET (IrTrainingPoint, update) },
 };
 #define HEAD                                                                                       \
-  "step,epoch,loss,accuracy,rate,ms,validation_loss,validation_accuracy,weight_norm,update_norm\n"
+  "step,epoch,loss,accuracy,rate,ms,validation_loss,validation_accuracy,weight_norm,update_norm"
 
 /**
  * ir_training_point:
@@ -51,7 +51,7 @@ ir_training_point (const IrTrainerResult *step, const IrTrainerResult *check)
 /**
  * ir_training_csv_head:
  *
- * Returns: (transfer none): the line that names the columns
+ * Returns: (transfer none): the names of the columns, a line that has no end yet
  */
 const char *
 ir_training_csv_head (void)
@@ -63,7 +63,7 @@ ir_training_csv_head (void)
  * ir_training_point_to_csv:
  * @point: a row
  *
- * Returns: (transfer full): its line; what there is none of is empty
+ * Returns: (transfer full): its line, without an end; what there is none of is empty
  */
 char *
 ir_training_point_to_csv (const IrTrainingPoint *point)
@@ -81,7 +81,6 @@ ir_training_point_to_csv (const IrTrainingPoint *point)
       if (!isnan (value))
         g_string_append (line, g_ascii_formatd (text, sizeof text, "%.9g", value));
     }
-  g_string_append_c (line, '\n');
   return g_string_free (line, FALSE);
 }
 

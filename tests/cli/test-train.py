@@ -93,7 +93,7 @@ def _budget():
 @test('the curves of a log are drawn, and what is no log is refused by its line')
 def _curves():
     head, first = open(path('log.csv')).read().splitlines()[:2]
-    assert head.endswith('weight_norm,update_norm') and all(float(x) > 0 for x in first.split(',')[-2:]), (head, first)
+    assert 'weight_norm,update_norm,' in head and all(float(x) > 0 for x in first.split(',')[-2:]), (head, first)
     for name in ('one.svg', 'two.svg'):
         code, out, err = irscope('render', DIGITS, '--view', 'training', '--log', path('log.csv'), '-o', path(name))
         assert code == 0 and out == '', err
@@ -106,6 +106,32 @@ def _curves():
     for more, says in (((), 'needs --log CSV'), (('--log', path('odd.csv')), 'odd.csv: line 3 is no step'),
                        (('--log', __file__), 'is no log of irscope train'), (('--log', path('gone.csv')), 'gone.csv')):
         code, out, err = irscope('render', DIGITS, '--view', 'training', *more, '-o', path('no.svg'))
+        assert code != 0 and says in err, (more, code, err)
+
+
+@test('how each parameter moved stands in the log, and in the boxes of the nodes that read it')
+def _updates():
+    answer = json_of('train', DIGITS, *SAMPLES, '--loss', 'cross-entropy', '--optimizer', 'adam', '--rate', '3e-3', '--freeze', 'fc.*',
+                     '--log', path('moves.csv'), '-o', path('moves.onnx'))
+    head, *lines = open(path('moves.csv')).read().splitlines()
+    names = [name.strip('"') for name in head.split(',')[10:]]
+    assert names == [p['name'] for p in answer['parameters']] and 'fc.weight' not in names, names
+    ratios = [float(cell) for cell in lines[-1].split(',')[10:]]
+    assert all(abs(r - p['update_norm'] / p['norm']) <= 1e-3 * r for r, p in zip(ratios, answer['parameters'])), ratios
+    boxes = json_of('render', path('moves.onnx'), '--overlay', 'update-weight', '--log', path('moves.csv'), '-o', path('moves.svg'))
+    drawn = open(path('moves.svg')).read()
+    assert f'{ratios[names.index("conv1.weight")]:.3g}'[:5] in drawn, boxes
+    bars = []
+    for n in (8, len(lines)):
+        open(path('part.csv'), 'w').write('\n'.join([head, *lines[:n]]) + '\n')
+        code, _, err = irscope('render', DIGITS, '--overlay', 'update-history', '--log', path('part.csv'), '-o', path('part.svg'))
+        assert code == 0, err
+        bars.append(open(path('part.svg')).read())
+    assert bars[0].count('<image') == bars[1].count('<image') > 8 and bars[0] != bars[1], [b.count('<image') for b in bars]
+    open(path('part.csv'), 'w').write('\n'.join([head, lines[0], lines[1].rsplit(',', 1)[0]]) + '\n')
+    for more, says in (((), 'needs --log CSV'), (('--log', path('old.csv')), 'no columns of single parameters'),
+                       (('--log', path('part.csv')), 'part.csv: line 3 has not a number for each column')):
+        code, _, err = irscope('render', DIGITS, '--overlay', 'update-history', *more, '-o', path('no.svg'))
         assert code != 0 and says in err, (more, code, err)
 
 

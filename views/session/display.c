@@ -12,6 +12,7 @@ typedef struct
   IrNumbers *numbers;    /* (nullable) of the file that an overlay shows */
   GHashTable *errors;    /* (nullable) of the last check of the execution */
   GHashTable *gradients; /* (nullable) of the last derivation */
+  GHashTable *updates;   /* (nullable) of the last training */
   guint serial;          /* counts changes of what the picture depends on */
   IrSceneMarks *marks;   /* (nullable) a rule's pattern that is drawn */
   guint marks_step;      /* where */
@@ -44,6 +45,7 @@ clear (gpointer state)
   g_clear_pointer (&self->numbers, ir_numbers_unref);
   g_clear_pointer (&self->errors, g_hash_table_unref);
   g_clear_pointer (&self->gradients, g_hash_table_unref);
+  g_clear_pointer (&self->updates, g_hash_table_unref);
 }
 
 IR_SESSION_NOUN (Display, init, clear)
@@ -71,7 +73,7 @@ ir_session_picture_settings (IrSession *self, IrRun *run, GPtrArray *problems)
   IrPictureSettings *settings = ir_picture_settings_new (display->serial, display->look, problems);
 
   ir_picture_settings_set_facts (settings, run, display->errors, display->gradients,
-                                 display->numbers);
+                                 display->updates, display->numbers);
   ir_picture_settings_set_marks (settings, display->marks, display->marks_step);
   ir_session_place_boxes (self, settings);
   return settings;
@@ -466,18 +468,32 @@ ir_session_place_errors (IrSession *self, GHashTable *errors)
     own (self)->serial++;
 }
 
+/* What overlays with @needs show becomes @table. Whether one is shown */
+static gboolean
+place (IrSession *self, GHashTable **place, GHashTable *table, IrOverlayNeeds needs)
+{
+  const IrOverlay *overlay = ir_overlay_find (own (self)->look->overlay);
+
+  g_clear_pointer (place, g_hash_table_unref);
+  *place = table != NULL ? g_hash_table_ref (table) : NULL;
+  if (overlay == NULL || (overlay->needs & needs) == 0)
+    return FALSE;
+  own (self)->serial++;
+  return TRUE;
+}
+
 /* @gradients: (nullable): as ir_gradients_by_node() gives them; tells nobody. Whether they are shown */
 gboolean
 ir_session_place_gradients (IrSession *self, GHashTable *gradients)
 {
-  const IrOverlay *overlay = ir_overlay_find (own (self)->look->overlay);
+  return place (self, &own (self)->gradients, gradients, IR_OVERLAY_NEEDS_GRADIENTS);
+}
 
-  g_clear_pointer (&own (self)->gradients, g_hash_table_unref);
-  own (self)->gradients = gradients != NULL ? g_hash_table_ref (gradients) : NULL;
-  if (overlay == NULL || (overlay->needs & IR_OVERLAY_NEEDS_GRADIENTS) == 0)
-    return FALSE;
-  own (self)->serial++;
-  return TRUE;
+/* @updates: (nullable): as ir_parameter_courses_by_node() gives them; likewise */
+gboolean
+ir_session_place_updates (IrSession *self, GHashTable *updates)
+{
+  return place (self, &own (self)->updates, updates, IR_OVERLAY_NEEDS_TRAINING);
 }
 
 const IrNumbers *

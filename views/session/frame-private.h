@@ -28,6 +28,7 @@ IrTimeline *ir_session_other_timeline (IrSession *self);
 void ir_session_picture_changed (IrSession *self);
 void ir_session_age_picture (IrSession *self); /* the same, when somebody asks for a frame */
 gboolean ir_session_place_gradients (IrSession *self, GHashTable *gradients);
+gboolean ir_session_place_updates (IrSession *self, GHashTable *updates);
 void ir_session_place_errors (IrSession *self, GHashTable *errors);
 IrPictureSettings *ir_session_picture_settings (IrSession *self, IrRun *run, GPtrArray *problems);
 /* @automatic: (nullable): folds that are closed because the graph is large; takes it */

@@ -13,9 +13,10 @@
 
 #include <math.h>
 
-#define TELL_MS 100 /* between two times that views hear of new steps */
-#define N_SHOWN 4   /* values of a node that it stands at */
-#define LOOK_MS 50  /* how often one that stands looks whether it was cancelled */
+#define TELL_MS 100  /* between two times that views hear of new steps */
+#define DRAW_MS 1000 /* and between two that the graph is drawn anew with them */
+#define N_SHOWN 4    /* values of a node that it stands at */
+#define LOOK_MS 50   /* how often one that stands looks whether it was cancelled */
 
 /* Shared by the session and the thread. */
 typedef struct
@@ -36,7 +37,7 @@ typedef struct
   GString *text;
   gboolean failed, is_written, is_scheduled;
   IrNodeId bad_node;
-  gint64 told_at;
+  gint64 told_at, drawn_at;
   IrRunControl *control; /* (nullable) of a step that stands within itself: */
   char *standing;        /* (nullable) */
   IrNodeId at;           /* 0: told already */
@@ -134,6 +135,22 @@ ir_course_clear (IrCourse *course)
   g_clear_pointer (&course->standing, g_free);
 }
 
+/* In the main thread: what overlays of the graph show of it */
+static void
+place (IrSession *self, Link *link)
+{
+  const IrFrame *frame = ir_session_get_frame (self);
+  g_autoptr (GHashTable) updates = NULL;
+
+  g_mutex_lock (&link->lock);
+  if (frame != NULL && link->parameters != NULL)
+    updates = ir_parameter_courses_by_node (link->parameters, frame->model);
+  link->drawn_at = g_get_monotonic_time ();
+  g_mutex_unlock (&link->lock);
+  if (ir_session_place_updates (self, updates))
+    ir_session_changed (self, IR_CHANGED_PICTURE);
+}
+
 /* -- telling, from the thread -- */
 
 static gboolean
@@ -144,6 +161,8 @@ on_news (gpointer data)
 
   g_mutex_lock (&link->lock);
   const IrNodeId at = link->at;
+  const gboolean draws = link->state != IR_COURSE_RUNS ||
+                         g_get_monotonic_time () - link->drawn_at >= DRAW_MS * 1000;
   link->is_scheduled = FALSE;
   link->at = 0;
   g_mutex_unlock (&link->lock);
@@ -153,6 +172,8 @@ on_news (gpointer data)
   if (at != 0 && frame != NULL && ir_model_live_node (frame->model, at) != NULL)
     ir_session_select_node (self, at);
   ir_session_changed (self, IR_CHANGED_TRAINING);
+  if (draws)
+    place (self, link);
   return G_SOURCE_REMOVE;
 }
 
@@ -645,6 +666,8 @@ ir_session_forget_course (IrSession *self)
 {
   clear (own (self));
   ir_session_changed (self, IR_CHANGED_TRAINING);
+  if (ir_session_place_updates (self, NULL))
+    ir_session_changed (self, IR_CHANGED_PICTURE);
 }
 
 IrCourse

@@ -2,7 +2,7 @@
  * that it had, a plain run gives the bits of one that keeps every value, a second run those of the
  * first, and the copies that were made are those of the plan, each once.
  *
- *     test-gpu-run [--graphs 300] [--from SEED] [--streams SEED] [--here] [FILE.onnx..] */
+ *     test-gpu-run [--graphs 300] [--left-out N] [--from SEED] [--streams SEED] [--here] [FILE.onnx..] */
 #include "config.h"
 
 #include "core/exec/check/check.h"
@@ -21,11 +21,12 @@
 
 #define AT_ONCE 100 /* graphs whose kernels are compiled together */
 
-static int n_graphs = 300, from = 1, stream_seed = 1;
+static int n_graphs = 300, n_left_out, from = 1, stream_seed = 1;
 static gboolean here;
 
 static const GOptionEntry options[] = {
   { "graphs", 0, 0, G_OPTION_ARG_INT, &n_graphs, "Random graphs", "N" },
+  { "left-out", 0, 0, G_OPTION_ARG_INT, &n_left_out, "Random graphs without a wait or copy", "N" },
   { "from", 0, 0, G_OPTION_ARG_INT, &from, "Seed of the first", "N" },
   { "streams", 0, 0, G_OPTION_ARG_INT, &stream_seed, "Seed of the order of streams", "N" },
   { "here", 0, 0, G_OPTION_ARG_NONE, &here, "On the GPU of this machine, not the stand-in", NULL },
@@ -294,6 +295,108 @@ test_large_copies (void)
     }
 }
 
+/* -- waits and copies that are left out -- */
+
+static int *n_skipped; /* of the stand-in */
+static IrExecutable
+    *executable_of_run; /* to let go of it waits for the device, as the run should have */
+
+/* (nullable) The first run, where @left_out is a function and the number of its call. */
+static IrRun *
+run_without (IrModel *model, GHashTable *inputs, guint seed, const char *left_out)
+{
+  IrRunOptions run = {
+    .backend = &ir_backend_gpu,
+    .n_threads = 1,
+    .seed = 1,
+    .capture = IR_CAPTURE_ALL,
+    .without = IR_DECISION_SHARING, /* a part of a whole is copied with it once more */
+    .untimed = TRUE
+  };
+  g_autofree char *option = g_strdup_printf ("seed=%u,%sskip=%s", seed, seed == 1 ? "late," : "",
+                                             left_out);
+
+  g_clear_pointer (&executable_of_run, ir_executable_free);
+  ir_gpu_runtime_close ();
+  g_setenv ("IRSCOPE_STAND_IN", option, TRUE);
+  *n_skipped = 0;
+  executable_of_run = ir_executable_new (model, &run, NULL);
+  return ir_executable_run (executable_of_run, inputs, NULL, NULL, NULL);
+}
+
+static gboolean
+is_same_run (const IrRun *a, const IrRun *b)
+{
+  for (guint id = 1; id < a->model->values->len; id++)
+    if (!same (ir_run_value (a, id), ir_run_value (b, id)))
+      return FALSE;
+  return TRUE;
+}
+
+/* Whether some order of the streams shows that the call is missing; @there: (out): whether there was such a call */
+static gboolean
+is_noticed (
+    IrModel *model, GHashTable *inputs, const IrRun *right, const char *call, gboolean *there)
+{
+  *there = FALSE;
+  for (guint seed = 1; seed <= 3; seed++)
+    {
+      g_autoptr (IrRun) run = run_without (model, inputs, seed, call);
+      if (*n_skipped == 0)
+        return FALSE;
+      *there = TRUE;
+      if (run == NULL || !is_same_run (right, run))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+leave_out (guint32 seed, guint *tried, guint *noticed)
+{
+  static const char *const calls[] = { "cuStreamWaitEvent",    "cuMemcpyHtoDAsync_v2",
+                                       "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
+                                       "cuMemsetD8Async",      "cuStreamSynchronize" };
+  g_auto (Graph) graph = { NULL };
+  graph_init (&graph, seed, NULL);
+  g_autoptr (GHashTable) inputs = graph_inputs (graph.model, seed, 0);
+  g_autoptr (IrRun) right = run_without (graph.model, inputs, 1, "none:1");
+
+  g_assert_nonnull (right);
+  for (guint i = 0; i < G_N_ELEMENTS (calls); i++)
+    for (guint n = 1;; n++)
+      {
+        g_autofree char *call = g_strdup_printf ("%s:%u", calls[i], n);
+        gboolean there, seen = is_noticed (graph.model, inputs, right, call, &there);
+        if (!there)
+          break;
+        *tried += 1;
+        *noticed += seen;
+        if (!seen)
+          g_test_message ("seed %u (%s): nothing shows that %s is missing", seed,
+                          graph.family->name, call);
+      }
+}
+
+/* Each wait for an event, each copy and each wait of the host in a run, in turn. */
+static void
+test_left_out (void)
+{
+  g_autofree char *path = g_build_filename (g_test_get_dir (G_TEST_BUILT), "libcuda.so.1", NULL);
+  void *driver = dlopen (path, RTLD_NOW);
+  guint tried = 0, noticed = 0;
+
+  n_skipped = driver != NULL ? dlsym (driver, "stand_in_n_skipped") : NULL;
+  g_assert_nonnull (n_skipped);
+  for (int i = 0; i < n_left_out; i++)
+    leave_out ((guint32) (from + i), &tried, &noticed);
+  g_test_message ("%u of %u waits and copies that are missing are noticed", noticed, tried);
+  g_assert_cmpuint (100 * noticed, >=, 98 * tried);
+  g_assert_cmpuint (tried, >, (guint) n_left_out);
+  g_clear_pointer (&executable_of_run, ir_executable_free);
+  set_products (TRUE);
+}
+
 /* A kernel that uses an address which is not its own takes all that is on the device away; the next run has it again. */
 static void
 test_lost (void)
@@ -364,6 +467,35 @@ test_ranges (void)
   g_assert_cmpint (*(const int *) dlsym (nvtx, "nvtx_depth"), ==, 0);
 }
 
+/* What has no elements has a place of its own, too: kernels are given its address. */
+static void
+test_empty (void)
+{
+  static const char *const texts[] = {
+    "g (float[2,3] x) => (float[2,3] y) <int64[0,3] i = {}, float[0,3] u = {}> {\n"
+    "  y = ScatterElements <axis = 0> (x, i, u)\n}\n",
+    "g (float[2,3] x) => (float[2,3] y) <float[3] c = {1, 2, 3}, int64[0,3] i = {}, float[0,3] u = {}> {\n"
+    "  a = Add (x, c)\n  y = ScatterElements <axis = 0> (a, i, u)\n}\n",
+    "g (float[2,3] x, int64[0,3] i, float[0,3] u) => (float[2,3] y) {\n"
+    "  y = ScatterElements <axis = 0, reduction = \"add\"> (x, i, u)\n}\n",
+    "g (float[2,3] x, float[2,0] u) => (float[2,3] y) {\n  y = Concat <axis = 1> (x, u)\n}\n",
+    "g (float[2,0] x, float[0,4] w) => (float[2,4] y) {\n  y = MatMul (x, w)\n}\n",
+    "g (float[2,0] x) => (float[2,1] y) <int64[1] axes = {1}> {\n  a = Exp (x)\n"
+    "  y = ReduceSum (a, axes)\n}\n",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *text = g_strconcat ("<ir_version: 8, opset_import: [\"\" : 18]>\n", texts[i],
+                                           NULL);
+      g_autoptr (IrModel) model = ir_text_read (text, -1, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (GHashTable) inputs = graph_inputs (model, 1, 0);
+      check_nodes (texts[i], model, inputs);
+    }
+}
+
 /* What is told of a node: each launch with its text, behind a product of the library nothing. */
 static void
 test_facts (void)
@@ -430,7 +562,10 @@ main (int argc, char **argv)
     {
       g_test_add_func ("/gpu/run/large copies", test_large_copies);
       g_test_add_func ("/gpu/run/device lost", test_lost);
+      if (n_left_out > 0 && !here)
+        g_test_add_func ("/gpu/run/waits and copies left out", test_left_out);
       g_test_add_func ("/gpu/run/ranges for profilers", test_ranges);
+      g_test_add_func ("/gpu/run/operands without elements", test_empty);
       g_test_add_func ("/gpu/run/facts", test_facts);
       g_test_add_func ("/gpu/run/random graphs", test_graphs);
     }

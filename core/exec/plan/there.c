@@ -29,12 +29,13 @@ tensor_at (const IrValue *value, const IrMemoryBlock *block, guint64 offset)
                                (guint8 *) block->data + offset, block->bytes - offset);
 }
 
+/* What has no elements has a place, too, as kernels are given its address. */
 static guint64
 align (const IrPrepared *prepared, guint64 bytes)
 {
   guint64 unit = prepared->places->memory->align_bytes;
 
-  return (bytes + unit - 1) / unit * unit;
+  return (MAX (bytes, 1) + unit - 1) / unit * unit;
 }
 
 /* Gives a constant its place at @offset, and its contents. */
@@ -104,8 +105,9 @@ ir_there_make (IrPrepared *prepared, GError **error)
 
   if (prepared->places == NULL || plan == NULL)
     return TRUE;
-  if (plan->peak_bytes > 0 &&
-      !prepared->places->memory->alloc (plan->peak_bytes, &prepared->there, error))
+  /* Behind the last value there may be one without elements. */
+  if (plan->items->len > 0 &&
+      !prepared->places->memory->alloc (plan->peak_bytes + 1, &prepared->there, error))
     return FALSE;
   if (prepared->places->late_bytes > 0) /* without, the host waits for these copies */
     prepared->places->memory->alloc (prepared->places->late_bytes, &prepared->late_there, NULL);

@@ -7,6 +7,8 @@
  *   fast       accesses of kernels are not watched, nor their order (there are guard pages still): for whole
  *              networks
  *   fail=F:N:R the N-th call of function F, from 1, returns R; N 0: each
+ *   late       nothing is done before somebody waits for it
+ *   skip=F:N   the N-th wait or copy, by function F, from 1, is left out, which F does not say
  *   memory=N   bytes of the device
  *   devices=N  how many there are; the first one by default
  *   wrong=K    kernels of the family K add 1 to the first number that they write */
@@ -25,6 +27,8 @@ char *stand_in_text (const char *name); /* (transfer full) (nullable) */
 guint64 stand_in_make (void);
 /* What a call of @symbol is to return instead of being done; 0: nothing. */
 unsigned int stand_in_fails (const char *symbol);
+/* Whether this call of @symbol is left out; stand_in_n_skipped counts those. */
+gboolean stand_in_skips (const char *symbol);
 
 /* What stands behind a shared object in what NVRTC's stand-in gives as CUBIN: of which make it is, its size,
  * and the text that it was made from. */
@@ -108,6 +112,7 @@ void modules_clear (void);
 /* -- streams.c -- */
 unsigned int streams_finish (void); /* all of them; what went wrong */
 void streams_clear (void);
+void streams_go_on (void); /* something else than a wait is asked for */
 const Clock *host_clock (void);
 
 /* Work of another library, which reads and writes these bytes; @data is freed behind it. */

@@ -328,26 +328,37 @@ ir_cost_gemm (const IrCall *call)
 {
   guint axis = ir_call_int (call, "transA", 0) != 0 ? 0 : 1;
   const IrDim *a = ir_call_input_rank (call, 0) == 2 ? ir_call_input_dims (call, 0) : NULL;
+  const guint bias = ir_call_float (call, "beta", 1) == 1 ? 1 : 2; /* scaled, then added */
   guint64 per_output = 2 * known_or_one (a, axis);
 
-  return ir_mul_saturated (output_count (call), per_output + (ir_call_has_input (call, 2) ? 2 : 0));
+  return ir_mul_saturated (output_count (call),
+                           per_output + (ir_call_has_input (call, 2) ? bias : 0));
 }
 
 /* Activations count one per element, as the operators by themselves do; a residual counts one. */
+static guint64
+fused_count (const IrCall *call)
+{
+  const IrOp *op = call->op;
+
+  return ir_mul_saturated (output_count (call),
+                           (op->activation != IR_ACTIVATION_NONE) + (op->addend > 0));
+}
+
 guint64
 ir_cost_fused_conv (const IrCall *call)
 {
-  return ir_cost_conv (call) + ir_mul_saturated (output_count (call), 2);
+  return ir_cost_conv (call) + fused_count (call);
 }
 
 guint64
 ir_cost_fused_matmul (const IrCall *call)
 {
-  return ir_cost_matmul (call) + ir_mul_saturated (output_count (call), 2);
+  return ir_cost_matmul (call) + fused_count (call);
 }
 
 guint64
 ir_cost_fused_gemm (const IrCall *call)
 {
-  return ir_cost_gemm (call) + ir_mul_saturated (output_count (call), 1);
+  return ir_cost_gemm (call) + fused_count (call);
 }

@@ -1380,6 +1380,36 @@ test_properties (void)
   close_view (&fixture);
 }
 
+/* Weights have no box of their own: they are changed where they are listed, once they are selected there. */
+static void
+test_properties_of_weights (void)
+{
+  Fixture fixture;
+  IrNode *const *order;
+  guint n, n_weights = 0;
+
+  open_view (&fixture, "properties", "digits.onnx");
+  order = ir_graph_order (ir_session_get_frame (fixture.session)->model->main, &n);
+  for (guint i = 0; i < n; i++)
+    for (guint k = 0; k < order[i]->n_inputs; k++)
+      {
+        const IrValue *value = order[i]->inputs[k];
+
+        if (value == NULL || value->initializer == NULL)
+          continue;
+        ir_session_select_node (fixture.session, order[i]->id);
+        settle (20);
+        g_assert_false (is_shown (fixture.view, "Replace…"));
+        ir_session_select_value (fixture.session, value->id);
+        settle (20);
+        g_assert_true (is_shown (fixture.view, "Replace…"));
+        g_assert_false (is_shown (fixture.view, "Remove")); /* which would be the node */
+        n_weights++;
+      }
+  g_assert_cmpuint (n_weights, >, 4);
+  close_view (&fixture);
+}
+
 static void
 test_attr_text (void)
 {
@@ -1426,6 +1456,8 @@ main (int argc, char **argv)
   g_test_add_func ("/breakpoints/what it shows", test_breakpoints_view);
   g_test_add_func ("/scoreboard/what it shows", test_scoreboard_view);
   g_test_add_func ("/properties/shows every node", test_properties);
+  g_test_add_func ("/properties/weights are replaced where their reader lists them",
+                   test_properties_of_weights);
   g_test_add_func ("/properties/numbers have the digits that they need", test_attr_text);
   g_test_add_func ("/records/a difference is told by its scale first", test_difference_text);
   g_test_add_func ("/memory/two plans are compared", test_compared_plans);

@@ -205,6 +205,19 @@ add_contents (GtkWidget *group, IrSession *session, const IrValue *value, const 
                                  (const char *const[]){ "constant", word, NULL }, 2, NULL));
 }
 
+/* What a constant holds, in place or from a file. */
+void
+ir_editing_add_constant (IrPropertyPage *page, GtkWidget *group, const IrValue *value)
+{
+  g_autofree char *word = g_strdup_printf ("#%u", value->id);
+
+  add_to (group,
+          ir_editing_row (page->session, "Element type", ir_dtype_name (ir_value_dtype (value)),
+                          (const char *const[]){ "dtype", word, NULL }, 2, NULL));
+  add_contents (group, page->session, value, word);
+  add_button (group, "Replace…", "win.view('set-constant')");
+}
+
 /* Name, type and contents of the value, and what can be done with it. */
 void
 ir_editing_add_value (IrPropertyPage *page, const IrValue *value)
@@ -214,17 +227,18 @@ ir_editing_add_value (IrPropertyPage *page, const IrValue *value)
   g_autofree char *text = type != NULL ? ir_type_to_string (value->graph->model->context, type)
                                        : g_strdup ("");
   GtkWidget *group = ir_property_group (page, "Value");
-  const gboolean is_constant = ir_value_constant (value) != NULL;
 
   add_to (group, ir_editing_row (page->session, "Name", value->name,
                                  (const char *const[]){ "rename-value", word, NULL }, 2, NULL));
-  add_to (group, ir_editing_row (
-                     page->session, is_constant ? "Element type" : "Type",
-                     is_constant ? ir_dtype_name (ir_value_dtype (value)) : text,
-                     (const char *const[]){ is_constant ? "dtype" : "type", word, NULL }, 2, NULL));
-  add_contents (group, page->session, value, word);
-  if (value->producer == NULL || is_constant)
-    add_button (group, is_constant ? "Replace…" : "Make Constant…", "win.view('set-constant')");
+  if (ir_value_constant (value) != NULL)
+    ir_editing_add_constant (page, group, value);
+  else
+    {
+      add_to (group, ir_editing_row (page->session, "Type", text,
+                                     (const char *const[]){ "type", word, NULL }, 2, NULL));
+      if (value->producer == NULL)
+        add_button (group, "Make Constant…", "win.view('set-constant')");
+    }
   if (!ir_value_is_graph_output (value) && value->graph->kind == IR_GRAPH_MAIN)
     add_button (group, "Make Output", "win.view('make-output')");
   if (value->producer == NULL || ir_value_is_graph_output (value))

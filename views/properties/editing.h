@@ -16,4 +16,5 @@ char *ir_editing_focus (GtkWidget *box);
 void ir_editing_restore_focus (GtkWidget *box, const char *title);
 
 void ir_editing_add_value (IrPropertyPage *page, const IrValue *value);
+void ir_editing_add_constant (IrPropertyPage *page, GtkWidget *group, const IrValue *value);
 void ir_editing_add_sizes (IrPropertyPage *page, const IrModel *model);

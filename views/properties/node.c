@@ -14,12 +14,15 @@
 #include "views/session/frame.h"
 #include "views/session/runs.h"
 #include "views/session/saved.h"
+#include "views/session/selection.h"
 #include "views/session/timeline.h"
 
 #define MAX_ELEMENTS 16 /* of an attribute's value */
 
+/* A constant that is written in the node's box is nowhere else to be changed: where it is selected, here. */
 static void
-add_value (GtkWidget *group, const char *slot, const IrValue *value)
+add_value (
+    IrPropertyPage *page, GtkWidget *group, const char *slot, const IrValue *value, gboolean live)
 {
   g_autofree char *type = NULL, *subtitle = NULL;
   const char *origin;
@@ -36,6 +39,9 @@ add_value (GtkWidget *group, const char *slot, const IrValue *value)
                               origin != NULL ? origin : "");
   row = ir_property_row (group, slot, subtitle);
   ir_property_leads_to_value (row, value->id);
+  if (live && value->id == ir_session_get_selected_value (page->session) &&
+      ir_value_constant (value) != NULL)
+    ir_editing_add_constant (page, group, value);
 }
 
 /* (transfer full): what the function that @node calls names that input or output; else a number */
@@ -74,6 +80,7 @@ add_slots (IrPropertyPage *page,
            IrValue *const *values,
            char *(*name) (const IrOp *op, guint slot))
 {
+  const gboolean live = ir_property_page_is_live (page, node);
   GtkWidget *group;
 
   if (n == 0)
@@ -84,10 +91,10 @@ add_slots (IrPropertyPage *page,
       g_autofree char *slot = node->op != NULL ? name (node->op, i)
                                                : slot_of_call (node, values == node->inputs, i);
 
-      if (values[i] == NULL && values == node->inputs && ir_property_page_is_live (page, node))
+      if (values[i] == NULL && values == node->inputs && live)
         add_open_input (page, group, node, slot, i);
       else
-        add_value (group, slot, values[i]);
+        add_value (page, group, slot, values[i], live);
     }
   ir_property_more (group, n);
 }

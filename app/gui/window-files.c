@@ -4,6 +4,7 @@
 #include "app/gui/welcome.h"
 #include "app/gui/window-private.h"
 #include "core/io/io.h"
+#include "core/ir/history.h"
 #include "views/session/file.h"
 #include "views/session/timeline.h"
 
@@ -171,7 +172,8 @@ on_export_response (GtkNativeDialog *dialog, int response, gpointer user_data)
   g_object_unref (dialog);
 }
 
-/* "digits.onnx" at step 12 becomes "digits-step12.svg", the original "digits.svg". */
+/* "digits.onnx" at step 12 becomes "digits-step12.svg", the original "digits.svg", an edit at the end
+ * "digits-edited.svg". */
 char *
 ir_window_export_name (IrWindow *self, const char *format)
 {
@@ -184,7 +186,12 @@ ir_window_export_name (IrWindow *self, const char *format)
   if (cursor == 0)
     return g_strdup_printf ("%s.%s", stem, format);
   if (cursor == ir_session_get_n_steps (self->session))
-    return g_strdup_printf ("%s-optimized.%s", stem, format);
+    {
+      const IrModel *history = ir_session_get_history (self->session);
+      const gboolean edited = ir_history_step (history, cursor)->step_class == IR_CLASS_EDIT;
+
+      return g_strdup_printf ("%s-%s.%s", stem, edited ? "edited" : "optimized", format);
+    }
   return g_strdup_printf ("%s-step%u.%s", stem, cursor, format);
 }
 

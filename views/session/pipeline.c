@@ -228,8 +228,7 @@ prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cance
   if (prover == NULL || !ir_prover_prove_all (prover, &summary, on_proof_progress,
                                               request->base.job, cancellable, &error))
     return g_strdup_printf ("not checked: %s", error != NULL ? error->message : "no reason given");
-  return g_strdup_printf ("%u exact, %u rounding, %u broken", summary.n[IR_VERDICT_EXACT],
-                          summary.n[IR_VERDICT_ROUNDING], summary.n[IR_VERDICT_BROKEN]);
+  return ir_proof_summary_text (&summary);
 }
 
 /* The rewrites may be right and what runs their result be wrong. (nullable): with @why, where it

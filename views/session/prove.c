@@ -5,6 +5,7 @@
 #include "core/ir/count.h"
 #include "views/session/prove-private.h"
 #include "views/session/request.h"
+#include "views/session/timeline.h"
 
 /* Proofs run every changed cone, so they are made by themselves only for graphs that run in about a
  * second. */
@@ -17,6 +18,16 @@ ir_history_is_large (const IrModel *model)
   const guint n = ir_history_n_steps (model);
 
   return n > MAX_STEPS || (n > 0 && ir_history_step (model, 1)->cost_before.flops > MAX_FLOPS);
+}
+
+char *
+ir_proof_summary_text (const IrProofSummary *summary)
+{
+  g_autofree char *exact = ir_count_text (summary->n[IR_VERDICT_EXACT]),
+                  *rounding = ir_count_text (summary->n[IR_VERDICT_ROUNDING]),
+                  *broken = ir_count_text (summary->n[IR_VERDICT_BROKEN]);
+
+  return g_strdup_printf ("%s exact, %s rounding, %s broken", exact, rounding, broken);
 }
 
 typedef struct
@@ -181,7 +192,7 @@ static void
 end_prove_all (IrSession *self, AllRequest *request, const GError *error)
 {
   IrProofSummary summary;
-  g_autofree char *done = NULL, *all = ir_count_text (request->n_unproved);
+  g_autofree char *done = NULL, *all = ir_count_text (request->n_unproved), *text = NULL;
 
   if (ir_request_is_current (request, self))
     {
@@ -192,9 +203,8 @@ end_prove_all (IrSession *self, AllRequest *request, const GError *error)
         n += summary.n[i];
       done = ir_count_text (n);
       ir_session_changed (self, IR_CHANGED_HISTORY);
-      ir_session_message (self, "Checked %s of %s steps: %u exact, %u rounding, %u broken", done,
-                          all, summary.n[IR_VERDICT_EXACT], summary.n[IR_VERDICT_ROUNDING],
-                          summary.n[IR_VERDICT_BROKEN]);
+      text = ir_proof_summary_text (&summary);
+      ir_session_message (self, "Checked %s of %s steps: %s", done, all, text);
     }
   ir_session_changed (self, IR_CHANGED_BUSY);
   if (error != NULL && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))

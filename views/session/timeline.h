@@ -43,6 +43,8 @@ gboolean ir_session_get_prove (IrSession *self);
 void ir_session_set_prove (IrSession *self, gboolean prove); /* verdicts on steps */
 /* Gives one step its verdict, also where all were not proved. */
 void ir_session_prove_step (IrSession *self, guint step);
+/* Whether proving all of its steps takes longer than somebody would wait for who did not ask. */
+gboolean ir_history_is_large (const IrModel *model);
 /* Those that have no verdict, and how they get one. */
 guint ir_session_n_unproved (IrSession *self, gboolean *large);
 guint ir_session_n_broken (IrSession *self);

@@ -68,7 +68,7 @@ rule_of (const char *pass_name, const char *name)
 }
 
 static char *
-proof_sentence (const IrStep *step)
+proof_sentence (const IrModel *history, const IrStep *step)
 {
   const IrProof *proof = &step->proof;
   const IrVerdictLook *look = ir_verdict_look (proof->verdict);
@@ -77,6 +77,9 @@ proof_sentence (const IrStep *step)
   g_autofree char *relative = proof->max_rel > 0 ? g_strdup_printf ("%.3g relative", proof->max_rel)
                                                  : g_strdup ("");
 
+  if (proof->verdict == IR_VERDICT_NONE && step->step_class != IR_CLASS_EDIT &&
+      ir_history_is_large (history))
+    return g_strdup ("not checked: large");
   if (proof->verdict == IR_VERDICT_ROUNDING || proof->verdict == IR_VERDICT_BROKEN)
     return g_strdup_printf (
         "%s  %s: largest difference %.3g absolute%s%s, %" G_GUINT64_FORMAT " ULP%s%s", look->glyph,
@@ -296,7 +299,7 @@ show_step (Page *page, IrModel *history, guint index)
   const IrRule *rule = rule_of (ir_history_pass_of (history, index), step->rule);
   IrFrame *frame = ir_session_get_frame (page->session);
   const IrRewrite *rewrite = frame != NULL && frame->to == index ? frame->rewrite : NULL;
-  g_autofree char *number = ir_count_text (index), *proof = proof_sentence (step),
+  g_autofree char *number = ir_count_text (index), *proof = proof_sentence (history, step),
                   *title = g_strdup_printf ("%s  %s", number, step->rule),
                   *sentence = rewrite != NULL ? ir_rewrite_sentence (rewrite) : NULL;
 

@@ -110,7 +110,10 @@ on_key (IrWindow *self, guint keyval, guint keycode, GdkModifierType state)
 
       if (why == NULL)
         continue;
-      ir_session_message (self->session, "%s", why);
+      ir_session_message (self->session, "%s",
+                          ir_window_wait_for_turn (self, actions[i] + strlen ("win."))
+                              ? "Done next, when what is going on has ended; Escape cancels both"
+                              : why);
       return TRUE;
     }
   return FALSE;

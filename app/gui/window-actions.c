@@ -5,6 +5,7 @@
 #include "app/gui/bisect.h"
 #include "app/gui/inputs.h"
 #include "app/gui/passes.h"
+#include "app/gui/reasons.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
 #include "app/gui/window-private.h"
@@ -59,6 +60,7 @@ activate_run (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 static void
 activate_cancel (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
+  IR_WINDOW (user_data)->next = NULL;
   ir_session_cancel (IR_WINDOW (user_data)->session);
 }
 
@@ -343,12 +345,12 @@ static const IrWindowAction actions[] = {
   { { "close-graph", activate_close_graph }, NEEDS_NOTHING },
   { { "undo", activate_undo }, NEEDS_UNDO | NEEDS_IDLE },
   { { "redo", activate_redo }, NEEDS_REDO | NEEDS_IDLE },
-  { { "optimize", activate_optimize }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "optimize", activate_optimize }, NEEDS_GRAPH | NEEDS_IDLE, TRUE },
   { { "passes", activate_passes }, NEEDS_GRAPH | NEEDS_IDLE },
-  { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE, TRUE },
   { { "drive", activate_drive, "s" }, NEEDS_GRAPH },
   { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },
-  { { "check-execution", activate_check_execution }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "check-execution", activate_check_execution }, NEEDS_GRAPH | NEEDS_IDLE, TRUE },
   { { "next-broken", activate_next_broken }, NEEDS_GRAPH | NEEDS_STEPS },
   { { "prove-all", activate_prove_all }, NEEDS_GRAPH | NEEDS_STEPS | NEEDS_IDLE },
   { { "inputs", activate_inputs }, NEEDS_GRAPH },
@@ -396,9 +398,18 @@ for_each_action (IrWindow *self,
 }
 
 static void
+on_begun (GAction *action, GVariant *parameter, IrWindow *self)
+{
+  self->doing = g_intern_string (g_action_get_name (action));
+}
+
+static void
 add_action (IrWindow *self, const IrWindowAction *action, guint have)
 {
   g_action_map_add_action_entries (G_ACTION_MAP (self), &action->entry, 1, self);
+  if (action->waits)
+    g_signal_connect (g_action_map_lookup_action (G_ACTION_MAP (self), action->entry.name),
+                      "activate", G_CALLBACK (on_begun), self);
 }
 
 static void
@@ -414,6 +425,19 @@ void
 ir_window_add_actions (IrWindow *self)
 {
   for_each_action (self, add_action, 0);
+}
+
+/* Not from within what tells that the one before it is done */
+static void
+do_next (gpointer window)
+{
+  g_autoptr (IrWindow) self = window;
+  const char *next = self->next;
+
+  if (next == NULL || (self->have & NEEDS_IDLE) == 0)
+    return;
+  self->next = NULL;
+  g_action_group_activate_action (G_ACTION_GROUP (self), next, NULL);
 }
 
 /* Enables those that mean something now */
@@ -450,6 +474,11 @@ ir_window_update_actions (IrWindow *self)
     return;
   self->have = have;
   for_each_action (self, enable_action, have);
+  if ((have & NEEDS_IDLE) == 0)
+    return;
+  self->doing = NULL;
+  if (self->next != NULL)
+    g_idle_add_once (do_next, g_object_ref (self));
 }
 
 static const IrWindowAction *
@@ -461,17 +490,35 @@ find_action (const IrWindowAction *among, guint n, const char *name)
   return NULL;
 }
 
-guint
-ir_window_missing (IrWindow *self, const char *action)
+static const IrWindowAction *
+action_of (const char *name)
 {
   guint n;
   const IrWindowAction *others = ir_window_file_actions (&n);
-  const IrWindowAction *found = find_action (actions, G_N_ELEMENTS (actions), action);
+  const IrWindowAction *found = find_action (actions, G_N_ELEMENTS (actions), name);
 
   if (found == NULL)
-    found = find_action (others, n, action);
+    found = find_action (others, n, name);
   others = ir_window_session_actions (&n);
-  if (found == NULL)
-    found = find_action (others, n, action);
+  return found != NULL ? found : find_action (others, n, name);
+}
+
+guint
+ir_window_missing (IrWindow *self, const char *action)
+{
+  const IrWindowAction *found = action_of (action);
+
   return found != NULL ? found->needs & ~self->have : 0;
+}
+
+gboolean
+ir_window_wait_for_turn (IrWindow *self, const char *action)
+{
+  const IrWindowAction *found = action_of (action);
+
+  if (found == NULL || !found->waits || (found->needs & ~self->have) != NEEDS_IDLE ||
+      g_strcmp0 (self->doing, action) == 0)
+    return FALSE;
+  self->next = found->entry.name;
+  return TRUE;
 }

@@ -19,6 +19,8 @@ struct _IrWindow
   guint activity_timeout;
   gulong saving;     /* handler: what waits for the edits to be saved */
   guint have;        /* NEEDS_… that are fulfilled */
+  const char *doing; /* (nullable) the action that began last of those that wait */
+  const char *next;  /* (nullable) the one that waits until nothing is going on */
   gboolean updating; /* widgets follow the session, not the other way round */
   gboolean blinking; /* a key is held */
   gboolean close_confirmed, panes_placed;
@@ -84,6 +86,7 @@ typedef struct
 {
   GActionEntry entry;
   guint needs;
+  gboolean waits; /* asked for by its key while something is going on, it is done behind that */
 } IrWindowAction;
 
 /* What would drop the user's edits. */
@@ -112,7 +115,8 @@ void ir_window_place_panes (IrWindow *self);
 void ir_window_remember_panes (IrWindow *self);
 void ir_window_raise_panes (IrWindow *self);
 void ir_window_update_float (IrWindow *self);
-void ir_window_queue_room (IrWindow *self); /* what floats, or what lies beside it, has another size */
+void ir_window_queue_room (
+    IrWindow *self); /* what floats, or what lies beside it, has another size */
 void ir_window_add_toast (IrWindow *self, AdwToast *toast); /* (transfer full) */
 void ir_window_show_pane (IrWindow *self, IrViewPlace place, gboolean shown);
 void ir_window_show_alone (IrWindow *self, gboolean alone);

@@ -17,6 +17,8 @@
 #include "views/nodes/node-list.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
+#include "views/session/inputs.h"
+#include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
 #include "views/session/undo.h"
@@ -429,6 +431,52 @@ test_menu_focus (void)
   settle (50);
 }
 
+/* -- keys while something is going on -- */
+
+static gboolean
+has_run (gpointer session)
+{
+  return is_open_and_idle (session) && ir_session_get_run (session, IR_SIDE_AFTER) != NULL;
+}
+
+static void
+do_action (IrWindow *window, const char *action)
+{
+  g_action_group_activate_action (G_ACTION_GROUP (window), action, NULL);
+}
+
+/* A run that is asked for while a pipeline runs comes behind it, and goes when that is cancelled. */
+static void
+test_waits_for_its_turn (void)
+{
+  g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", "digits.onnx", NULL);
+  IrWindow *window = ir_window_new (NULL);
+  IrSession *session = ir_window_get_session (window);
+
+  ir_session_open (session, path);
+  gtk_window_present (GTK_WINDOW (window));
+  wait_for ("the model", is_open_and_idle, session);
+  ir_session_see_sizes (session); /* a run does not ask for a batch */
+  do_action (window, "optimize");
+  g_assert_true (ir_session_get_busy (session));
+  g_assert_false (ir_window_wait_for_turn (window, "optimize")); /* it goes on already */
+  g_assert_false (ir_window_wait_for_turn (window, "new"));
+  g_assert_true (ir_window_wait_for_turn (window, "run"));
+  wait_for ("the run", has_run, session);
+  g_assert_cmpuint (ir_session_get_n_steps (session), >, 0);
+  g_assert_false (ir_window_wait_for_turn (window, "run")); /* nothing to wait for */
+  do_action (window, "run");
+  g_assert_true (ir_window_wait_for_turn (window, "optimize"));
+  ir_session_goto (session, 0);
+  do_action (window, "cancel");
+  wait_for ("the end", is_open_and_idle, session);
+  settle (200);
+  g_assert_cmpuint (ir_session_get_cursor (session), ==,
+                    0); /* a pipeline would have gone to its last step */
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
 /* -- the list of pipelines -- */
 
 static void
@@ -709,7 +757,7 @@ test_unchecked (void)
   g_autofree char *path = g_build_filename (dir, "large.onnxtxt", NULL);
   IrWindow *window = ir_window_new (NULL);
   IrSession *session = ir_window_get_session (window);
-  GtkWidget *check, *label;
+  GtkWidget *check, *label, *page;
   gboolean large;
 
   g_assert_true (g_file_set_contents (path, large_graph, -1, NULL));
@@ -727,6 +775,8 @@ test_unchecked (void)
   g_assert_true (gtk_widget_get_visible (gtk_widget_get_parent (check)));
   label = gtk_widget_get_first_child (gtk_widget_get_parent (check));
   g_assert_true (g_str_has_suffix (gtk_label_get_text (GTK_LABEL (label)), "not checked: large"));
+  page = find_styled (GTK_WIDGET (window), GTK_TYPE_BOX, "step-details");
+  g_assert_true (is_shown (page, "not checked: large")); /* of the step that is seen */
   /* cancelled, and asked for again */
   ir_session_prove_all (session);
   ir_session_cancel (session);
@@ -935,6 +985,7 @@ int
 main (int argc, char **argv)
 {
   start_window_tests (&argc, &argv);
+  g_test_add_func ("/manners/what is asked for meanwhile comes next", test_waits_for_its_turn);
   g_test_add_func ("/manners/all that has a key is a command", test_commands);
   g_test_add_func ("/manners/the focus stays in an empty graph", test_focus_of_empty);
   g_test_add_func ("/manners/the list of keys fits a small window", test_shortcuts_fit);

@@ -8,8 +8,8 @@
  * on one thread or two, on the reference kernels; on cpu each is held against the program's own run there. No bit may
  * differ. --ways 0 tries all forms of each. Programs of functions are held against the same by If and Loop, too.
  *
- * Graphs of tokens, and of closures, are then broken a few times, by edges that are moved and dependencies that are added: they
- * are checked, and run to an end or an error, within limits.
+ * Graphs of tokens, and of closures, are then broken a few times: edges are moved, dependencies are added, Exits and
+ * NextIterations go, frames become one. They are checked, and run to an end or an error, within limits.
  *
  * Trials run in child processes, so a crash is a finding like any other. A finding is shrunk: passes and outputs are dropped,
  * nodes are cut out and bodies take the place of their constructs, as long as it stays; what is left is printed as

@@ -5,6 +5,8 @@
 
 #include "core/op/op.h"
 
+#define MAX_HOPS 1000 /* that forward a number */
+
 /* (nullable) The first node behind output @slot of @node that does @rule, past Identity */
 static const IrNode *
 reader (const IrNode *node, guint slot, IrTokens rule, guint input)
@@ -58,19 +60,13 @@ known_size (const IrNode *node, gint64 index, gint64 *number)
   return TRUE;
 }
 
-/**
- * ir_value_known_integer:
- * @value: (nullable): a value
- * @number: (out): its one element
- *
- * Returns: whether it is one int64 or bool that is the same in each run: a constant, or a size that types say (an
- *   element of Shape, by Gather)
- */
-gboolean
-ir_value_known_integer (const IrValue *value, gint64 *number)
+/* @hops: how many nodes it looks behind; a graph that is checked may have cycles */
+static gboolean
+known_integer (const IrValue *value, guint hops, gint64 *number)
 {
-  while (value != NULL && value->producer != NULL &&
-         (ir_node_is (value->producer, "Identity") || ir_node_is (value->producer, "Squeeze")))
+  for (; value != NULL && value->producer != NULL && hops > 0 &&
+         (ir_node_is (value->producer, "Identity") || ir_node_is (value->producer, "Squeeze"));
+       hops--)
     value = ir_node_input (value->producer, 0);
   const IrTensor *tensor = value != NULL ? ir_value_constant (value) : NULL;
   const IrNode *node = value != NULL ? value->producer : NULL;
@@ -84,15 +80,29 @@ ir_value_known_integer (const IrValue *value, gint64 *number)
       *number = ir_tensor_get_int64 (tensor, 0);
       return TRUE;
     }
-  if (node == NULL)
+  if (node == NULL || hops == 0)
     return FALSE;
   if (ir_node_is (node, "Shape"))
     return ir_type_is_tensor (value->type) && value->type->rank == 1 && value->type->dims[0] == 1 &&
            known_size (node, 0, number);
   const IrValue *sizes = ir_node_is (node, "Gather") ? ir_node_input (node, 0) : NULL;
   return sizes != NULL && sizes->producer != NULL && ir_node_is (sizes->producer, "Shape") &&
-         ir_value_known_integer (ir_node_input (node, 1), &index) &&
+         known_integer (ir_node_input (node, 1), hops - 1, &index) &&
          known_size (sizes->producer, index, number);
+}
+
+/**
+ * ir_value_known_integer:
+ * @value: (nullable): a value
+ * @number: (out): its one element
+ *
+ * Returns: whether it is one int64 or bool that is the same in each run: a constant, or a size that types say (an
+ *   element of Shape, by Gather)
+ */
+gboolean
+ir_value_known_integer (const IrValue *value, gint64 *number)
+{
+  return known_integer (value, MAX_HOPS, number);
 }
 
 /* (nullable) @value, past what forwards it */

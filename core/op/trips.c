@@ -9,6 +9,8 @@
 #include "core/op/infer.h"
 #include "core/op/op.h"
 
+#define MAX_HOPS 1000 /* a graph that is checked may have cycles */
+
 /**
  * ir_node_repeated:
  * @node: a node
@@ -34,7 +36,9 @@ ir_is_true_inside (const IrGraph *body, const IrValue *value)
 {
   gint64 element;
 
-  while (value != NULL && value->producer != NULL && ir_op_is (value->producer, IR_OP_IDENTITY))
+  for (guint i = 0; i < MAX_HOPS && value != NULL && value->producer != NULL &&
+                    ir_op_is (value->producer, IR_OP_IDENTITY);
+       i++)
     value = ir_node_input (value->producer, 0);
   return value != NULL && (value == ir_graph_input (body, 1) ||
                            (ir_value_known_integer (value, &element) && element != 0));

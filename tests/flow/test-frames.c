@@ -11,10 +11,11 @@
 
 #include <string.h>
 
-#define LOOP                                                                                       \
+#define LOOP LOOP_TO (n)
+#define LOOP_TO(limit)                                                                             \
   "one = Constant <value_int = 1> ()\nfirst = Constant <value_int = 3> ()\n"                       \
   "[enter] i0 = irscope.flow.Enter <frame_name = \"while\", parallel_iterations = 7> (first)\n"    \
-  "[lim] n1 = irscope.flow.Enter <frame_name = \"while\", is_constant = 1> (n)\n"                  \
+  "[lim] n1 = irscope.flow.Enter <frame_name = \"while\", is_constant = 1> (" #limit ")\n"         \
   "[merge] i = irscope.flow.Merge (i0, i3)\n[less] c = Less (i, n1)\n"                             \
   "[cond] p = irscope.flow.LoopCond (c)\n[switch] i1, ib = irscope.flow.Switch (i, p)\n"           \
   "[add] i2 = Add (ib, one)\n[next] i3 = irscope.flow.NextIteration (i2)\n"                        \
@@ -200,6 +201,11 @@ test_broken (void)
       IR_PROBLEM_CYCLE },
     { "k = irscope.flow.NextIteration (a)\na = Neg (k)\ny = Neg (a)", "wait for each other",
       IR_PROBLEM_CYCLE },
+    /* the limit of a loop that is counted is looked for */
+    { "n2 = Identity (n3)\nn3 = Identity (n2)\n" LOOP_TO (n2) "y = Neg (e)", "wait for each other",
+      IR_PROBLEM_CYCLE },
+    { "s = Shape (x)\nn2 = Gather (s, n3)\nn3 = Identity (n2)\n" LOOP_TO (n2) "y = Neg (e)",
+      "wait for each other", IR_PROBLEM_CYCLE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (graphs); i++)

@@ -447,13 +447,15 @@ retype (IrEdit *edit, IrNode *part, IrDtype dtype)
   ir_edit_set_attr (edit, part, ir_attr_tensor (context, "value", tensor));
 }
 
-/* What the body of @node has to be in, if that is not what it is written in; else %IR_DTYPE_UNDEFINED */
+/* What the body of @node has to be in, if that is not what it is written in; else %IR_DTYPE_UNDEFINED. With a
+ * stash_type a node says itself what it computes in. */
 static IrDtype
 other_type (const IrNode *node, const IrGradRow *row)
 {
   const IrValue *x = ir_node_input (node, 0);
   const IrDtype dtype = x != NULL ? ir_value_dtype (x) : IR_DTYPE_UNDEFINED;
-  const gboolean ours = row != NULL && row->body && g_strcmp0 (node->op->domain, "irscope") == 0;
+  const gboolean ours = row != NULL && row->body && g_strcmp0 (node->op->domain, "irscope") == 0 &&
+                        ir_op_attr (node->op, "stash_type") == NULL;
 
   return ours && ir_dtype_is_float (dtype) && dtype != IR_DTYPE_FLOAT ? dtype : IR_DTYPE_UNDEFINED;
 }

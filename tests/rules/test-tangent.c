@@ -422,6 +422,75 @@ test_open_sizes (void)
     }
 }
 
+/* What is double becomes float16; (nullable): the operator does not take it */
+static IrModel *
+in_half (const IrGradientCase *c)
+{
+  g_autofree char *b = c->b != NULL ? g_strdup_printf (", %s b", c->b_type) : g_strdup ("");
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_string_printf (
+      text,
+      "<ir_version: 10, opset_import: [\"\" : %d, \"ai.onnx.ml\" : 5, \"irscope\" : 1, "
+      "\"com.microsoft\" : 1]> graph (%s a%s) => (double y)\n{\n%s\n}\n",
+      IR_GRADIENT_CASE_OPSET, c->a_type, b, c->body);
+  g_string_replace (text, "double", "float16", 0);
+  g_string_replace (text, "stash_type = 11", "stash_type = 1", 0);
+  g_string_replace (text, "(float16 y)", "(y)", 0);
+  IrModel *model = ir_text_read (text->str, -1, problems, &error);
+  if (model == NULL || ir_problems_count (problems, IR_SEVERITY_ERROR) > 0)
+    {
+      g_clear_pointer (&model, ir_model_unref);
+      return NULL;
+    }
+  IrEdit *edit = ir_edit_new_import (model);
+  g_ptr_array_set_size (problems, 0);
+  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  ir_edit_free (edit);
+  if (ir_problems_count (problems, IR_SEVERITY_ERROR) > 0 ||
+      !ir_dtype_is_float (ir_value_dtype (ir_graph_output (model->main, 0))))
+    g_clear_pointer (&model, ir_model_unref);
+  return model;
+}
+
+/* Bodies of operators are written for one type, and those that they call for what they say. */
+static void
+test_half (void)
+{
+  static const char *const ways[] = { "tangent", "gradient" }, *const settings[] = {
+    "tangent.wrt=inputs", "gradient.of=y gradient.wrt=inputs gradient.order=2"
+  };
+  guint n = 0;
+
+  for (guint i = 0; ir_gradient_case (i) != NULL; i++)
+    for (guint w = 0; w < G_N_ELEMENTS (ways); w++)
+      {
+        const IrGradientCase *c = ir_gradient_case (i);
+        g_autoptr (IrModel) model = in_half (c);
+        g_autoptr (GHashTable) inputs = inputs_new ();
+        g_autoptr (GError) error = NULL;
+        IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+        if (model == NULL)
+          continue;
+        derive (model, ways[w], settings[w], &error);
+        for (guint k = 0; error == NULL && k < 2 && k < ir_graph_n_inputs (model->main); k++)
+          {
+            g_autoptr (GString) type = g_string_new (k == 0 ? c->a_type : c->b_type);
+            g_string_replace (type, "double", "float16", 0);
+            inputs_add (inputs, ir_graph_input (model->main, k),
+                        tensor_of (type->str, k == 0 ? c->a : c->b));
+          }
+        g_autoptr (IrRun) run = error == NULL ? ir_model_run (model, inputs, &options, NULL, &error)
+                                              : NULL;
+        n++;
+        if (error != NULL)
+          g_error ("%s, %s: %s\n  %s", c->op, ways[w], error->message, c->body);
+      }
+  g_assert_cmpuint (n, >, 600);
+}
+
 static void
 check_refused (const char *text, const char *settings, const char *needed)
 {
@@ -475,6 +544,7 @@ main (int argc, char **argv)
   TEST ("functions and fused operators are derived", test_functions);
   TEST ("what is quantized and back moves straight through", test_marks_and_rounding);
   TEST ("sizes may be open, precision half, and tensors empty", test_open_sizes);
+  TEST ("in half precision, forwards and twice, what is derived runs", test_half);
   TEST ("what cannot be is said, and taken back", test_refused);
   return g_test_run ();
 }

@@ -5,6 +5,7 @@
 #include "app/gui/reasons.h"
 #include "app/gui/window-private.h"
 #include "core/look/overlay.h"
+#include "views/early-keys.h"
 
 #include <adwaita.h>
 
@@ -418,6 +419,7 @@ ir_palette_present (GtkWindow *parent)
   gtk_window_set_default_size (GTK_WINDOW (window), WIDTH, LIST_HEIGHT);
   adw_window_set_content (ADW_WINDOW (window), build (self));
   on_typed (self);
+  ir_take_early_keys (GTK_WINDOW (window));
   gtk_window_present (GTK_WINDOW (window));
   gtk_widget_grab_focus (GTK_WIDGET (self->entry));
 }

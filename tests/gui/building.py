@@ -262,6 +262,20 @@ def searches_the_text():
     builder.window.end()
 
 
+def types_at_once():
+    """What is typed behind the key that opens a window is for it, however long it takes to get the focus."""
+    builder = Builder()
+    # one call: the keys come before the display has given the focus
+    subprocess.run(['xdotool', 'key', '--delay', '0', 'n', *'early', 'Return'], check=True)
+    label(builder.window, 'Step 1 of 1')
+    check('an input is named in the same breath', any(b.startswith('early (input)') for b in builder.window.boxes()),
+          builder.window.boxes())
+    subprocess.run(['xdotool', 'key', '--delay', '0', 'ctrl+shift+p', *'undo', 'Return'], check=True)
+    builder.window.wait('the input to go', lambda: builder.window.find('label', 'Step 1 of 1') is None)
+    check('and a command is chosen so', 'Commands' not in builder.window.titles(), builder.window.titles())
+    builder.window.end()
+
+
 def reads_while_one_types():
     """What is wrong is said in the pauses, and what is right can be applied; nothing is applied by itself."""
     builder = Builder()
@@ -305,7 +319,7 @@ def reads_while_one_types():
     builder.window.end()
 
 
-PARTS = {'building': [draws_by_keys, draws_by_pointer, searches_the_text, reads_while_one_types], 'digits': [draws_the_digits]}
+PARTS = {'building': [draws_by_keys, draws_by_pointer, searches_the_text, types_at_once, reads_while_one_types], 'digits': [draws_the_digits]}
 
 
 if __name__ == '__main__':

@@ -4,6 +4,7 @@
 #include "views/graph/ask.h"
 
 #include "core/act/act.h"
+#include "views/early-keys.h"
 #include "views/entry-row.h"
 #include "views/session/act.h"
 
@@ -209,6 +210,7 @@ present (Question *self, const char *why)
   adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
   g_signal_connect_data (dialog, "response", G_CALLBACK (on_response), g_rc_box_acquire (self),
                          question_closure_free, 0);
+  ir_take_early_keys (GTK_WINDOW (dialog));
   gtk_window_present (GTK_WINDOW (dialog));
   gtk_widget_grab_focus (self->entries->pdata[0]);
 }

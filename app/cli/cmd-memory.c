@@ -6,6 +6,7 @@
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
 #include "app/cli/recompute.h"
+#include "app/cli/token-rounds.h"
 #include "core/io/io.h"
 #include "core/exec/memory/memory.h"
 #include "core/ir/pages.h"
@@ -303,7 +304,10 @@ plan_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
 static void
 print_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
 {
-  cli_json_print_long (cli, plan_json (cli, model, plan));
+  cJSON *json = plan_json (cli, model, plan);
+
+  cli_token_rounds_json (json, model);
+  cli_json_print_long (cli, json);
 }
 
 /* The plan, and the lines that explain one value. */
@@ -403,6 +407,8 @@ print_text (Cli *cli, const IrModel *model, const IrMemPlan *plan)
     }
   if (plan->there != NULL)
     print_text (cli, model, plan->there);
+  else
+    cli_token_rounds_print (model);
 }
 
 static CliStatus

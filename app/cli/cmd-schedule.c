@@ -6,6 +6,7 @@
 #include "app/cli/plans.h"
 #include "app/cli/rates.h"
 #include "app/cli/timeline.h"
+#include "app/cli/token-rounds.h"
 #include "core/io/io.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/op/infer.h"
@@ -349,6 +350,7 @@ answer_json (Cli *cli, const Answer *answer)
   array = cJSON_AddArrayToObject (json, "items");
   for (guint i = 0; i < answer->schedule->items->len && !cli_cut (cli); i++)
     cJSON_AddItemToArray (array, item_to_json (answer, i));
+  cli_token_rounds_json (json, answer->model);
   add_copies (json, answer);
   add_widths (json, answer);
   add_streams (json, answer);
@@ -508,6 +510,7 @@ print_text (Cli *cli, const Answer *answer)
     cli_print ("     start        end       measured  predicted  (ms)\n");
   for (guint i = 0; i < answer->schedule->items->len && !cli_cut (cli); i++)
     print_item (answer, i);
+  cli_token_rounds_print (answer->model);
 }
 
 /* -- making it -- */

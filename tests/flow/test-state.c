@@ -1,7 +1,9 @@
 /* Where tokens lie behind each event: what was laid down is taken, and what is left at the end are outputs. */
 #include "config.h"
 
+#include "core/exec/flow/token-round.h"
 #include "core/exec/run/flow-state.h"
+#include "core/io/io.h"
 #include "core/exec/run/iteration-name.h"
 #include "core/layout/scene-tokens.h"
 #include "core/render/render.h"
@@ -247,6 +249,43 @@ test_tokens (void)
   expect (end, " [0.5] ");
 }
 
+/* What is foretold of an iteration is what happens in one, in this order. */
+static void
+test_foretold (void)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("IRSCOPE_DATADIR"), "examples",
+                                            "while-newton.onnxtxt", NULL);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = ir_model_load (path, problems, NULL, &error);
+  guint at = 0, n_fired = 0;
+
+  g_assert_no_error (error);
+  lower (model);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+  g_autoptr (IrFlowLog) log = play (model, inputs);
+  g_autoptr (GArray) rounds = ir_token_rounds (ir_flow_log_model (log));
+  const GArray *events = ir_flow_log_events (log);
+  g_assert_cmpuint (rounds->len, ==, 2);
+  const IrTokenRound *round = &g_array_index (rounds, IrTokenRound, 1);
+  g_assert_cmpstr (round->path, ==, "loop");
+  g_assert_cmpuint (round->in_flight, ==, 10);
+  g_assert_cmpuint (round->peak_bytes, >=, 17);
+  for (guint i = 0; i < events->len; i++)
+    {
+      const IrFlowEvent *event = &g_array_index (events, IrFlowEvent, i);
+      if (event->iteration != 1 || (event->kind != IR_FLOW_FIRED && event->kind != IR_FLOW_MERGED))
+        continue;
+      while (at < round->steps->len &&
+             g_array_index (round->steps, IrTokenStep, at).node != event->node)
+        at++;
+      g_assert_cmpuint (at, <, round->steps->len);
+      n_fired++;
+    }
+  g_assert_cmpuint (n_fired, >, 10);
+}
+
 /* With one iteration in flight a NextIteration waits until the one before is done. */
 static void
 test_waits (void)
@@ -305,6 +344,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/flow-state/random-tokens", "lowered", test_random);
   g_test_add_func ("/flow-state/body", test_body);
   g_test_add_func ("/flow-state/tokens", test_tokens);
+  g_test_add_func ("/flow-state/foretold", test_foretold);
   g_test_add_func ("/flow-state/waits", test_waits);
   g_test_add_func ("/flow-state/picture", test_picture);
   return g_test_run ();

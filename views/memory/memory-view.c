@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "views/chart-area.h"
+#include "core/exec/flow/token-round.h"
 #include "core/ir/count.h"
 #include "views/label.h"
 #include "views/memory/plans.h"
@@ -217,7 +218,7 @@ static void
 show_why (IrMemoryView *self)
 {
   const IrValue *value = self->shown ? asked_value (self) : NULL;
-  g_autofree char *text = NULL, *plain = NULL, *peak = NULL;
+  g_autofree char *text = NULL, *plain = NULL, *peak = NULL, *rounds = NULL;
 
   if (!self->shown)
     return;
@@ -227,7 +228,8 @@ show_why (IrMemoryView *self)
     {
       plain = plan_text (self->memory->plain->plan);
       peak = ir_mem_plan_peak_text (self->memory->plain->plan, self->memory->plain->model, AT_PEAK);
-      text = g_strconcat (plain, "\n\n", peak, NULL);
+      rounds = ir_token_rounds_text (self->memory->plain->model);
+      text = g_strconcat (plain, "\n\n", peak, "\n\n", rounds, NULL);
     }
   gtk_label_set_text (GTK_LABEL (self->why), g_strchomp (text));
 }

@@ -3,6 +3,7 @@
  * the kernel, and lets another be chosen. */
 #include "config.h"
 
+#include "core/exec/flow/token-round.h"
 #include "core/exec/measure/timeline.h"
 #include "core/ir/inline.h"
 #include "views/chart-area.h"
@@ -222,15 +223,20 @@ on_loaded (IrScheduleView *self, const char *problem)
   gtk_label_set_text (GTK_LABEL (self->message), problem != NULL ? problem : "");
 }
 
-/* A chart of a run says of which, if that is not what a run would give now. */
+/* A chart of a run says of which, if that is not what a run would give now. What tokens move through is one bar: what is in an
+ * iteration is said. */
 static void
-show_note (IrScheduleView *self, gboolean of_run)
+show_note (IrScheduleView *self, const IrModel *model, gboolean of_run)
 {
-  g_autofree char *text = of_run ? ir_session_times_note (ir_view_get_session (IR_VIEW (self)))
-                                 : NULL;
+  g_autofree char *note = of_run ? ir_session_times_note (ir_view_get_session (IR_VIEW (self)))
+                                 : NULL,
+                  *rounds = ir_token_rounds_text (model),
+                  *text = g_strjoin (note != NULL && *rounds != '\0' ? "\n" : "",
+                                     note != NULL ? note : "", rounds, NULL);
 
-  gtk_label_set_text (GTK_LABEL (self->note), text != NULL ? text : "");
-  gtk_widget_set_visible (self->note, text != NULL);
+  gtk_label_set_text (GTK_LABEL (self->note), text);
+  gtk_widget_set_tooltip_text (self->note, text);
+  gtk_widget_set_visible (self->note, *text != '\0');
 }
 
 static void
@@ -267,7 +273,7 @@ rebuild (IrScheduleView *self)
     request->run = ir_run_ref (run);
   request->model = ir_model_ref (frame->model);
   request->backend = ir_session_get_backend (session);
-  show_note (self, request->shown != SHOWN_PREDICTED);
+  show_note (self, frame->model, request->shown != SHOWN_PREDICTED);
   self->request = request;
   load (self);
 }

@@ -4,10 +4,14 @@
 
 #include "core/exec/run/iterations.h"
 #include "core/ir/frames.h"
+#include "core/ir/inline.h"
 #include "core/op/infer-util.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
 #include "core/op/trips.h"
+#include "passes/rewrites/closure-loop.h"
+
+#define MAX_DEPTH 64 /* of loops of functions */
 
 static void find_loops (const IrGraph *graph, const char *around, guint depth, GArray *loops);
 
@@ -84,6 +88,44 @@ add_body (const IrNode *node, const IrGraph *body, const char *around, guint dep
   find_loops (body, facts.path, depth + 1, loops);
 }
 
+/* Whether @graph, or one around it, is @function */
+static gboolean
+is_within (const IrGraph *graph, const IrGraph *function)
+{
+  while (graph != NULL && graph != function)
+    graph = graph->kind == IR_GRAPH_SUBGRAPH ? ir_graph_outer (graph) : NULL;
+  return graph != NULL;
+}
+
+/* A loop of functions that call each other last; what its closures hold is there in each iteration. */
+static void
+add_calls (const IrNode *call, const char *around, guint depth, GArray *loops)
+{
+  const IrNode *partial = ir_closure_partial_of (ir_node_input (call, 0));
+  IrClosureLoop loop;
+
+  if (partial == NULL || depth >= MAX_DEPTH ||
+      !ir_closure_find_loop (ir_node_named_function (partial), &loop) ||
+      is_within (call->graph, loop.body) || is_within (call->graph, loop.header))
+    return;
+  g_autofree char *name = ir_loop_name (call);
+  IrLoopFacts facts = { .node = call->id,
+                        .path = path_below (around, name),
+                        .depth = depth + 1,
+                        .trips = -1,
+                        .invariants = g_ptr_array_new () };
+
+  for (guint i = 0; i < partial->n_inputs; i++)
+    if (partial->inputs[i] != NULL && ir_value_constant (partial->inputs[i]) == NULL)
+      g_ptr_array_add (facts.invariants, (gpointer) partial->inputs[i]->name);
+  add_graph (&facts, loop.header, 1);
+  add_graph (&facts, loop.body, 1);
+  g_autofree char *path = g_strdup (facts.path);
+  g_array_append_val (loops, facts);
+  find_loops (loop.header, path, depth + 1, loops);
+  find_loops (loop.body, path, depth + 1, loops);
+}
+
 /* How often a frame runs in one iteration of @of; 0: it lies elsewhere. */
 static guint64
 times_in_frame (IrLoopFacts *facts, const IrFrames *frames, guint frame, guint of)
@@ -152,6 +194,8 @@ find_loops (const IrGraph *graph, const char *around, guint depth, GArray *loops
       g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes[i]);
       if (body != NULL)
         add_body (nodes[i], body, path, below, loops);
+      if (ir_op_is (nodes[i], IR_OP_CLOSURE_CALL))
+        add_calls (nodes[i], path, below, loops);
       for (guint k = 0; body == NULL && k < inner->len; k++)
         find_loops (inner->pdata[k], path, below, loops);
     }
@@ -161,7 +205,7 @@ find_loops (const IrGraph *graph, const char *around, guint depth, GArray *loops
  * ir_loops:
  * @model: a model
  *
- * Lists the loops of the main graph: bodies, and frames of tokens. Trips are proved by a constant limit and a
+ * Lists the loops of the main graph: bodies, frames of tokens, and functions that call each other last. Trips are proved by a constant limit and a
  * condition that stays true, by the length of what a Scan is cut from, and by induction over the counter of a
  * frame.
  *

@@ -65,6 +65,13 @@ goes_round (IrClosureLoop *loop)
          function_of (loop->back) == loop->header;
 }
 
+/**
+ * ir_closure_find_loop:
+ * @header: a function
+ * @loop: (out): what it consists of
+ *
+ * Returns: whether @header calls a body or what comes after last, and the body @header
+ */
 gboolean
 ir_closure_find_loop (const IrGraph *header, IrClosureLoop *loop)
 {

@@ -1,20 +1,9 @@
 /* What the ways back from closures share. */
 #pragma once
 
+#include "passes/rewrites/closure-loop.h"
 #include "passes/rewrites/closures-private.h"
 
-/* A loop of functions: the header calls body or after last, and the body the header. */
-typedef struct
-{
-  IrGraph *header, *body, *after;
-  IrNode *tail, *choose;    /* Call and Switch of the header */
-  IrNode *again, *done;     /* Partials there, of body and after */
-  IrNode *back_call, *back; /* Call and Partial of the body */
-  gboolean is_until;        /* the body is what is called where the condition is false */
-} IrClosureLoop;
-
-/* Whether @header begins such a loop */
-gboolean ir_closure_find_loop (const IrGraph *header, IrClosureLoop *loop);
 /* (nullable) (transfer full): why the loop that @call begins stays; else it is a Loop, a Scan or a SequenceMap */
 char *ir_closure_raise_loop (IrLowering *l,
                              IrNode *call,
@@ -22,8 +11,6 @@ char *ir_closure_raise_loop (IrLowering *l,
                              const char *rule);
 
 /* -- functions: from-closures.c -- */
-/* (nullable) The Partial that makes @value */
-IrNode *ir_closure_partial_of (const IrValue *value);
 /* Whether somebody else names the functions of @partials, or calls these closures: they cannot go where they are
  * called, only copies of them. */
 gboolean ir_closure_are_shared (IrNode *const *partials, guint n);

@@ -46,6 +46,12 @@ root_of (IrGraph *graph)
   return graph;
 }
 
+/**
+ * ir_closure_partial_of:
+ * @value: (nullable): a value
+ *
+ * Returns: (transfer none) (nullable): the Partial that makes it, of a function that there is
+ */
 IrNode *
 ir_closure_partial_of (const IrValue *value)
 {

@@ -8,6 +8,7 @@
 #include "core/layout/scene-tokens.h"
 #include "core/render/render.h"
 #include "core/op/op.h"
+#include "passes/debug/loops.h"
 #include "tests/flow/flow-program.h"
 #include "tests/rules/pass-test.h"
 
@@ -286,6 +287,38 @@ test_foretold (void)
   g_assert_cmpuint (n_fired, >, 10);
 }
 
+/* Of functions that call each other last the log has the iterations, as of the loop that they are. */
+static void
+test_calls (void)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("IRSCOPE_DATADIR"), "examples",
+                                            "mindspore-while.onnxtxt", NULL);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = ir_model_load (path, problems, NULL, &error);
+  g_autoptr (GArray) loops = ir_loops (model);
+  g_autoptr (GHashTable)
+      inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (loops->len, ==, 1);
+  g_assert_cmpstr (g_array_index (loops, IrLoopFacts, 0).path, ==, "root");
+  g_assert_cmpuint (g_array_index (loops, IrLoopFacts, 0).invariants->len, ==, 1);
+  for (guint i = 0; i < 2; i++)
+    g_hash_table_insert (inputs, GUINT_TO_POINTER (ir_graph_input (model->main, i)->id),
+                         ir_tensor_new_scalar (IR_DTYPE_DOUBLE, 2 - i));
+  g_autoptr (IrFlowLog) log = play (model, inputs);
+  const GArray *frames = ir_flow_log_frames (log);
+  g_assert_cmpuint (frames->len, ==, 1);
+  g_assert_cmpstr (g_array_index (frames, IrFlowFrame, 0).name, ==, "root");
+  g_assert_cmpuint (g_array_index (frames, IrFlowFrame, 0).n_iterations, ==, 6);
+  g_autoptr (IrFlowState) state = ir_flow_state_new (log);
+  ir_flow_state_go (state, ir_flow_log_events (log)->len - 1);
+  g_autoptr (GArray) left = ir_flow_state_tokens (state);
+  for (guint i = 0; i < left->len; i++)
+    g_assert_cmpstr (g_array_index (left, IrFlowToken, i).frame, ==, "");
+}
+
 /* With one iteration in flight a NextIteration waits until the one before is done. */
 static void
 test_waits (void)
@@ -345,6 +378,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow-state/body", test_body);
   g_test_add_func ("/flow-state/tokens", test_tokens);
   g_test_add_func ("/flow-state/foretold", test_foretold);
+  g_test_add_func ("/flow-state/calls", test_calls);
   g_test_add_func ("/flow-state/waits", test_waits);
   g_test_add_func ("/flow-state/picture", test_picture);
   return g_test_run ();

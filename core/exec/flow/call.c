@@ -32,6 +32,7 @@ typedef struct _IrCalls
   GHashTable *programs; /* IrGraph -> Program */
   GHashTable *bodies;   /* key of a function -> IrGraph */
   GHashTable *calling;  /* IrGraph -> 1 + whether something in it calls a closure */
+  GHashTable *loops;    /* IrGraph -> 1 + whether its last call may come back to it */
   guint depth;
 } IrCalls;
 
@@ -44,10 +45,12 @@ typedef struct
 typedef struct
 {
   Program *program;
-  guint next;         /* node */
-  const IrNode *node; /* that waits for it: a Call, or an If whose branch it is */
-  guint n_saved;      /* of the run's @saved, before its own */
-  gboolean taken;     /* of a branch */
+  guint next;            /* node */
+  const IrNode *node;    /* that waits for it: a Call, or an If whose branch it is */
+  guint n_saved;         /* of the run's @saved, before its own */
+  gboolean taken;        /* of a branch */
+  const IrGraph *header; /* (nullable) the function to which last calls come back: a loop */
+  gint64 round;          /* how often they did */
 } Frame;
 
 /* From a call to where it returns */
@@ -240,6 +243,7 @@ calls_free (gpointer data)
   g_hash_table_unref (calls->programs);
   g_hash_table_unref (calls->bodies);
   g_hash_table_unref (calls->calling);
+  g_hash_table_unref (calls->loops);
   g_free (calls);
 }
 
@@ -256,6 +260,7 @@ calls_of (IrRunState *state)
   calls->programs = g_hash_table_new_full (NULL, NULL, NULL, program_free);
   calls->bodies = g_hash_table_new (g_str_hash, g_str_equal);
   calls->calling = g_hash_table_new (NULL, NULL);
+  calls->loops = g_hash_table_new (NULL, NULL);
   for (guint i = 1; i < model->graphs->len; i++)
     {
       const IrGraph *graph = model->graphs->pdata[i];
@@ -266,6 +271,64 @@ calls_of (IrRunState *state)
         g_hash_table_insert (calls->bodies, (gpointer) graph->name, (gpointer) graph);
     }
   return calls;
+}
+
+/* -- loops -- */
+
+/* Bodies of the functions that closures in @graph, and in graphs inside, name; each once. */
+static void
+add_named (IrCalls *calls, const IrGraph *graph, GPtrArray *bodies, GHashTable *seen)
+{
+  guint n;
+  IrNode *const *nodes = ir_graph_order (graph, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autoptr (GPtrArray) graphs = ir_node_subgraphs (nodes[i]);
+      const IrGraph *function = ir_op_is (nodes[i], IR_OP_PARTIAL)
+                                    ? ir_node_named_function (nodes[i])
+                                    : NULL;
+      g_autofree char *key = function != NULL ? ir_function_key (function->function) : NULL;
+      gpointer body = key != NULL ? g_hash_table_lookup (calls->bodies, key) : NULL;
+      if (body != NULL && g_hash_table_add (seen, body))
+        g_ptr_array_add (bodies, body);
+      for (guint k = 0; k < graphs->len; k++)
+        add_named (calls, graphs->pdata[k], bodies, seen);
+    }
+}
+
+/* Whether functions that call something last lead from @body to itself: tail calls, so nothing waits. */
+static gboolean
+is_loop (IrCalls *calls, const IrGraph *body)
+{
+  guint known = GPOINTER_TO_UINT (g_hash_table_lookup (calls->loops, body));
+  g_autoptr (GPtrArray) stack = g_ptr_array_new ();
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+
+  if (known == 0)
+    g_ptr_array_add (stack, (gpointer) body);
+  for (guint i = 0; i < stack->len && !g_hash_table_contains (seen, body); i++)
+    if (program_of (calls, stack->pdata[i])->has_tail)
+      add_named (calls, stack->pdata[i], stack, seen);
+  if (known == 0)
+    known = 1 + g_hash_table_contains (seen, body);
+  g_hash_table_insert (calls->loops, (gpointer) body, GUINT_TO_POINTER (known));
+  return known == 2;
+}
+
+static void
+tell_of_loop (Calling *x, Frame *frame, const IrGraph *body)
+{
+  if (x->state->observer == NULL || x->state->observer->flow == NULL)
+    return;
+  if (frame->header == body)
+    frame->round++;
+  else if (frame->header == NULL && is_loop (x->state->calls, body))
+    frame->header = body;
+  else
+    return;
+  ir_run_tell_flow (x->state, frame->round > 0 ? IR_FLOW_NEXT : IR_FLOW_ENTERED, frame->node,
+                    frame->round, -1);
 }
 
 /* -- types -- */
@@ -469,6 +532,8 @@ begin_call (Calling *x, const IrNode *node, GError **error)
         if (!ir_run_after (state, top_of (x)->node, NULL, error))
           return FALSE;
       frame.node = top_of (x)->node;
+      frame.header = top_of (x)->header;
+      frame.round = top_of (x)->round;
       frame.n_saved = top_of (x)->n_saved;
       pop (x, TRUE);
     }
@@ -484,6 +549,7 @@ begin_call (Calling *x, const IrNode *node, GError **error)
   frame.program->n_active++;
   state->calls->depth++;
   state->depth++;
+  tell_of_loop (x, &frame, body);
   g_array_append_val (x->frames, frame);
   return set_inputs (x, body, given, error);
 }
@@ -507,6 +573,8 @@ end_call (Calling *x, GError **error)
   const Frame *frame = top_of (x);
   const IrGraph *body = frame->program->graph;
   const IrNode *node = frame->node;
+  const gboolean is_over = frame->header != NULL;
+  const gint64 round = frame->round;
   g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
 
   for (guint i = 0; i < ir_graph_n_outputs (body); i++)
@@ -520,6 +588,8 @@ end_call (Calling *x, GError **error)
         return FALSE;
       g_ptr_array_add (results, ir_tensor_ref (tensor));
     }
+  if (is_over)
+    ir_run_tell_flow (x->state, IR_FLOW_EXITED, node, round, -1);
   pop (x, FALSE);
   return hand_out (x, node, results, error);
 }

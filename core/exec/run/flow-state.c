@@ -387,6 +387,8 @@ play (IrFlowState *state, const IrFlowEvent *event)
       (event->kind != IR_FLOW_FIRED || note->event == NULL || note->event->kind != IR_FLOW_CALLED))
     note->event = event;
   end_frames (state, event->index);
+  if (is_turn && ir_node_tokens (node) == IR_TOKENS_STRICT && !owns_body (node))
+    return; /* a loop of calls: what is in it is of no graph here */
   if (is_turn && owns_body (node))
     play_body (state, node, event);
   else

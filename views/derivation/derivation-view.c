@@ -7,6 +7,7 @@
 #include "views/chart-area.h"
 #include "views/derive-lists.h"
 #include "views/label.h"
+#include "views/name.h"
 #include "views/session/frame.h"
 #include "views/session/inputs.h"
 #include "views/session/selection.h"
@@ -27,7 +28,7 @@ typedef struct
   IrSizer *sizer;
   char *of;
   const char *by;
-  IrDerivation *derivation; /* (nullable) under the lock */
+  IrDerivation *derivation; /* (nullable) atomic: once it is there it does not change */
 } Source;
 
 struct _IrDerivationView
@@ -38,6 +39,7 @@ struct _IrDerivationView
   IrChartArea *chart;
   Source *source;  /* (nullable) */
   gboolean wanted; /* it was asked for, however long it takes */
+  guint event;     /* of the tape, from 1 on; 0: before the first */
 };
 
 #define IR_TYPE_DERIVATION_VIEW (ir_derivation_view_get_type ())
@@ -91,7 +93,7 @@ make_scene (IrJob *job,
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&source->lock);
 
   if (source->derivation == NULL)
-    source->derivation = derive (source, cancellable, error);
+    g_atomic_pointer_set (&source->derivation, derive (source, cancellable, error));
   return source->derivation != NULL ? ir_derivation_chart (source->derivation, options) : NULL;
 }
 
@@ -119,6 +121,7 @@ rebuild (IrDerivationView *self)
   gboolean partial;
 
   g_clear_pointer (&self->source, source_unref);
+  self->event = 0;
   gtk_label_set_text (GTK_LABEL (self->said), "");
   if (frame == NULL)
     {
@@ -194,13 +197,50 @@ append_row (GString *text, const IrTape *tape, const IrTapeRow *row)
     }
 }
 
-static char *
-text_of (const IrDerivation *derivation, const IrValue *value)
+/* -- the tape, event by event -- */
+
+/* (nullable) It is being made */
+static const IrDerivation *
+derivation_of (IrDerivationView *self)
 {
+  return self->source != NULL ? g_atomic_pointer_get (&self->source->derivation) : NULL;
+}
+
+/* (nullable) The one that is on */
+static const IrTapeEvent *
+event_of (IrDerivationView *self)
+{
+  const IrDerivation *derivation = derivation_of (self);
+
+  return derivation != NULL && derivation->tape != NULL && self->event > 0 &&
+                 self->event <= derivation->tape->events->len
+             ? &g_array_index (derivation->tape->events, IrTapeEvent, self->event - 1)
+             : NULL;
+}
+
+static void
+append_event (GString *text, const IrTape *tape, const IrTapeEvent *event, guint number)
+{
+  const IrNode *node = ir_model_live_node (tape->model, event->node);
+  g_autofree char *label = node != NULL ? ir_node_label (node) : NULL,
+                  *held = g_format_size_full (event->bytes_held, G_FORMAT_SIZE_IEC_UNITS);
+
+  g_string_append_printf (text, "Tape %u of %u: %s%s%s, %s held. ", number, tape->events->len,
+                          ir_tape_event_name (event->kind), label != NULL ? " " : "",
+                          label != NULL ? label : "", held);
+}
+
+static char *
+text_of (IrDerivationView *self, const IrValue *value)
+{
+  const IrDerivation *derivation = derivation_of (self);
+  const IrTapeEvent *event = event_of (self);
   GString *text = g_string_new (NULL);
   const IrTapeRow *row = derivation->tape != NULL ? ir_tape_row (derivation->tape, value->id)
                                                   : NULL;
 
+  if (event != NULL && event->value == value->id)
+    append_event (text, derivation->tape, event, self->event);
   g_string_append_printf (text, "%s: ", value->name);
   if (row != NULL)
     append_row (text, derivation->tape, row);
@@ -236,22 +276,52 @@ show_value (IrDerivationView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   const IrFrame *frame = ir_session_get_frame (session);
+  const IrDerivation *derivation = derivation_of (self);
   const IrNode *node = NULL;
   const IrValue *value = NULL;
   g_autofree char *text = NULL;
 
-  if (self->source == NULL || frame == NULL || !g_mutex_trylock (&self->source->lock))
-    return; /* it is being made */
+  if (derivation == NULL || frame == NULL)
+    return;
   value = ir_model_live_value (frame->model, ir_session_get_selected_value (session));
   node = ir_model_live_node (frame->model, ir_session_get_selected_node (session));
   if (value == NULL && node != NULL)
     value = ir_node_output (node, 0);
-  if (self->source->derivation != NULL)
-    text = value != NULL ? text_of (self->source->derivation, value)
-                         : refusals_of (self->source->derivation);
-  g_mutex_unlock (&self->source->lock);
+  text = value != NULL ? text_of (self, value) : refusals_of (derivation);
   gtk_label_set_text (GTK_LABEL (self->said), text != NULL ? text : "");
   ir_set_tip (self->said, text);
+}
+
+static void
+play (IrDerivationView *self, gboolean forth)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrFrame *frame = ir_session_get_frame (session);
+
+  self->event = forth ? self->event + 1 : MAX (self->event, 1) - 1;
+  const IrTapeEvent *event = event_of (self);
+  if (event == NULL && forth)
+    self->event--;
+  else if (event != NULL && frame != NULL)
+    {
+      const IrValue *value = ir_model_live_value (frame->model, event->value);
+      const gboolean made = value != NULL && value->producer != NULL;
+      ir_session_select_node (session, made ? value->producer->id : 0);
+      ir_session_select_value (session, event->value);
+    }
+  show_value (self);
+}
+
+static void
+on_back (IrDerivationView *self)
+{
+  play (self, FALSE);
+}
+
+static void
+on_forth (IrDerivationView *self)
+{
+  play (self, TRUE);
 }
 
 static void
@@ -299,6 +369,18 @@ ir_derivation_view_class_init (IrDerivationViewClass *klass)
   IR_VIEW_CLASS (klass)->focus_content = ir_derivation_view_focus_content;
 }
 
+static void
+add_button (
+    IrDerivationView *self, GtkWidget *bar, const char *icon, const char *title, GCallback pressed)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+
+  gtk_widget_set_tooltip_text (button, title);
+  ir_name (button, title);
+  g_signal_connect_swapped (button, "clicked", pressed, self);
+  gtk_box_append (GTK_BOX (bar), button);
+}
+
 static GtkWidget *
 make_chart (IrDerivationView *self)
 {
@@ -306,6 +388,9 @@ make_chart (IrDerivationView *self)
             *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
   ir_derive_lists_init (&self->lists, bar, on_choice, self);
+  add_button (self, bar, "go-previous-symbolic", "Previous Event of the Tape",
+              G_CALLBACK (on_back));
+  add_button (self, bar, "go-next-symbolic", "Next Event of the Tape", G_CALLBACK (on_forth));
   self->said = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (self->said), 1);
   gtk_label_set_ellipsize (GTK_LABEL (self->said), PANGO_ELLIPSIZE_END);
@@ -370,7 +455,8 @@ const IrViewInfo ir_view_derivation = {
       "A row is a value: forwards what it holds and its tangent, backwards its adjoint as parts "
       "come to it. Arrows are edges with their slopes, and lead back on the right. The other ways "
       "stand beside, with the errors of differences by their step; one that cannot be taken says which node stops it first. A click, or the "
-      "arrow keys, select a value in all of them.",
+      "arrow keys, select a value in all of them. The two arrows above play the tape event by event: "
+      "push, pop and accumulate.",
   .place = IR_VIEW_BOTTOM,
   .get_type = ir_derivation_view_get_type,
 };

@@ -529,12 +529,14 @@ last_part (const char *path)
 static char *
 short_title (const char *title)
 {
-  const char *last = last_part (title);
+  const char *last = last_part (title), *end;
 
   if (last != NULL || g_utf8_strlen (title, -1) <= MANY_LETTERS)
     return g_strdup (last);
-  return g_strdup_printf ("%.*s\342\200\246",
-                          (int) (g_utf8_offset_to_pointer (title, FEW_LETTERS) - title), title);
+  end = g_utf8_offset_to_pointer (title, FEW_LETTERS);
+  while (end > title + 1 && strchr ("_-: ", end[-1]) != NULL)
+    end--;
+  return g_strdup_printf ("%.*s\342\200\246", (int) (end - title), title);
 }
 
 static void

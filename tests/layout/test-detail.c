@@ -169,6 +169,7 @@ test_short_groups (void)
                 { "/encoder.layers.3", "layers.3" },
                 { "/encoder.attention", "attention" },
                 { "/normalization", "normal\342\200\246" },
+                { "/extra_residual", "extra\342\200\246" },
                 { "/tail.0", NULL },
                 { "/measured", NULL } };
 

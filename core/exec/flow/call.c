@@ -297,6 +297,23 @@ add_named (IrCalls *calls, const IrGraph *graph, GPtrArray *bodies, GHashTable *
     }
 }
 
+/* Whether a call is the last that @graph does, in a branch or by itself: not one whose results something is made of */
+static gboolean
+calls_last (IrCalls *calls, const IrGraph *graph)
+{
+  static const char *const names[] = { "then_branch", "else_branch" };
+  const Program *program = program_of (calls, graph);
+  const IrNode *tail = program->has_tail ? program->nodes->pdata[program->nodes->len - 1] : NULL;
+  gboolean does = tail != NULL && is_call (tail);
+
+  for (guint i = 0; tail != NULL && !does && i < G_N_ELEMENTS (names); i++)
+    {
+      const IrGraph *branch = ir_node_attr_graph (tail, names[i]);
+      does = branch != NULL && calls_last (calls, branch);
+    }
+  return does;
+}
+
 /* Whether functions that call something last lead from @body to itself: tail calls, so nothing waits. */
 static gboolean
 is_loop (IrCalls *calls, const IrGraph *body)
@@ -308,7 +325,7 @@ is_loop (IrCalls *calls, const IrGraph *body)
   if (known == 0)
     g_ptr_array_add (stack, (gpointer) body);
   for (guint i = 0; i < stack->len && !g_hash_table_contains (seen, body); i++)
-    if (program_of (calls, stack->pdata[i])->has_tail)
+    if (calls_last (calls, stack->pdata[i]))
       add_named (calls, stack->pdata[i], stack, seen);
   if (known == 0)
     known = 1 + g_hash_table_contains (seen, body);

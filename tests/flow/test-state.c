@@ -266,7 +266,10 @@ test_foretold (void)
   g_autoptr (GRand) rand = g_rand_new_with_seed (3);
   g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
   g_autoptr (IrFlowLog) log = play (model, inputs);
-  g_autoptr (GArray) rounds = ir_token_rounds (ir_flow_log_model (log));
+  g_autoptr (GArray) rounds = ir_token_rounds (ir_flow_log_model (log)),
+                     before = ir_token_rounds (model);
+  g_assert_cmpuint (g_array_index (before, IrTokenRound, 1).steps->len, ==,
+                    g_array_index (rounds, IrTokenRound, 1).steps->len);
   const GArray *events = ir_flow_log_events (log);
   g_assert_cmpuint (rounds->len, ==, 2);
   const IrTokenRound *round = &g_array_index (rounds, IrTokenRound, 1);

@@ -251,8 +251,10 @@ go (Round *r, const GArray *nexts)
 {
   const IrTokenProgram *program = r->program;
 
-  for (guint i = 0; r->frame == 0 && i < program->sources->len; i++)
-    take (r, g_array_index (program->sources, guint32, i));
+  for (guint32 i = 0; i < program->n_nodes; i++)
+    if (r->pending[i] == 0 && program->nodes[i].frame == r->frame &&
+        (r->frame == 0 || program->nodes[i].n_data > 0))
+      take (r, i);
   for (guint i = 0; i < program->by_frame[r->frame].fixed->len; i++)
     take (r, g_array_index (program->by_frame[r->frame].fixed, guint32, i));
   enter (r, TRUE);
@@ -301,7 +303,14 @@ follow (const IrTokenProgram *program, guint32 frame, const GArray *nexts, IrTok
   r.all = g_ptr_array_new_with_free_func (g_free);
   r.nexts = g_array_new (FALSE, FALSE, sizeof (guint32));
   for (guint32 i = 0; i < program->n_nodes; i++)
-    r.pending[i] = program->nodes[i].n_data + program->nodes[i].n_control;
+    {
+      const IrTokenNode *node = &program->nodes[i];
+      r.pending[i] = node->n_data + node->n_control;
+      r.ran[i] = ir_node_is_constant (node->node); /* constants are there, in a model as it is */
+      for (guint k = 0; k < node->n_data; k++)
+        r.pending[i] -= node->data[k] != NULL && node->data[k]->producer != NULL &&
+                        ir_node_is_constant (node->data[k]->producer);
+    }
   go (&r, nexts);
   g_hash_table_unref (r.groups);
   g_ptr_array_unref (r.all);

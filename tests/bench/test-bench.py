@@ -28,7 +28,7 @@ def load(name):
     return module
 
 
-peers, memory, stop = load('bench-peers'), load('bench-memory'), load('bench-stop')
+peers, memory, stop, flow = load('bench-peers'), load('bench-memory'), load('bench-stop'), load('bench-flow')
 
 
 def entry(pair, ours, theirs, **others):
@@ -261,6 +261,14 @@ def graphs_to_interrupt_are_read():
         with open(path, 'w', encoding='utf-8') as file:
             file.write(text)
         subprocess.run([IRSCOPE, 'run', '-q', path], check=True, stdout=subprocess.DEVNULL)
+
+
+def loops_that_are_measured_run():
+    for case in flow.CASES:
+        for who, command in flow.of_case(IRSCOPE, None, WORK, case).items():
+            seconds, kib = flow.measured([word.replace('@', '3') for word in command])
+            assert 0 <= seconds < 60 and kib > 1000, (case[0], who, seconds, kib)
+    assert flow.text([1e-6, 3e-6, 2e-6]) == '2 (1 to 3)'
 
 
 TESTS = [value for value in list(globals().values()) if isinstance(value, types.FunctionType) and

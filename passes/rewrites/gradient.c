@@ -82,6 +82,44 @@ find_only_output (const IrModel *model, GError **error)
   return NULL;
 }
 
+/* (nullable) The node in whose body the value called @name is, also by an iteration: loop@3/name */
+static const IrNode *
+owner_of (const IrModel *model, const char *name)
+{
+  const char *at = strchr (name, '@'), *inner = at != NULL ? strchr (at, '/') : NULL;
+
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      const IrValue *value = ir_model_live_value (model, i);
+      const IrNode *owner = value != NULL && value->name != NULL &&
+                                    value->graph->kind == IR_GRAPH_SUBGRAPH
+                                ? ir_model_live_node (model, value->graph->owner)
+                                : NULL;
+      if (owner != NULL &&
+          (strcmp (value->name, name) == 0 ||
+           (inner != NULL && strcmp (value->name, inner + 1) == 0 &&
+            strlen (owner->name) == (gsize) (at - name) && g_str_has_prefix (name, owner->name))))
+        return owner;
+    }
+  return NULL;
+}
+
+static void
+fail_to_find (const IrModel *model, const char *what, const char *name, GError **error)
+{
+  const IrNode *owner = owner_of (model, name);
+  g_autofree char *label = owner != NULL ? ir_node_label (owner) : NULL;
+
+  if (owner == NULL)
+    fail (error, "%s: there is no value \"%s\" in the main graph", what, name);
+  else
+    fail (
+        error,
+        "%s: \"%s\" is in a body of %s, and only values of the main graph are derived, or derived by; "
+        "make it an output of the body, or unroll the loop first (unroll-loops)",
+        what, name, label);
+}
+
 /**
  * ir_gradient_find:
  * @model: a model whose types are known
@@ -99,7 +137,7 @@ ir_gradient_find (const IrModel *model, const char *what, const char *name, GErr
   IrValue *value = ir_graph_find_value (model->main, name);
 
   if (value == NULL)
-    fail (error, "%s: there is no value \"%s\" in the main graph", what, name);
+    fail_to_find (model, what, name, error);
   else if (!is_float (value))
     fail (error, "%s: \"%s\" is %s, and only floating-point values have derivatives", what, name,
           value->type != NULL ? ir_dtype_name (ir_value_dtype (value)) : "of unknown type");

@@ -786,6 +786,16 @@ def _():
     assert code == 2 and '--layers says nothing to --mode tape' in err, err
 
 
+@test('what is in a body is not derived, nor derived by: the node that owns it and what to do are named')
+def _():
+    newton = os.path.join(ROOT, 'data/examples/while-newton.onnxtxt')
+    for option, name in (('--of', 'better'), ('--of', 'loop@3/better'), ('--wrt', 'better')):
+        code, out, err = irscope('grad', newton, option, name)
+        assert code == 2 and f'"{name}" is in a body of loop (Loop)' in err and 'unroll-loops' in err, err
+    code, out, err = irscope('grad', newton, '--of', 'pool@3/better')
+    assert code == 2 and 'there is no value "pool@3/better" in the main graph' in err, err
+
+
 @test('--layers: through nodes that hand on what comes as it is, what came is what the derivative by their output is')
 def _():
     path = model('passing', 'g (float[2,4] x) => (float l) <float[4,4] w = {1, 0, 0, 2, 0, 1, 3, 0, 0, 2, 1, 0, 1, 0, 0, -1}, float[4] b = {1, 2, 3, 4}> '

@@ -263,6 +263,11 @@ def graphs_to_interrupt_are_read():
         subprocess.run([IRSCOPE, 'run', '-q', path], check=True, stdout=subprocess.DEVNULL)
 
 
+def iterations_are_had_again():
+    text = run('bench-parts', '--times', '3', os.path.join(ROOT, 'data/examples/while-newton.onnxtxt'), 'loop', 'better', '2', '1')
+    assert '5 iterations, 46 events' in text and 'a value: ' in text, text
+
+
 def loops_that_are_measured_run():
     for case in flow.CASES:
         for who, command in flow.of_case(IRSCOPE, None, WORK, case).items():

@@ -317,6 +317,30 @@ series_of (IrIterationValues *self, IrValueId value)
   return series;
 }
 
+/* Of one element without all that larger ones need: loops have many of these. */
+static void
+measure (const IrTensor *tensor, IrThreads threads, IrTensorStats *stats)
+{
+  const IrDtypeKind kind = ir_dtype_kind (ir_tensor_dtype (tensor));
+
+  if (ir_tensor_n_elements (tensor) != 1 || ir_tensor_data (tensor) == NULL ||
+      (kind != IR_DTYPE_KIND_FLOAT && kind != IR_DTYPE_KIND_SINT && kind != IR_DTYPE_KIND_UINT &&
+       kind != IR_DTYPE_KIND_BOOL))
+    {
+      ir_tensor_stats_with (tensor, 0, threads, stats);
+      return;
+    }
+  const double value = ir_tensor_get_double (tensor, 0);
+  *stats = (IrTensorStats){ .n = 1,
+                            .n_nan = isnan (value),
+                            .n_pos_inf = isinf (value) && value > 0,
+                            .n_neg_inf = isinf (value) && value < 0,
+                            .n_zero = value == 0,
+                            .min = value,
+                            .max = value,
+                            .mean = value };
+}
+
 static void
 add_point (IrRunState *state, IrIterationValues *self, IrValueId value, const IrTensor *tensor)
 {
@@ -327,7 +351,7 @@ add_point (IrRunState *state, IrIterationValues *self, IrValueId value, const Ir
       self->n_lost++;
       return;
     }
-  ir_tensor_stats_with (tensor, 0, state->threads, &stats);
+  measure (tensor, state->threads, &stats);
   Series *series = series_of (self, value);
   const gboolean some = stats.n > stats.n_nan + stats.n_pos_inf + stats.n_neg_inf;
   IrSeriesPoint point = { NULL,

@@ -119,8 +119,10 @@ const IrViewInfo ir_view_properties = {
   .title = "Properties",
   .icon_name = "document-properties-symbolic",
   .doc = "Attributes, inputs, outputs and lineage of what is selected.",
-  .help = "What is selected: a node, a value or a group. With nothing selected, the model. "
-          "Arrows lead to values; “Comes from” to the nodes that were written.",
+  .help =
+      "What is selected: a node, a value or a group. With nothing selected, the model. "
+      "Arrows lead to values, and a weight that is selected so can be replaced there; “Comes from” leads to "
+      "the nodes that were written.",
   .place = IR_VIEW_END,
   .get_type = ir_properties_view_get_type,
 };

@@ -264,6 +264,25 @@ test_table (void)
   g_assert_cmpuint (n, >, 3);
 }
 
+/* Of tokens there are no parts: where there are too many, a round is several of them. */
+static void
+test_tokens (void)
+{
+  g_autoptr (IrModel) model = test_model (branch);
+  const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT };
+  g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find ("lower-control-flow"));
+  g_autoptr (GError) error = NULL;
+
+  ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrFlowLog) log = play (model, 0), thin = play (model, 24000);
+  g_autoptr (IrLoopTable) table = ir_loop_table_new (thin, "l"), all = ir_loop_table_new (log, "l");
+  g_assert_cmpuint (ir_loop_table_n_rounds (all), ==, 61);
+  g_assert_cmpuint (ir_loop_table_n_rounds (table), >, 5);
+  g_assert_cmpuint (ir_loop_table_n_rounds (table), <, 61);
+  g_assert_true (ir_loop_table_has_round (table, 3));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -273,5 +292,6 @@ main (int argc, char **argv)
   g_test_add_func ("/flow-parts/stacked", test_stacked);
   g_test_add_func ("/flow-parts/thinned", test_thinned);
   g_test_add_func ("/flow-parts/table", test_table);
+  g_test_add_func ("/flow-parts/tokens", test_tokens);
   return g_test_run ();
 }

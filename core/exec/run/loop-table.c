@@ -33,6 +33,7 @@ static const GArray *
 find_rows (IrLoopTable *table, const IrFlowLog *log, const char *loop)
 {
   const IrRun *run = ir_flow_log_get_run (log);
+  const gboolean has_others = run != NULL && ir_flow_log_outer_loop (log, loop) != 0;
   const GArray *longest = NULL;
 
   for (IrValueId id = 1; run != NULL && id < run->n_values; id++)
@@ -40,13 +41,15 @@ find_rows (IrLoopTable *table, const IrFlowLog *log, const char *loop)
       const GArray *line = ir_run_series (run, id), *series = ir_flow_log_series (log, id);
       const IrValue *value = line != NULL ? ir_model_live_value (run->model, id) : NULL;
       g_autofree char *own = value != NULL ? ir_value_loop (value) : NULL;
-      const IrLoopRow row = { id, line, series, NULL };
+      IrLoopRow row = { id, line, series, NULL };
 
       if (own == NULL || strcmp (own, loop) != 0)
         continue;
+      if (row.series == NULL && !has_others) /* several in one are better than none */
+        row.series = line;
       g_array_append_val (table->rows, row);
-      if (series != NULL && (longest == NULL || series->len > longest->len))
-        longest = series;
+      if (row.series != NULL && (longest == NULL || row.series->len > longest->len))
+        longest = row.series;
     }
   return longest;
 }

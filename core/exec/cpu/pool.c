@@ -58,10 +58,11 @@ max_row_placed (const IrWindow *w, gint64 i, const float *x, gint64 first, float
       for (gint64 r = rows.low; r < rows.high; r++)
         for (gint64 c = columns.low; c < columns.high; c++)
           {
-            float v = x[r * w->in[1] + c];
-            gboolean wins = v > most || (v != v && most == most);
-            best = wins ? r * w->in[1] + c : best;
-            most = wins ? v : most;
+            const gint64 at = r * w->in[1] + c;
+            const float v = x[at];
+            const gint64 wins = -(gint64) ((v > most) | ((v != v) & (most == most)));
+            best ^= (best ^ at) & wins; /* a branch would be taken half of the time */
+            most = x[best];
           }
       y[j] = most;
       places[j] = first + best;

@@ -674,6 +674,7 @@ ir_window_dispose (GObject *object)
   g_clear_handle_id (&self->activity_timeout, g_source_remove);
   g_clear_handle_id (&self->room_source, g_source_remove);
   g_clear_weak_pointer (&self->toast);
+  self->next = NULL; /* what waits, waits in vain */
   if (self->session != NULL)
     {
       g_signal_handlers_disconnect_by_data (self->session, self);

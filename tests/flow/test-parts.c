@@ -4,6 +4,7 @@
 #include "core/exec/run/capture.h"
 #include "core/exec/run/flow-state.h"
 #include "core/exec/run/loop-table.h"
+#include "core/io/io.h"
 #include "tests/rules/pass-test.h"
 
 #include <string.h>
@@ -32,6 +33,14 @@ static const char branch[] =
     "y = If (big) <then_branch = a () => (l) { most = Constant <value_int = 60> () yes = Constant <value = bool {1}> () "
     "l = Loop (most, yes, w) <body = b (int64 i, bool go, double s) => (bool more, double t) { t = Sub (s, x) "
     "more = Identity (go) }> }, else_branch = e () => (m) { m = Neg (w) }> }";
+
+/* By the axis of what is cut, and by a sequence */
+static const char scanned[] =
+    "(double x) => (double s, zs, ms) { from = Constant <value = double {0}> () to = Constant <value = double {90}> () "
+    "step = Constant <value = double {1}> () rows = Range (from, to, step) "
+    "s, zs = Scan (x, rows) <num_scan_inputs = 1, body = b (double h, double r) => (double t, double z) { t = Add (h, r) "
+    "z = Mul (t, h) }> q = SplitToSequence <keepdims = 0> (rows) "
+    "ms = SequenceMap (q) <body = c (double e) => (double f) { f = Mul (e, x) }> }";
 
 static IrFlowLog *
 play (IrModel *model, gsize budget)
@@ -182,6 +191,41 @@ test_branch (void)
   same_part (log, "l", 59, 59);
 }
 
+/* A function that is called twice has a loop that is entered twice: what one of its iterations began with says nothing
+ * of the other. */
+static void
+test_entered_again (void)
+{
+  static const char text[] =
+      "<ir_version: 10, opset_import: [\"\" : 21, \"irscope.closure\" : 1, \"local\" : 1]>\n"
+      "g (double x) => (double y) { f = irscope.closure.Partial <domain = \"local\", function = \"rise\"> () "
+      "a = irscope.closure.Call (f, x) b = irscope.closure.Call (f, a) y = Neg (b) }\n"
+      "<domain: \"local\", opset_import: [\"\" : 21]>\n"
+      "rise (double s) => (double t) { most = Constant <value_int = 50> () yes = Constant <value = bool {1}> () "
+      "t = Loop (most, yes, s) <body = b (int64 i, bool go, double u) => (bool more, double v) { v = Add (u, u) "
+      "more = Identity (go) }> }";
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = ir_text_read (text, -1, problems, &error);
+
+  g_assert_no_error (error);
+  g_autoptr (IrFlowLog) log = play (model, 0);
+  g_assert_cmpuint (g_array_index (ir_flow_log_frames (log), IrFlowFrame, 0).n_entered, ==, 2);
+  g_assert_cmpuint (ir_run_n_checkpoints (ir_flow_log_get_run (log), NULL), ==, 0);
+}
+
+static void
+test_scanned (void)
+{
+  g_autoptr (IrModel) model = test_model (scanned);
+  g_autoptr (IrFlowLog) log = play (model, 0);
+
+  same_part (log, "s", 0, 3);
+  same_part (log, "s", 71, 75);
+  same_part (log, "s", 88, 89);
+  same_part (log, "ms", 50, 51);
+}
+
 /* What the graph gives is not lost by a run that goes on in the middle, which stacks fewer rows. */
 static void
 test_stacked (void)
@@ -289,6 +333,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/flow-parts/same", test_same);
   g_test_add_func ("/flow-parts/branch", test_branch);
+  g_test_add_func ("/flow-parts/scanned", test_scanned);
+  g_test_add_func ("/flow-parts/entered-again", test_entered_again);
   g_test_add_func ("/flow-parts/stacked", test_stacked);
   g_test_add_func ("/flow-parts/thinned", test_thinned);
   g_test_add_func ("/flow-parts/table", test_table);

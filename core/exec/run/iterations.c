@@ -18,6 +18,8 @@ typedef struct
 {
   gint64 distance;
   GArray *rows; /* of IrCheckpoint */
+  gboolean
+      again; /* it was entered more than once, by calls of a function: which time is not told by names */
 } Checkpoints;
 
 /* What is kept of one value, by time from the oldest on. */
@@ -577,6 +579,14 @@ add_checkpoint (IrRunState *state,
   return TRUE;
 }
 
+static void
+drop_checkpoints (IrRunState *state, Checkpoints *self)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    state->kept_bytes -= g_array_index (self->rows, IrCheckpoint, i).bytes;
+  g_array_set_size (self->rows, 0);
+}
+
 /* Iteration 0 begins with the inputs of the loop. */
 static gboolean
 take_checkpoint (IrRunState *state,
@@ -597,7 +607,12 @@ take_checkpoint (IrRunState *state,
       g_array_set_clear_func (self->rows, checkpoint_clear);
       g_hash_table_insert (values->checkpoints, GUINT_TO_POINTER (loop->id), self);
     }
-  return iteration == 0 || iteration % self->distance != 0 ||
+  else if (iteration == 0 && !self->again)
+    {
+      self->again = TRUE;
+      drop_checkpoints (state, self);
+    }
+  return iteration == 0 || self->again || iteration % self->distance != 0 ||
          add_checkpoint (state, self, iteration, inputs, n_inputs, error);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The networks of tools/gpu-check in PyTorch, eager, in float32 without TF32: a JSON object of [median, lower and upper
-quartile] in milliseconds, by events of the device; of products and of a copy, in microseconds. Inputs lie on the device.
+"""The networks of tools/gpu-check in PyTorch, eager and, with --compiled, by torch.compile, in float32 without TF32: a JSON
+object of [median, lower and upper quartile] in milliseconds, by events of the device; of products and of a copy, in
+microseconds. Each line is the object as far as it is known. Inputs lie on the device.
 
 An extra for machines with a GPU: it needs torch, torchvision and transformers."""
 
@@ -32,6 +33,24 @@ def measure(run):
     return [median, low, high]
 
 
+def networks():
+    """Name, model and input of each network of tools/gpu-check."""
+    model = torchvision.models.resnet50(weights=None).cuda().eval()
+    for batch in (1, 64):
+        yield f'resnet50, batch {batch}', model, torch.randn(batch, 3, 224, 224, device='cuda'), {}
+    model = transformers.BertModel(transformers.BertConfig()).cuda().eval()
+    for batch in (1, 32):
+        yield f'bert-base, batch {batch}', model, torch.randint(0, 30000, (batch, 128), device='cuda'), {}
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config()).cuda().eval()
+    yield 'gpt2, batch 1', model, torch.randint(0, 50000, (1, 64), device='cuda'), {'use_cache': False}
+
+
+def tell(results, name, run, unit=1):
+    """A line with all that is known so far: whoever ends this early has that."""
+    results[name] = [unit * ms for ms in measure(run)]
+    print(json.dumps(results), flush=True)
+
+
 def main():
     if not torch.cuda.is_available():
         sys.exit('torch sees no GPU')
@@ -39,23 +58,17 @@ def main():
     torch.manual_seed(0)
     results = {}
     with torch.inference_mode():
-        model = torchvision.models.resnet50(weights=None).cuda().eval()
-        for batch in (1, 64):
-            x = torch.randn(batch, 3, 224, 224, device='cuda')
-            results[f'resnet50, batch {batch}'] = measure(lambda: model(x))
-        model = transformers.BertModel(transformers.BertConfig()).cuda().eval()
-        for batch in (1, 32):
-            x = torch.randint(0, 30000, (batch, 128), device='cuda')
-            results[f'bert-base, batch {batch}'] = measure(lambda: model(x))
-        model = transformers.GPT2LMHeadModel(transformers.GPT2Config()).cuda().eval()
-        x = torch.randint(0, 50000, (1, 64), device='cuda')
-        results['gpt2, batch 1'] = measure(lambda: model(x, use_cache=False))
         for m, k, n in PRODUCTS:
             a, b, y = (torch.randn(size, device='cuda') for size in ((m, k), (k, n), (m, n)))
-            results[f'product {m} {k} {n}'] = [1e3 * ms for ms in measure(lambda: torch.mm(a, b, out=y))]
+            tell(results, f'product {m} {k} {n}', lambda: torch.mm(a, b, out=y), 1e3)
         a, b = (torch.randn(ELEMENTS, device='cuda') for _ in range(2))
-        results['copy'] = [1e3 * ms for ms in measure(lambda: b.copy_(a))]
-    print(json.dumps(results))
+        tell(results, 'copy', lambda: b.copy_(a), 1e3)
+        del a, b, y
+        for name, model, x, options in networks():
+            tell(results, name, lambda: model(x, **options))
+        for name, model, x, options in networks() if '--compiled' in sys.argv[1:] else ():
+            compiled = torch.compile(model, mode='max-autotune-no-cudagraphs' if x.shape[0] > 1 else 'reduce-overhead')
+            tell(results, f'{name}, compiled', lambda: compiled(x, **options))
 
 
 if __name__ == '__main__':

@@ -257,6 +257,18 @@ draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 
 /* -- showing -- */
 
+/* Of functions that call each other the values have no iterations of their own. */
+static const char *
+why_empty (const IrIterationsPane *self)
+{
+  const GArray *frames = self->table != NULL ? ir_flow_log_frames (self->log) : NULL;
+
+  for (guint i = 0; frames != NULL && i < frames->len; i++)
+    if (g_str_equal (g_array_index (frames, IrFlowFrame, i).name, self->table->name))
+      return "What functions hold is not kept by iterations; Events and Lanes have what they did";
+  return "No iteration of this loop was run";
+}
+
 static void
 show_title (IrIterationsPane *self)
 {
@@ -270,7 +282,7 @@ show_title (IrIterationsPane *self)
   if (n_rounds (self) == 0 || row == GTK_INVALID_LIST_POSITION)
     {
       gtk_label_set_text (GTK_LABEL (self->title), n_rounds (self) == 0
-                                                       ? "No iteration of this loop was run"
+                                                       ? why_empty (self)
                                                        : "Choose a value to see it as a line");
       return;
     }

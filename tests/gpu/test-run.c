@@ -508,6 +508,8 @@ test_empty (void)
     "  a = Add (x, c)\n  y = ScatterElements <axis = 0> (a, i, u)\n}\n",
     "g (float[2,3] x, int64[0,3] i, float[0,3] u) => (float[2,3] y) {\n"
     "  y = ScatterElements <axis = 0, reduction = \"add\"> (x, i, u)\n}\n",
+    "g (float[2,3] x, int64[0,3] i) => (float[0,3] y, float[2,3] z) <float[0,3] u = {}> {\n  a = Exp (x)\n"
+    "  y = GatherElements <axis = 0> (a, i)\n  z = ScatterElements <axis = 0> (a, i, u)\n}\n",
     "g (float[2,3] x, float[2,0] u) => (float[2,3] y) {\n  y = Concat <axis = 1> (x, u)\n}\n",
     "g (float[2,0] x, float[0,4] w) => (float[2,4] y) {\n  y = MatMul (x, w)\n}\n",
     "g (float[2,0] x) => (float[2,1] y) <int64[1] axes = {1}> {\n  a = Exp (x)\n"
@@ -523,6 +525,7 @@ test_empty (void)
       g_assert_no_error (error);
       g_autoptr (GHashTable) inputs = graph_inputs (model, 1, 0);
       check_nodes (texts[i], model, inputs);
+      try_runs (texts[i], model, inputs);
     }
 }
 

@@ -116,9 +116,13 @@ ir_there_make (IrPrepared *prepared, GError **error)
   for (guint i = 0; i < plan->items->len; i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      const IrValue *value = ir_model_value (prepared->model, item->value);
+      gsize bytes = 0;
       if (item->offset != IR_PLACE_EXTERNAL)
-        prepared->values[item->value].there = tensor_at (
-            ir_model_value (prepared->model, item->value), &prepared->there, item->offset);
+        prepared->values[value->id].there = tensor_at (value, &prepared->there, item->offset);
+      else if (ir_value_constant (value) == NULL && ir_step_is_plain (value->type) &&
+               ir_type_n_bytes (value->type, &bytes) && bytes == 0)
+        prepared->values[value->id].there = tensor_at (value, &prepared->there, plan->peak_bytes);
     }
   return make_constants (prepared, error);
 }

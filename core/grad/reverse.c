@@ -448,14 +448,14 @@ retype (IrEdit *edit, IrNode *part, IrDtype dtype)
 }
 
 /* What the body of @node has to be in, if that is not what it is written in; else %IR_DTYPE_UNDEFINED. With a
- * stash_type a node says itself what it computes in. */
+ * stash_type a node says itself what it computes in, at least: float64 stays float64. */
 static IrDtype
 other_type (const IrNode *node, const IrGradRow *row)
 {
   const IrValue *x = ir_node_input (node, 0);
   const IrDtype dtype = x != NULL ? ir_value_dtype (x) : IR_DTYPE_UNDEFINED;
   const gboolean ours = row != NULL && row->body && g_strcmp0 (node->op->domain, "irscope") == 0 &&
-                        ir_op_attr (node->op, "stash_type") == NULL;
+                        (dtype == IR_DTYPE_DOUBLE || ir_op_attr (node->op, "stash_type") == NULL);
 
   return ours && ir_dtype_is_float (dtype) && dtype != IR_DTYPE_FLOAT ? dtype : IR_DTYPE_UNDEFINED;
 }

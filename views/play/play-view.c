@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "views/play/event-list.h"
+#include "views/play/event-table.h"
 #include "views/play/iterations.h"
 
 #include "core/layout/charts.h"
@@ -39,61 +40,10 @@ struct _IrPlayView
 G_DECLARE_FINAL_TYPE (IrPlayView, ir_play_view, IR, PLAY_VIEW, IrView)
 G_DEFINE_FINAL_TYPE (IrPlayView, ir_play_view, IR_TYPE_VIEW)
 
-typedef enum
-{
-  COLUMN_INDEX,
-  COLUMN_KIND,
-  COLUMN_NODE,
-  COLUMN_PLACE,
-  COLUMN_SLOT,
-  N_COLUMNS
-} Column;
-
-static const struct
-{
-  const char *title;
-  int width; /* -1: what is left */
-} columns[N_COLUMNS] = {
-  { "Event", 80 }, { "What", 90 }, { "Node", -1 }, { "Where", -1 }, { "Slot", 70 }
-};
-
 static IrSession *
 session_of (IrPlayView *self)
 {
   return ir_view_get_session (IR_VIEW (self));
-}
-
-/* -- what a row says -- */
-
-static char *
-place_text (const IrFlowEvent *event)
-{
-  return *event->frame == '\0'
-             ? g_strdup ("")
-             : g_strdup_printf ("%s, iteration %" G_GINT64_FORMAT, event->frame, event->iteration);
-}
-
-static char *
-cell_text (IrEventRow *row, Column column)
-{
-  const IrFlowEvent *event = ir_event_row_get_event (row);
-
-  switch (column)
-    {
-    case COLUMN_INDEX:
-      return g_strdup_printf ("%" G_GUINT64_FORMAT, event->index);
-    case COLUMN_KIND:
-      return g_strdup (ir_flow_kind_name (event->kind));
-    case COLUMN_NODE:
-      return ir_node_label (
-          ir_model_node (ir_flow_log_model (ir_event_row_get_log (row)), event->node));
-    case COLUMN_PLACE:
-      return place_text (event);
-    case COLUMN_SLOT:
-    case N_COLUMNS:
-    default:
-      return event->slot < 0 ? g_strdup ("") : g_strdup_printf ("%d", event->slot);
-    }
 }
 
 /* -- what is shown -- */
@@ -644,65 +594,16 @@ on_play (IrPlayView *self)
 
 /* -- building -- */
 
-static void
-setup_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer column)
-{
-  GtkWidget *label = gtk_label_new (NULL);
-  const Column which = GPOINTER_TO_UINT (column);
-
-  gtk_label_set_xalign (GTK_LABEL (label), which == COLUMN_INDEX || which == COLUMN_SLOT ? 1 : 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
-  if (which == COLUMN_INDEX || which == COLUMN_SLOT)
-    gtk_widget_add_css_class (label, "numeric");
-  gtk_list_item_set_child (item, label);
-}
-
-static void
-bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer column)
-{
-  GtkWidget *label = gtk_list_item_get_child (item);
-  const IrFlowEvent *event = ir_event_row_get_event (gtk_list_item_get_item (item));
-  g_autofree char *text = cell_text (gtk_list_item_get_item (item), GPOINTER_TO_UINT (column));
-
-  gtk_label_set_text (GTK_LABEL (label), text);
-  ir_name_row (label);
-  if (event->kind == IR_FLOW_DEAD || event->kind == IR_FLOW_DEFERRED)
-    gtk_widget_add_css_class (label, "dim-label");
-  else
-    gtk_widget_remove_css_class (label, "dim-label");
-}
-
-static void
-add_column (IrPlayView *self, Column which)
-{
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
-  g_autoptr (GtkColumnViewColumn) column = NULL;
-
-  g_signal_connect (factory, "setup", G_CALLBACK (setup_cell), GUINT_TO_POINTER (which));
-  g_signal_connect (factory, "bind", G_CALLBACK (bind_cell), GUINT_TO_POINTER (which));
-  column = gtk_column_view_column_new (columns[which].title, factory);
-  gtk_column_view_column_set_resizable (column, TRUE);
-  if (columns[which].width < 0)
-    gtk_column_view_column_set_expand (column, TRUE);
-  else
-    gtk_column_view_column_set_fixed_width (column, columns[which].width);
-  gtk_column_view_append_column (GTK_COLUMN_VIEW (self->table), column);
-}
-
 static GtkWidget *
 make_table (IrPlayView *self)
 {
   GtkWidget *scroller = gtk_scrolled_window_new ();
 
-  self->table = gtk_column_view_new (NULL);
-  for (Column i = 0; i < N_COLUMNS; i++)
-    add_column (self, i);
+  self->table = ir_event_table_new ();
   self->selection = gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->events)));
   gtk_single_selection_set_autoselect (self->selection, FALSE);
   gtk_single_selection_set_can_unselect (self->selection, TRUE);
   gtk_column_view_set_model (GTK_COLUMN_VIEW (self->table), GTK_SELECTION_MODEL (self->selection));
-  ir_name (self->table, "Events");
-  gtk_widget_add_css_class (self->table, "data-table");
   g_signal_connect_object (self->selection, "notify::selected", G_CALLBACK (on_selected), self,
                            G_CONNECT_SWAPPED);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->table);

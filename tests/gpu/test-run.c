@@ -235,6 +235,30 @@ set_products (gboolean by_library)
 }
 
 static void
+try_seed (guint32 seed)
+{
+  g_auto (Graph) graph = { NULL };
+  g_autofree char *what = NULL;
+
+  graph_init (&graph, seed, NULL);
+  g_autoptr (GHashTable) inputs = graph_inputs (graph.model, seed, 0);
+  what = g_strdup_printf ("seed %u (%s)", seed, graph.family->name);
+  check_nodes (what, graph.model, inputs);
+  try_runs (what, graph.model, inputs);
+}
+
+/* Seeds beyond those below that once found something: operands without elements; a copy before a graph of the device to bytes
+ * that another stream still reads. */
+static void
+test_found (void)
+{
+  static const guint32 seeds[] = { 501702, 503042, 512610 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (seeds); i++)
+    try_seed (seeds[i]);
+}
+
+static void
 test_graphs (void)
 {
   for (int at = 0; at < n_graphs; at += AT_ONCE)
@@ -599,6 +623,7 @@ main (int argc, char **argv)
         g_test_add_func ("/gpu/run/waits and copies left out", test_left_out);
       g_test_add_func ("/gpu/run/ranges for profilers", test_ranges);
       g_test_add_func ("/gpu/run/operands without elements", test_empty);
+      g_test_add_func ("/gpu/run/what was found", test_found);
       g_test_add_func ("/gpu/run/facts", test_facts);
       g_test_add_func ("/gpu/run/random graphs", test_graphs);
     }

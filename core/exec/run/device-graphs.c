@@ -205,8 +205,9 @@ ir_device_graphs_run (IrRunState *state, IrDeviceGraph *graph, gboolean *asked, 
   *asked = !graph->refused;
   if (graph->refused)
     return TRUE;
-  prepared->places->memory->take_stream (0);
-  done = ir_copies_run (state, graph->first, FALSE, error);
+  /* A copy may be to bytes that another stream has read until now. */
+  done = ir_streams_enter (state, graph->first, error) &&
+         ir_copies_run (state, graph->first, FALSE, error);
   prepared->places->memory->take_stream (0);
   done = done && prepared->places->memory->graph_launch (&graph->graph, error);
   for (guint i = graph->first; done && i < graph->end; i++)

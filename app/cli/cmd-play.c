@@ -5,6 +5,7 @@
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "app/cli/run-control.h"
+#include "core/exec/lower/lower.h"
 #include "core/exec/run/flow-log.h"
 #include "core/exec/run/iteration-name.h"
 #include "core/io/io.h"
@@ -98,12 +99,25 @@ parse_filter (const Options *options, IrFlowFilter *filter, GError **error)
   return TRUE;
 }
 
-/* Loops in functions have names of their own in what runs: these are known behind the run. */
+/* Loops in functions have names of their own in what runs. */
 static gboolean
-find_loop (Options *options, const IrModel *model, IrFlowFilter *filter, GError **error)
+reads_loop (const Options *options, IrModel *model, const IrBackend *backend)
 {
-  if (options->loop == NULL ||
-      !ir_iteration_name_parse_loop (model, options->loop, options->place, NULL))
+  if (ir_iteration_name_parse_loop (model, options->loop, options->place, NULL))
+    return TRUE;
+  g_autoptr (IrModel) lowered = ir_exec_lower (model, backend, NULL);
+  return lowered != NULL &&
+         ir_iteration_name_parse_loop (lowered, options->loop, options->place, NULL);
+}
+
+static gboolean
+find_loop (Options *options,
+           IrModel *model,
+           const IrBackend *backend,
+           IrFlowFilter *filter,
+           GError **error)
+{
+  if (options->loop == NULL || !reads_loop (options, model, backend))
     return TRUE;
   filter->loop = options->place->frame;
   if (options->place->iteration >= 0 && options->iteration != NULL)
@@ -353,7 +367,7 @@ run (Cli *cli)
     return cli_fail (cli_status_of (error), error);
   control = control_of (cli, options, opened.model, &settings, &error);
   if (error == NULL)
-    find_loop (options, opened.model, &filter, &error);
+    find_loop (options, opened.model, settings.backend, &filter, &error);
   if (error != NULL)
     return cli_fail (cli_status_of (error), error);
   g_autoptr (IrFlowLog) log = ir_flow_log_new (&filter);

@@ -99,7 +99,7 @@ cli_tensor_series (
   if (value == NULL)
     return cli_fail (CLI_BAD, error);
   loops = ir_value_loops (value);
-  if (loops == NULL)
+  if (loops == NULL && iteration.frame == NULL)
     {
       g_set_error (&error, CLI_ERROR, 0,
                    "--series: %s is computed once, in no loop; name a value of a loop's body",

@@ -49,7 +49,8 @@ add_body (IrEdit *edit, const IrGraph *function)
  * ir_exec_take_closures:
  * @edit: an edit that imports
  *
- * Gives each function that a closure names a graph of its own. Models without closures stay as they are.
+ * Gives each function that a closure names a graph of its own. Models without closures stay as they are, and such that
+ * have these graphs already.
  */
 void
 ir_exec_take_closures (IrEdit *edit)
@@ -62,6 +63,8 @@ ir_exec_take_closures (IrEdit *edit)
     {
       const IrNode *node = model->nodes->pdata[i];
       const IrGraph *function = node->state == IR_STATE_LIVE ? ir_node_named_function (node) : NULL;
+      if (node->state == IR_STATE_LIVE && ir_op_is (node, IR_OP_FUNCTIONS))
+        return;
       if (function != NULL && function->function != NULL &&
           !g_ptr_array_find (functions, function, NULL))
         g_ptr_array_add (functions, (gpointer) function);

@@ -22,8 +22,10 @@ struct _IrReplay
   const IrRun *run;        /* (nullable) (unowned) whose bits are wanted */
   IrReplayKnown known;
   gpointer data;
-  GHashTable *cache; /* value id -> IrTensor, as kernels left it */
-  GQueue order;      /* ids in the cache, oldest first */
+  GPtrArray *callers;  /* of IrNode: of the main graph, those that call functions by closures */
+  gboolean calls_draw; /* random numbers, by how often the function was called before */
+  GHashTable *cache;   /* value id -> IrTensor, as kernels left it */
+  GQueue order;        /* ids in the cache, oldest first */
   guint64 cache_bytes, cache_limit;
 };
 
@@ -38,6 +40,63 @@ typedef struct
   guint *uses;    /* by value id: needed nodes that are still to read it */
   IrFound *found;
 } Query;
+
+/* -- what calls functions by closures -- */
+
+static gboolean
+has_node (const IrGraph *graph, gboolean (*is) (const IrNode *node))
+{
+  guint n_nodes;
+  IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      g_autoptr (GPtrArray) inside = ir_node_subgraphs (nodes[i]);
+      if (is (nodes[i]))
+        return TRUE;
+      for (guint k = 0; k < inside->len; k++)
+        if (has_node (inside->pdata[k], is))
+          return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+has_node_inside (const IrNode *node, gboolean (*is) (const IrNode *node))
+{
+  g_autoptr (GPtrArray) graphs = ir_node_subgraphs (node);
+
+  for (guint i = 0; i < graphs->len; i++)
+    if (has_node (graphs->pdata[i], is))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_call (const IrNode *node)
+{
+  return ir_op_is (node, IR_OP_CLOSURE_CALL);
+}
+
+static gboolean
+draws (const IrNode *node)
+{
+  return node->op != NULL && (node->op->flags & IR_OP_RANDOM) != 0;
+}
+
+static void
+find_callers (IrReplay *replay, const IrModel *model)
+{
+  guint n_nodes;
+  IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);
+
+  replay->callers = g_ptr_array_new ();
+  for (guint i = 0; i < n_nodes; i++)
+    if (ir_op_is (nodes[i], IR_OP_FUNCTIONS))
+      replay->calls_draw = has_node_inside (nodes[i], draws);
+    else if (is_call (nodes[i]) || has_node_inside (nodes[i], is_call))
+      g_ptr_array_add (replay->callers, nodes[i]);
+}
 
 /**
  * ir_replay_new:
@@ -78,6 +137,7 @@ ir_replay_new (IrModel *frozen,
   if (replay->prepared == NULL)
     return NULL;
   replay->prepared->control = ir_subgraph_run;
+  find_callers (replay, frozen);
   replay->threads = ir_threads_of (options->n_threads, options->deterministic);
   replay->lane = ir_threads_of (1, options->deterministic);
   return g_steal_pointer (&replay);
@@ -107,6 +167,7 @@ ir_replay_free (IrReplay *replay)
     return;
   g_queue_clear (&replay->order);
   g_clear_pointer (&replay->cache, g_hash_table_unref);
+  g_clear_pointer (&replay->callers, g_ptr_array_unref);
   g_clear_pointer (&replay->prepared, ir_prepared_free);
   g_clear_pointer (&replay->inputs, g_hash_table_unref);
   g_free (replay);
@@ -304,6 +365,15 @@ keep (Query *query, IrValueId value)
   g_array_append_val (query->kept, value);
 }
 
+static void
+need (Query *query, const IrNode *node, GPtrArray *todo)
+{
+  if (query->needed[node->id])
+    return;
+  query->needed[node->id] = TRUE;
+  g_ptr_array_add (todo, (gpointer) node);
+}
+
 /* FALSE: it depends on something that nobody knows. */
 static gboolean
 take_read (Query *query, const IrValue *value, GPtrArray *todo, GError **error)
@@ -335,22 +405,19 @@ take_read (Query *query, const IrValue *value, GPtrArray *todo, GError **error)
                    value->name);
       return FALSE;
     }
-  if (!query->needed[value->producer->id])
-    {
-      query->needed[value->producer->id] = TRUE;
-      g_ptr_array_add (todo, value->producer);
-    }
+  need (query, value->producer, todo);
   return TRUE;
 }
 
-/* Everything between @producer and what is known. */
+/* Everything between @producer and what is known. What functions compute, all do that call them; and where what they
+ * draw hangs on how often they were called before, none of the calls can be left out. */
 static gboolean
 find_needed (Query *query, const IrNode *producer, GError **error)
 {
+  const IrReplay *replay = query->replay;
   g_autoptr (GPtrArray) todo = g_ptr_array_new ();
 
-  query->needed[producer->id] = TRUE;
-  g_ptr_array_add (todo, (gpointer) producer);
+  need (query, producer, todo);
   while (todo->len > 0)
     {
       const IrNode *node = g_ptr_array_steal_index_fast (todo, todo->len - 1);
@@ -358,6 +425,10 @@ find_needed (Query *query, const IrNode *producer, GError **error)
       for (guint i = 0; i < reads->len; i++)
         if (!take_read (query, g_ptr_array_index (reads, i), todo, error))
           return FALSE;
+      if (ir_op_is (node, IR_OP_FUNCTIONS) ||
+          (replay->calls_draw && g_ptr_array_find (replay->callers, node, NULL)))
+        for (guint i = 0; i < replay->callers->len; i++)
+          need (query, replay->callers->pdata[i], todo);
     }
   return TRUE;
 }
@@ -551,7 +622,10 @@ ir_replay_find_iteration (IrReplay *replay,
                           IrFound *found,
                           GError **error)
 {
-  const IrNode *producer = ir_replay_producer (name->value);
+  const IrModel *model = replay->prepared->model;
+  const IrNode *loop = name->loop != 0 ? ir_model_live_node (model, name->loop) : NULL;
+  const IrNode *producer = loop != NULL ? producer_of (loop->graph, loop)
+                                        : ir_replay_producer (name->value);
   const gint64 start_us = g_get_monotonic_time ();
   g_auto (Query) query = { 0 };
   IrTensor *tensor;

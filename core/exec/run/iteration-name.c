@@ -153,6 +153,48 @@ ir_model_loop_names (const IrModel *model)
   return names;
 }
 
+/* Frames of tokens, each by the first node in it. */
+static void
+add_token_loops (GPtrArray *all, const IrGraph *graph)
+{
+  g_autoptr (IrFrames) frames = ir_graph_has_tokens (graph) ? ir_frames_new (graph) : NULL;
+  g_autofree gboolean *seen = frames != NULL ? g_new0 (gboolean, frames->frames->len) : NULL;
+  guint n;
+  IrNode *const *nodes = ir_graph_order (graph, &n);
+
+  for (guint i = 0; frames != NULL && i < n; i++)
+    {
+      const guint frame = frames->frame_of[nodes[i]->id];
+      if (frame != 0 && !seen[frame])
+        g_ptr_array_add (all, loops_around (NULL, nodes[i]));
+      seen[frame] = TRUE;
+    }
+}
+
+/* (transfer full): of GArray of Loop: each loop of @model, with those around */
+static GPtrArray *
+all_loops (const IrModel *model)
+{
+  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
+
+  for (guint i = 1; i < model->graphs->len; i++)
+    if (((IrGraph *) model->graphs->pdata[i])->state == IR_STATE_LIVE)
+      add_token_loops (all, model->graphs->pdata[i]);
+  for (IrNodeId id = 1; id < model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_live_node (model, id);
+      const IrGraph *body = node != NULL ? ir_node_attr_graph (node, "body") : NULL;
+
+      if (body == NULL || !is_repeated (node, body))
+        continue;
+      const Loop own = { ir_loop_name (node), id };
+      GArray *loops = loops_around (NULL, node);
+      g_array_prepend_val (loops, own);
+      g_ptr_array_add (all, loops);
+    }
+  return all;
+}
+
 /* -- reading -- */
 
 /* What follows @name in @text; (nullable): it is not there */
@@ -216,6 +258,49 @@ read_loops (const char *text, const GArray *loops, IrIterationName *name)
   name->iteration = before;
   name->frame = g_string_free (g_steal_pointer (&frame), FALSE);
   return *text == '\0';
+}
+
+/* Likewise of what a function computes, which is in the loops that call it: any of @all, in front of its own. They
+ * are put behind @n_own of @loops; @text is what has not been read of @path. */
+static gboolean
+read_calling_loops (const char *path,
+                    const char *text,
+                    const GPtrArray *all,
+                    GArray *loops,
+                    guint n_own,
+                    IrIterationName *name)
+{
+  gint64 iteration;
+
+  for (guint i = 0; i < all->len; i++)
+    {
+      const Loop *loop = &g_array_index ((const GArray *) all->pdata[i], Loop, 0);
+      const char *rest = behind_loop (text, loop);
+      const Loop copy = { g_strdup (loop->name), loop->node };
+
+      g_array_insert_val (loops, n_own, copy);
+      if (rest != NULL && (rest = behind_iteration (rest, &iteration)) != NULL &&
+          (read_loops (path, loops, name) ||
+           read_calling_loops (path, rest, all, loops, n_own, name)))
+        return TRUE;
+      g_clear_pointer (&name->frame, g_free);
+      g_array_remove_index (loops, n_own);
+    }
+  return FALSE;
+}
+
+/* Whether @graph is, or is in, that of a function that closures name. */
+static gboolean
+is_called (const IrGraph *graph)
+{
+  const IrNode *owner = NULL;
+
+  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
+    {
+      owner = ir_model_live_node (graph->model, graph->owner);
+      graph = owner != NULL ? owner->graph : NULL;
+    }
+  return owner != NULL && ir_op_is (owner, IR_OP_FUNCTIONS);
 }
 
 /* (transfer full): as it is, without the escapes */
@@ -295,6 +380,12 @@ refuse (const char *what, const char *text, Named nearest, GError **error)
   if (!some)
     g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
                  "there is no %s '%s'; a %s of an iteration is LOOP@N/NAME", what, text, what);
+  else if (is_called (nearest.value != NULL ? nearest.value->graph : nearest.node->graph))
+    g_set_error (
+        error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+        "%s: %s is computed by a function that closures call; name all of the loops that call it with "
+        "their iterations, and its own, as in LOOP@0/%s%s%s",
+        text, name, example != NULL ? example : "", example != NULL ? "@0/" : "", name);
   else if (loops == NULL)
     g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
                  "%s: %s is computed once, in no loop; leave out what stands in front of it", text,
@@ -315,6 +406,7 @@ parse (const IrModel *model,
        IrIterationName *name,
        GError **error)
 {
+  g_autoptr (GPtrArray) all = NULL;
   Named nearest = { NULL };
 
   *name = (IrIterationName){ 0 };
@@ -331,6 +423,12 @@ parse (const IrModel *model,
       name->node = found.node;
       if (loops->len > 0 && read_loops (around, loops, name))
         return TRUE;
+      if (is_called (found.value != NULL ? found.value->graph : found.node->graph))
+        {
+          all = all != NULL ? all : all_loops (model);
+          if (read_calling_loops (around, around, all, loops, loops->len, name))
+            return TRUE;
+        }
       ir_iteration_name_clear (name);
     }
   return refuse (what, text, nearest, error);
@@ -387,46 +485,28 @@ is_innermost (const char *path, const GArray *loops, IrIterationName *name)
   return TRUE;
 }
 
-/* Frames of tokens, each by the first node in it. */
-static void
-add_token_loops (GPtrArray *all, const IrGraph *graph)
+/* Whether @path names @loops of a function, with those that call it in front. */
+static gboolean
+read_as_called (const IrModel *model,
+                const char *path,
+                const GPtrArray *all,
+                const GArray *loops,
+                IrIterationName *name)
 {
-  g_autoptr (IrFrames) frames = ir_graph_has_tokens (graph) ? ir_frames_new (graph) : NULL;
-  g_autofree gboolean *seen = frames != NULL ? g_new0 (gboolean, frames->frames->len) : NULL;
-  guint n;
-  IrNode *const *nodes = ir_graph_order (graph, &n);
+  const IrNode *outermost = ir_model_live_node (model,
+                                                g_array_index (loops, Loop, loops->len - 1).node);
 
-  for (guint i = 0; frames != NULL && i < n; i++)
+  if (outermost == NULL || !is_called (outermost->graph))
+    return FALSE;
+  g_autoptr (GArray) with = g_array_new (FALSE, FALSE, sizeof (Loop));
+  g_array_set_clear_func (with, loop_clear);
+  for (guint i = 0; i < loops->len; i++)
     {
-      const guint frame = frames->frame_of[nodes[i]->id];
-      if (frame != 0 && !seen[frame])
-        g_ptr_array_add (all, loops_around (NULL, nodes[i]));
-      seen[frame] = TRUE;
+      const Loop *own = &g_array_index (loops, Loop, i);
+      const Loop copy = { g_strdup (own->name), own->node };
+      g_array_append_val (with, copy);
     }
-}
-
-/* (transfer full): of GArray of Loop: each loop of @model, with those around */
-static GPtrArray *
-all_loops (const IrModel *model)
-{
-  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
-
-  for (guint i = 1; i < model->graphs->len; i++)
-    if (((IrGraph *) model->graphs->pdata[i])->state == IR_STATE_LIVE)
-      add_token_loops (all, model->graphs->pdata[i]);
-  for (IrNodeId id = 1; id < model->nodes->len; id++)
-    {
-      const IrNode *node = ir_model_live_node (model, id);
-      const IrGraph *body = node != NULL ? ir_node_attr_graph (node, "body") : NULL;
-
-      if (body == NULL || !is_repeated (node, body))
-        continue;
-      const Loop own = { ir_loop_name (node), id };
-      GArray *loops = loops_around (NULL, node);
-      g_array_prepend_val (loops, own);
-      g_ptr_array_add (all, loops);
-    }
-  return all;
+  return read_calling_loops (path, path, all, with, with->len, name);
 }
 
 /**
@@ -454,7 +534,9 @@ ir_iteration_name_parse_loop (const IrModel *model,
   *name = (IrIterationName){ 0 };
   for (guint i = 0; i < all->len; i++)
     {
-      if (read_loops (path, all->pdata[i], name) || is_innermost (path, all->pdata[i], name))
+      GArray *loops = all->pdata[i];
+      if (read_loops (path, loops, name) || is_innermost (path, loops, name) ||
+          read_as_called (model, path, all, loops, name))
         return TRUE;
       ir_iteration_name_clear (name);
     }

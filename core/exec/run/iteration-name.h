@@ -5,6 +5,8 @@
  *
  * Nodes are named likewise, and loops by themselves: outer@3/inner.
  *
+ * What a function computes that closures call has the loops around the call in front of its own.
+ *
  * A loop is called by its name, that of its first output where it has none, or #ID; a frame of tokens by
  * its frame_name. Names that exist are matched longest first; \/ and \@ stand for themselves. */
 #pragma once

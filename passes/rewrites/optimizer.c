@@ -115,6 +115,7 @@ static void
 find (Found *found)
 {
   const IrGraph *graph = found->context->model->main;
+  IrContext *context = found->context->model->context;
   guint n;
   IrValue *const *values = ir_graph_values (graph, &n);
 
@@ -122,7 +123,9 @@ find (Found *found)
     {
       g_autofree char *name = g_strconcat (values[i]->name, GRADIENT_SUFFIX, NULL);
       IrValue *gradient = ir_value_is_mutable (values[i]) ? find_output (graph, name) : NULL;
-      if (gradient == NULL || ir_value_dtype (gradient) != ir_value_dtype (values[i]))
+      if (gradient == NULL || gradient->type == NULL || values[i]->type == NULL ||
+          !ir_dtype_is_float (ir_value_dtype (gradient)) ||
+          ir_type_merge (context, gradient->type, values[i]->type) == NULL)
         continue;
       g_ptr_array_add (found->parameters, values[i]);
       g_ptr_array_add (found->gradients, gradient);

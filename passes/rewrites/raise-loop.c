@@ -6,6 +6,7 @@
  * Source: ONNX, Loop; functionalize_while.cc of TensorFlow's bridge to XLA names the task. */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/rewrites/raise-loop-private.h"
 #include "passes/rule/step.h"
 
@@ -64,6 +65,13 @@ live_node (const IrRaiseLoop *l, IrNodeId id)
   return ir_model_live_node (l->raise->context->model, id);
 }
 
+/* A file may leave out what a node needs. */
+static gboolean
+is_whole (const IrNode *node)
+{
+  return node != NULL && ir_node_is_well_formed (node);
+}
+
 static char *
 find_exit_switch (IrRaiseLoop *l, IrRaiseVariable *variable)
 {
@@ -73,7 +81,7 @@ find_exit_switch (IrRaiseLoop *l, IrRaiseVariable *variable)
     {
       IrNode *node = ir_value_use (value, i).node;
       if (node == NULL || ir_node_tokens (node) != IR_TOKENS_SWITCH || node->inputs[0] != value ||
-          node->inputs[1] != l->cond->outputs[0])
+          node->inputs[1] != l->cond->outputs[0] || !is_whole (node))
         continue;
       if (variable->exit_switch != NULL)
         return say ("%s goes to two Switches", variable->merge);
@@ -92,7 +100,7 @@ find_variables (IrRaiseLoop *l)
       IrRaiseVariable variable = { .merge = live_node (l, parts->merge),
                                    .enter = live_node (l, parts->enter),
                                    .next = live_node (l, parts->next) };
-      if (variable.merge == NULL || variable.enter == NULL || variable.next == NULL ||
+      if (!is_whole (variable.merge) || !is_whole (variable.enter) || !is_whole (variable.next) ||
           variable.merge->n_inputs != 2)
         return g_strdup ("a variable has no Merge of an Enter and a NextIteration");
       if (ir_node_output (variable.merge, 1) != NULL &&
@@ -109,8 +117,11 @@ find_variables (IrRaiseLoop *l)
   for (guint i = 0; i < l->frame->invariants->len; i++)
     {
       IrNode *enter = live_node (l, g_array_index (l->frame->invariants, IrNodeId, i));
-      if (enter != NULL)
-        g_ptr_array_add (l->primitives, enter);
+      if (enter == NULL)
+        continue;
+      if (!is_whole (enter))
+        return say ("%s takes or gives nothing", enter);
+      g_ptr_array_add (l->primitives, enter);
     }
   if (l->frame->n_enters != l->frame->variables->len + l->frame->invariants->len)
     return g_strdup ("an Enter leads to no Merge");
@@ -360,7 +371,7 @@ find_parts (IrRaiseLoop *l)
 {
   char *why;
 
-  if (l->cond == NULL || l->frame->n_conds != 1)
+  if (!is_whole (l->cond) || l->frame->n_conds != 1)
     return g_strdup ("it has no LoopCond, or more than one");
   g_ptr_array_add (l->primitives, l->cond);
   if ((why = find_variables (l)) != NULL || (why = find_members (l)) != NULL ||

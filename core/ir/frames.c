@@ -254,6 +254,19 @@ ir_value_is_token (const IrValue *value, const IrGraph *graph)
          ir_value_constant (value) == NULL;
 }
 
+/**
+ * ir_node_is_free_constant:
+ * @node: a node
+ *
+ * Returns: whether it gives a constant and waits for nothing, so that it is there in every iteration of every frame
+ */
+gboolean
+ir_node_is_free_constant (const IrNode *node)
+{
+  return node->n_outputs == 1 && node->outputs[0] != NULL && node->controls == NULL &&
+         ir_value_constant (node->outputs[0]) != NULL;
+}
+
 /* Where a value comes from, past what forwards it. */
 IrValueId
 ir_frames_root (const IrFrames *frames, const IrValue *value)
@@ -441,7 +454,7 @@ find_place (Walk *walk, const IrNode *node, const GPtrArray *captures)
   for (guint i = 0; node->controls != NULL && i < node->controls->n; i++)
     {
       const IrNode *before = ir_model_live_node (model, node->controls->ids[i]);
-      if (before != NULL && before->graph == node->graph)
+      if (before != NULL && before->graph == node->graph && !ir_node_is_free_constant (before))
         meet (walk, node, &place, frame_behind (walk->frames, before),
               g_strdup_printf ("what it waits for (%s)", before->name));
     }

@@ -63,6 +63,7 @@ const IrFrame *ir_frames_of (const IrFrames *frames, const IrNode *node);
 /* Under which a value is live, in an iteration of the frame whose nodes read it. */
 const IrCondition *ir_frames_value_condition (const IrFrames *frames, const IrValue *value);
 gboolean ir_value_is_token (const IrValue *value, const IrGraph *graph);
+gboolean ir_node_is_free_constant (const IrNode *node);
 guint ir_frames_value_frame (const IrFrames *frames, const IrValue *value);
 gboolean ir_value_known_integer (const IrValue *value, gint64 *number); /* a constant, or a size */
 gboolean ir_conditions_exclude (const IrCondition *a, const IrCondition *b);

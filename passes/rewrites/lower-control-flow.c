@@ -257,6 +257,42 @@ make_gate (IrLowerConstruct *c)
   return NULL;
 }
 
+/* Whether the graphs of @node alone read it. */
+static gboolean
+is_read_inside (const IrNode *node, const IrValue *value)
+{
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      const IrGraph *graph = ir_value_use (value, i).graph;
+      while (graph != NULL && ir_graph_outer (graph) != node->graph)
+        graph = ir_graph_outer (graph);
+      if (graph == NULL || graph->owner != node->id)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+find_around (IrLowerConstruct *c)
+{
+  g_autoptr (GPtrArray) inputs = all_inputs (c->l, c->node);
+
+  for (guint i = 0; i < inputs->len; i++)
+    {
+      const IrValue *value = inputs->pdata[i];
+      if (value->producer != NULL && value->graph == c->graph &&
+          ir_node_is_free_constant (value->producer) && is_read_inside (c->node, value))
+        g_ptr_array_add (c->around, value->producer);
+    }
+}
+
+void
+ir_lower_keep_around (IrLowerConstruct *c, IrNode *node)
+{
+  for (guint i = 0; i < c->around->len; i++)
+    let_wait (c->l, node, c->around->pdata[i]);
+}
+
 /* One that was made in case that somebody needs it. (nullable) @node */
 void
 ir_lower_drop_unread (IrLowerConstruct *c, IrNode *node)
@@ -322,12 +358,27 @@ ir_lower_move_in (IrLowerConstruct *c, const IrGraph *from, IrNode *pivot)
     }
 }
 
+/* Of the branch or body, and read by nothing in it */
+static gboolean
+is_own_constant (const IrLowerConstruct *c, const IrValue *value)
+{
+  return value->producer != NULL && value->graph == c->graph && value->n_uses == 0 &&
+         ir_node_is_free_constant (value->producer) &&
+         !g_ptr_array_find (c->around, value->producer, NULL);
+}
+
 /* A result that is there whether or not the branch or body runs is held back until it does. */
 IrValue *
 ir_lower_hold_back (IrLowerConstruct *c, IrValue *value, IrNode *pivot)
 {
   if (g_hash_table_contains (c->inside, value))
     return value;
+  if (is_own_constant (c, value))
+    {
+      let_wait (c->l, value->producer, pivot);
+      ir_lower_mark (c, value);
+      return value;
+    }
   IrNode *node = ir_lower_add_node (c, "Identity", NULL, 1, &value, 1, value->type);
   let_wait (c->l, node, pivot);
   ir_lower_mark (c, node->outputs[0]);
@@ -393,6 +444,8 @@ ir_lower_begin (IrLowerConstruct *c, IrLowering *l, const char *rule, IrNode *no
   c->inside = g_hash_table_new (NULL, NULL);
   c->brought = g_hash_table_new (NULL, NULL);
   c->switches = g_ptr_array_new ();
+  c->around = g_ptr_array_new ();
+  find_around (c);
   ir_pass_import (l->context, node->graph, l->domain);
   c->gate = make_gate (c);
   return TRUE;
@@ -406,6 +459,7 @@ ir_lower_finish (IrLowerConstruct *c, const char *why)
   g_hash_table_unref (c->inside);
   g_hash_table_unref (c->brought);
   g_ptr_array_unref (c->switches);
+  g_ptr_array_unref (c->around);
   if (why == NULL)
     ir_pass_end (c->l->context);
   else
@@ -498,6 +552,12 @@ lower_if_into (IrLowerConstruct *c, IrGraph *then_graph, IrGraph *else_graph)
 
   for (guint i = 0; i < c->switches->len; i++)
     ir_lower_drop_unread (c, c->switches->pdata[i]);
+  for (guint i = 0; i < c->switches->len; i++)
+    if (((IrNode *) c->switches->pdata[i])->state == IR_STATE_LIVE)
+      {
+        ir_lower_keep_around (c, c->switches->pdata[i]);
+        break;
+      }
   for (guint i = 0; i < c->node->n_outputs; i++)
     {
       IrValue *inputs[] = { else_results->pdata[i], then_results->pdata[i] };

@@ -304,6 +304,7 @@ lower_into (IrLowerConstruct *c, const IrLowerForm *form)
     g_ptr_array_add (collected, results->pdata[i]);
   IrValue *limit = ir_lower_add_limit (c, form);
   add_variables (&loop);
+  ir_lower_keep_around (c, variable_at (&loop, 0)->merge->inputs[0]->producer);
   IrValue *predicate = add_condition (&loop, limit);
   bring_invariants (&loop, captures);
   add_switches (&loop, predicate);

@@ -56,6 +56,7 @@ typedef struct
   GHashTable *inside;  /* set of IrValue: dead where the branch or body is not run */
   GHashTable *brought; /* IrValue of @graph -> the Switch that brings it in */
   GPtrArray *switches; /* of IrNode: these */
+  GPtrArray *around;   /* of IrNode: constants that the construct alone reads, and that are not in it */
 } IrLowerConstruct;
 
 gboolean ir_lower_run (IrPassContext *context,
@@ -85,6 +86,9 @@ void ir_lower_find_captures (const IrLowering *l,
 void ir_lower_read_instead (IrLowering *l, const IrGraph *inner, IrValue *value, IrValue *with);
 /* (nullable) Why a branch or a body stays where it is */
 const char *ir_lower_why_not_moved (const IrLowering *l, const IrGraph *graph);
+
+/* @node, a Switch or an Enter of the construct, waits for constants that were around it: so raising leaves them there. */
+void ir_lower_keep_around (IrLowerConstruct *c, IrNode *node);
 
 /* -- new nodes -- */
 /* @domain: (nullable) of the standard; @type: (nullable) of all outputs */

@@ -67,9 +67,18 @@ side_of (const Choice *c, const IrValue *value)
   return 2;
 }
 
+static int
+compare_ids (gconstpointer a, gconstpointer b)
+{
+  const IrNodeId x = (*(const IrNode *const *) a)->id, y = (*(const IrNode *const *) b)->id;
+
+  return x < y ? -1 : x > y;
+}
+
 static char *
 find_results (Choice *c)
 {
+  g_ptr_array_sort (c->merges, compare_ids); /* as the outputs of an If were lowered */
   for (guint side = 0; side < 2; side++)
     c->results[side] = g_new0 (IrValue *, c->merges->len + 1);
   for (guint i = 0; i < c->merges->len; i++)
@@ -132,6 +141,7 @@ find_parts (Choice *c)
     {
       ir_raise_reach_init (&c->sides[side], c->raise);
       c->sides[side].takes = takes;
+      c->sides[side].primitives = c->choice->switches;
       c->sides[side].data = c;
     }
   for (guint i = 0; i < c->choice->switches->len; i++)
@@ -193,7 +203,7 @@ keep_gate (Choice *c, IrValue *const *data, guint n)
   if (c->choice->condition == NULL || c->choice->condition->n == 0 || n == 0)
     return;
   for (guint i = 0; i < n; i++)
-    if (is_read_inside (c, data[i]))
+    if (is_read_inside (c, data[i]) || data[i] == c->node->inputs[0])
       return;
   IrValue *gate = ir_raise_identity (raise, raise->graph, c->node, data[0]);
   ir_raise_let_wait (raise, c->node, gate->producer);
@@ -267,9 +277,10 @@ drop_predicate_copy (Choice *c)
   IrNode *copy = predicate->producer;
 
   if (copy == NULL || !ir_node_is (copy, "Identity") || copy->graph != raise->graph ||
-      copy->controls != NULL || ir_raise_is_waited_for (raise, copy) || predicate->n_uses != 1)
+      ir_raise_is_waited_for (raise, copy) || predicate->n_uses != 1)
     return;
   ir_edit_set_input (raise->edit, c->node, 0, copy->inputs[0]);
+  ir_raise_take_controls (raise, copy, c->node);
   ir_edit_remove_node (raise->edit, copy);
 }
 

@@ -191,6 +191,7 @@ find_members (IrRaiseLoop *l)
 {
   ir_raise_reach_init (&l->members, l->raise);
   l->members.takes = takes;
+  l->members.primitives = l->primitives;
   l->members.data = l;
   for (guint i = 0; i < l->primitives->len; i++)
     {

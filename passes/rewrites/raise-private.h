@@ -44,6 +44,7 @@ struct _IrRaiseReach
   /* Whether @node belongs to it; where nothing can be raised it says why. */
   gboolean (*takes) (IrRaiseReach *reach, IrNode *node, const IrValue *value);
   gpointer data;
+  const GPtrArray *primitives; /* (nullable) of IrNode: a constant that they wait for is not of it */
   gboolean outputs_too; /* an output of the graph is no reason */
   char *why;            /* (nullable) (owned) */
 };

@@ -132,24 +132,45 @@ is_pivot (const IrNode *node)
   return ir_node_is (node, "Identity") && node->outputs[0] != NULL && node->outputs[0]->n_uses == 0;
 }
 
+/* By what waits for it lowering says of a constant that it was around, although nothing else there reads it. */
+static gboolean
+was_around (const IrRaiseReach *reach, const IrNode *constant)
+{
+  const GPtrArray *waiting = g_hash_table_lookup (reach->raise->waiting, constant);
+
+  for (guint i = 0; waiting != NULL && reach->primitives != NULL && i < waiting->len; i++)
+    if (g_ptr_array_find ((GPtrArray *) reach->primitives, waiting->pdata[i], NULL))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+move_constant (IrRaise *raise, const IrRaiseReach *reach, const IrValue *value, IrGraph *to)
+{
+  IrNode *constant = value->producer;
+
+  if (constant == NULL || constant->graph != raise->graph || !ir_node_is_free_constant (constant) ||
+      was_around (reach, constant))
+    return;
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      IrNode *reader = reader_in (raise->graph, ir_value_use (value, i));
+      if (reader == NULL || !g_hash_table_contains (reach->set, reader))
+        return;
+    }
+  ir_edit_move_node (raise->edit, constant, to);
+}
+
 /* Constants that nobody else reads come along. */
 static void
 move_constants (IrRaise *raise, const IrRaiseReach *reach, const IrNode *node, IrGraph *to)
 {
+  g_autoptr (GPtrArray) captures = ir_node_captures (node);
+
   ir_node_for_each_input (node, i, input)
-    {
-      IrNode *constant = input->producer;
-      gboolean alone = constant != NULL && constant->graph == raise->graph &&
-                       constant->n_inputs == 0 && constant->controls == NULL &&
-                       ir_value_constant (input) != NULL;
-      for (guint k = 0; alone && k < input->n_uses; k++)
-        {
-          IrNode *reader = ir_value_use (input, k).node;
-          alone = reader != NULL && g_hash_table_contains (reach->set, reader);
-        }
-      if (alone)
-        ir_edit_move_node (raise->edit, constant, to);
-    }
+    move_constant (raise, reach, input, to);
+  for (guint i = 0; i < captures->len; i++)
+    move_constant (raise, reach, captures->pdata[i], to);
 }
 
 /* In a graph of their own nodes need not wait for what says that it runs. */
@@ -174,13 +195,11 @@ ir_raise_move_in (IrRaise *raise, const IrRaiseReach *reach, IrGraph *to)
 {
   drop_pivots (raise, reach);
   for (guint i = 0; i < reach->nodes->len; i++)
-    {
-      IrNode *node = reach->nodes->pdata[i];
-      if (node->state != IR_STATE_LIVE)
-        continue;
-      move_constants (raise, reach, node, to);
-      ir_edit_move_node (raise->edit, node, to);
-    }
+    if (((IrNode *) reach->nodes->pdata[i])->state == IR_STATE_LIVE)
+      move_constants (raise, reach, reach->nodes->pdata[i], to);
+  for (guint i = 0; i < reach->nodes->len; i++)
+    if (((IrNode *) reach->nodes->pdata[i])->state == IR_STATE_LIVE)
+      ir_edit_move_node (raise->edit, reach->nodes->pdata[i], to);
   for (guint i = 0; i < reach->nodes->len; i++)
     ir_raise_take_controls (raise, reach->nodes->pdata[i],
                             ir_model_node (raise->graph->model, to->owner));
@@ -245,7 +264,8 @@ ir_raise_take_controls (IrRaise *raise, IrNode *from, IrNode *to)
       if (before->graph != raise->graph || before->state != IR_STATE_LIVE)
         continue;
       ir_edit_remove_control (raise->edit, from, before);
-      ir_raise_let_wait (raise, to, before);
+      if (!ir_node_is_free_constant (before))
+        ir_raise_let_wait (raise, to, before);
     }
 }
 

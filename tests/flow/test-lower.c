@@ -25,7 +25,7 @@ static const struct
   { "a captured value that is handed out as it is, and a constant",
     "(float[n,4] x, bool c) => (float[n,4] y) { y = If (c) <then_branch = t () => (u) { u = Identity (x) }, "
     "else_branch = e () => (v) { v = Constant <value_float = 1.0> () }> }",
-    /* two Switches, the pivot, two Identities, Merge */ 6, 1, NULL },
+    /* two Switches, the pivot, an Identity, Merge */ 5, 1, NULL },
   { "a Loop",
     "(float[n,4] x, int64 m, bool c) => (float[n,4] y) { y = Loop (m, c, x) " BODY
     "t = Neg (s) }> }",

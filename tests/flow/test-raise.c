@@ -3,6 +3,8 @@
 #include "config.h"
 
 #include "passes/pipeline/pipeline.h"
+#include "tests/flow/flow-program.h"
+#include "tests/flow/graph-form.h"
 #include "tests/rules/pass-test.h"
 
 #include <string.h>
@@ -401,6 +403,107 @@ test_back (void)
     }
 }
 
+/* (transfer full) @original lowered, written and read, and raised; @names: what lowering noted stays */
+static IrModel *
+there_and_back (IrModel *original, gboolean names)
+{
+  static const char *const passes[] = { "lower-control-flow", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (passes, &error);
+  g_autoptr (IrModel) lowered = ir_model_clone (original);
+
+  g_assert_true (ir_pipeline_run (lowered, pipeline, NULL, NULL, NULL, &error));
+  g_autofree char *text = ir_text_write (lowered);
+  g_autoptr (IrModel) read = test_model (text);
+  if (!names)
+    strip (read);
+  return raise_model (read);
+}
+
+static void
+prune (IrModel *model)
+{
+  const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT };
+  g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find ("eliminate-dead-code"));
+  g_autoptr (GError) error = NULL;
+
+  ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error);
+  g_assert_no_error (error);
+}
+
+/* All of it comes back where it was, by primitives alone and with what lowering notes. */
+static void
+expect_same (IrModel *original)
+{
+  for (guint names = 0; names < 2; names++)
+    {
+      g_autoptr (IrModel) raised = there_and_back (original, names > 0);
+      g_autofree char *before = graph_form (original->main), *after = graph_form (raised->main);
+      g_assert_cmpstr (after, ==, before);
+    }
+}
+
+static void
+test_random (void)
+{
+  guint n = 0;
+
+  for (guint64 seed = 1; seed <= 300; seed++)
+    {
+      guint n_constructs;
+      g_autofree char *text = flow_program (seed, &n_constructs);
+      g_autoptr (IrModel) original = test_model (text);
+      prune (original);
+      for (guint k = 0; k < 4 && graph_form_has_unread (original); k++)
+        {
+          IrModel *read = there_and_back (original, TRUE);
+          ir_model_unref (original);
+          original = read;
+          prune (original);
+        }
+      if (graph_form_has_unread (original) || n_constructs == 0)
+        continue;
+      n++;
+      expect_same (original);
+    }
+  g_test_message ("%u programs", n);
+  g_assert_cmpuint (n, >, 200);
+}
+
+/* A constant is where it was, also where a body alone reads it, and where it is what a branch or a body gives. */
+static void
+test_constants (void)
+{
+  static const char *const programs[] = {
+    "(float[4] x, int64 n, bool p) => (float[4] y) { k = Constant <value_float = 3.0> () "
+    "y = Loop (n, , x) <body = b (int64 i, bool c, float[4] v) => (bool c2, float[4] v2) { c2 = Identity (c) "
+    "h = Constant <value_float = 5.0> () a = Add (v, h) v2 = Mul (a, k) }> }",
+    "(float[4] x, bool p) => (float[4] y) { k = Constant <value_float = 3.0> () "
+    "y = If (p) <then_branch = t () => (a) { q = Constant <value_float = 9.0> () a = Add (x, q) }, "
+    "else_branch = e () => (a) { a = Mul (x, k) }> }",
+    /* read by an If in a Loop alone: of the graph, of the body and of the branch */
+    "(float[4] x, int64 n, bool p) => (float[4] y) { k = Constant <value_float = 3.0> () "
+    "y = Loop (n, , x) <body = b (int64 i, bool c, float[4] v) => (bool c2, float[4] v2) { c2 = Identity (c) "
+    "h = Constant <value_float = 5.0> () v2 = If (p) <then_branch = t () => (a) { a1 = Add (v, h) a = Mul (a1, k) }, "
+    "else_branch = e () => (a) { q = Constant <value_float = 9.0> () a = Add (v, q) }> }> }",
+    /* what a branch and a body give */
+    "(float[4] x, int64 n, bool p) => (float[4] y, float z) { "
+    "y = If (p) <then_branch = t () => (a) { a = Constant <value = float[4] {7, 8, 9, 1}> () }, "
+    "else_branch = e () => (a) { a = Neg (x) }> start = ReduceMax <keepdims = 0> (x) "
+    "z = Loop (n, , start) <body = b (int64 i, bool c, float v) => (bool c2, float v2) { c2 = Identity (c) "
+    "v2 = Constant <value_float = 5.0> () }> }",
+    /* both sides read nothing but constants of around */
+    "(bool p) => (float y) { k = Constant <value_float = 3.0> () "
+    "y = If (p) <then_branch = t () => (a) { a = Neg (k) }, else_branch = e () => (a) { a = Abs (k) }> }",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
+    {
+      g_autoptr (IrModel) original = test_model (programs[i]);
+      expect_same (original);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -411,5 +514,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_case);
     }
   g_test_add_func ("/raise/what was lowered", test_back);
+  g_test_add_func ("/raise/where constants were", test_constants);
+  g_test_add_func ("/raise/random programs, all of them", test_random);
   return g_test_run ();
 }

@@ -342,7 +342,7 @@ ir_tensor_new_within (IrDtype dtype, guint rank, const gint64 *dims, GBytes *mem
 IrTensor *
 ir_tensor_ref (IrTensor *tensor)
 {
-  g_atomic_ref_count_inc (&tensor->ref_count);
+  g_atomic_int_inc (&tensor->ref_count);
   return tensor;
 }
 
@@ -363,7 +363,7 @@ free_origin (IrTensorOrigin *origin)
 void
 ir_tensor_unref (IrTensor *tensor)
 {
-  if (!g_atomic_ref_count_dec (&tensor->ref_count))
+  if (!g_atomic_int_dec_and_test (&tensor->ref_count))
     return;
   if (tensor->owns_copy)
     free (tensor->aligned);
@@ -541,7 +541,7 @@ ir_tensor_data_writable (IrTensor *tensor)
 gboolean
 ir_tensor_reclaim (IrTensor *tensor)
 {
-  if (!g_atomic_ref_count_compare (&tensor->ref_count, 1) || !tensor->writable)
+  if (g_atomic_int_get (&tensor->ref_count) != 1 || !tensor->writable)
     return FALSE;
   if ((gsize) g_atomic_pointer_get (&tensor->hash) != 0) /* a store would cost more than the look */
     g_atomic_pointer_set (&tensor->hash, 0);

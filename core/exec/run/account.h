@@ -4,7 +4,7 @@
 
 #include "core/op/call.h"
 
-typedef GHashTable IrAccount; /* address of bytes -> how many, and for how many */
+typedef struct _IrAccount IrAccount; /* address of bytes -> how many, and for how many */
 
 IrAccount *ir_account_new (void);
 void ir_account_free (IrAccount *account);

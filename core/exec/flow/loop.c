@@ -10,9 +10,10 @@ typedef struct
   const IrNode *node;
   IrBody body;
   guint n_carried;
-  gint64 limit;       /* iterations */
-  gboolean condition; /* of the next iteration */
-  GPtrArray *inputs;  /* of IrTensor: of the next iteration */
+  gint64 limit;         /* iterations */
+  gboolean condition;   /* of the next iteration */
+  GPtrArray *inputs;    /* of IrTensor: of the next iteration */
+  IrTensor *numbers[2]; /* (nullable) of the iterations before, that of this one among them */
   IrRounds scans;
 } Loop;
 
@@ -46,7 +47,7 @@ loop_init (Loop *loop, IrRunState *state, const IrNode *node, GError **error)
                      MAX (loop->n_carried, node->n_outputs) + 1, error) ||
       !read_limits (loop, state, error))
     return FALSE;
-  ir_rounds_init (&loop->scans, ir_graph_n_outputs (loop->body.graph) - 1 - loop->n_carried);
+  ir_rounds_init (&loop->scans, ir_graph_n_outputs (loop->body.graph) - 1 - loop->n_carried, TRUE);
   g_ptr_array_add (loop->inputs, ir_tensor_new_scalar (IR_DTYPE_INT64, 0));
   g_ptr_array_add (loop->inputs, ir_tensor_new_scalar (IR_DTYPE_BOOL, TRUE));
   for (guint i = 0; i < loop->n_carried; i++)
@@ -66,6 +67,8 @@ loop_clear (Loop *loop, IrRunState *state)
   ir_body_clear (&loop->body, state);
   ir_rounds_clear (&loop->scans);
   g_clear_pointer (&loop->inputs, g_ptr_array_unref);
+  for (guint i = 0; i < G_N_ELEMENTS (loop->numbers); i++)
+    g_clear_pointer (&loop->numbers[i], ir_tensor_unref);
 }
 
 static void
@@ -75,12 +78,27 @@ set_input (Loop *loop, guint slot, IrTensor *tensor)
   g_ptr_array_index (loop->inputs, slot) = tensor;
 }
 
+/* (transfer full) The number of an iteration, in place of one that nobody has any more */
+static IrTensor *
+number_of (Loop *loop, gint64 iteration)
+{
+  IrTensor **slot = &loop->numbers[iteration & 1];
+
+  if (*slot == NULL || !ir_tensor_reclaim (*slot))
+    {
+      g_clear_pointer (slot, ir_tensor_unref);
+      *slot = ir_tensor_new_scalar (IR_DTYPE_INT64, 0);
+    }
+  *(gint64 *) ir_tensor_data_writable (*slot) = iteration;
+  return ir_tensor_ref (*slot);
+}
+
 static gboolean
 loop_iterate (Loop *loop, IrRunState *state, gint64 iteration, GError **error)
 {
   const GPtrArray *results = loop->body.results;
 
-  set_input (loop, 0, ir_tensor_new_int64s (&iteration, -1));
+  set_input (loop, 0, number_of (loop, iteration));
   if (!ir_body_run (&loop->body, state, (IrTensor *const *) loop->inputs->pdata, error))
     return FALSE;
   if (!ir_subgraph_bool (loop->node, g_ptr_array_index (results, 0),
@@ -103,7 +121,7 @@ loop_iterate (Loop *loop, IrRunState *state, gint64 iteration, GError **error)
 }
 
 static gboolean
-loop_publish (const Loop *loop, IrRunState *state, GError **error)
+loop_publish (Loop *loop, IrRunState *state, GError **error)
 {
   for (guint i = 0; i < loop->node->n_outputs; i++)
     {

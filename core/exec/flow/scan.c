@@ -16,6 +16,7 @@ typedef struct
   gboolean batched; /* the form of opset 8 */
   guint first;      /* slot of the first state */
   guint n_states, n_scanned, n_scans;
+  IrTensor *(*slices)[2]; /* (owned) by scanned input: of the rounds before, or %NULL */
 } Scan;
 
 static gint64
@@ -46,6 +47,7 @@ scan_init (Scan *scan, IrRunState *state, const IrNode *node, GError **error)
     return fail (scan, error, "num_scan_inputs must be from 1 to the number of inputs");
   scan->n_scanned = (guint) n_scanned;
   scan->n_states = node->n_inputs - scan->first - scan->n_scanned;
+  scan->slices = g_malloc0 (scan->n_scanned * sizeof *scan->slices);
   if (!ir_body_init (&scan->body, node, scan->n_states + scan->n_scanned,
                      MAX (scan->n_states, node->n_outputs), error))
     return FALSE;
@@ -90,9 +92,34 @@ count_slices (const Scan *scan, IrTensor *const *scanned, gint64 *n, GError **er
   return TRUE;
 }
 
+/* (transfer full) (nullable) A slice, in place of one that nobody has any more */
+static IrTensor *
+cut_slice (Scan *scan, guint index, const IrTensor *whole, guint axis, gint64 place, GError **error)
+{
+  IrTensor **slot = &scan->slices[index][place & 1];
+
+  if (*slot != NULL && ir_tensor_dtype (whole) != IR_DTYPE_STRING && ir_tensor_reclaim (*slot))
+    {
+      ir_slab_refill (*slot, whole, axis, place, 1);
+      return ir_tensor_ref (*slot);
+    }
+  g_clear_pointer (slot, ir_tensor_unref);
+  *slot = ir_slab_cut (whole, axis, place, 1, FALSE, 0, error);
+  return *slot != NULL ? ir_tensor_ref (*slot) : NULL;
+}
+
+/* The slices are those of other inputs from now on, or no longer wanted. */
+static void
+forget_slices (Scan *scan)
+{
+  for (guint i = 0; scan->slices != NULL && i < scan->n_scanned; i++)
+    for (guint k = 0; k < 2; k++)
+      g_clear_pointer (&scan->slices[i][k], ir_tensor_unref);
+}
+
 /* One slice of each scanned input, behind the states that @inputs holds already. */
 static gboolean
-add_slices (const Scan *scan,
+add_slices (Scan *scan,
             IrRunState *state,
             IrTensor *const *scanned,
             gint64 round,
@@ -108,7 +135,7 @@ add_slices (const Scan *scan,
       gint64 place = list_entry (scan, attr, i) == 1 ? n_rounds - 1 - round : round;
       if (!scan_axis (scan, scanned[i], i, &axis, error))
         return FALSE;
-      IrTensor *slice = ir_slab_cut (scanned[i], axis, place, 1, FALSE, 0, error);
+      IrTensor *slice = cut_slice (scan, i, scanned[i], axis, place, error);
       if (slice == NULL)
         return FALSE;
       g_ptr_array_add (inputs, slice);
@@ -127,6 +154,8 @@ run_rounds (Scan *scan,
             GError **error)
 {
   const gint64 first = scan->batched ? 0 : ir_body_first (&scan->body, state, states);
+
+  forget_slices (scan);
 
   for (gint64 round = first; round < n_rounds; round++)
     {
@@ -179,7 +208,7 @@ run_plain (Scan *scan, IrRunState *state, GError **error)
   g_auto (IrRounds) scans = { 0 };
   gint64 n_rounds = 0;
 
-  ir_rounds_init (&scans, scan->n_scans);
+  ir_rounds_init (&scans, scan->n_scans, TRUE);
   for (guint i = 0; i < scan->n_states; i++)
     g_ptr_array_add (states, ir_tensor_ref (ir_subgraph_input (state, node, i)));
   for (guint i = 0; i < scan->n_scanned; i++)
@@ -264,8 +293,7 @@ pad_rounds (const Scan *scan, IrRunState *state, gint64 n, IrRounds *scans, GErr
       gint64 dims[IR_MAX_RANK] = { 0 };
       const IrType *type = ir_value_shown_type (scan_result (scan, i));
       gboolean is_tensor = ir_type_is_tensor (type);
-      const IrTensor *like = scans->lists[i]->len > 0 ? g_ptr_array_index (scans->lists[i], 0)
-                                                      : NULL;
+      const IrTensor *like = ir_rounds_first (scans, i);
       IrDtype dtype = like != NULL ? ir_tensor_dtype (like)
                       : is_tensor  ? type->dtype
                                    : IR_DTYPE_UNDEFINED;
@@ -274,13 +302,13 @@ pad_rounds (const Scan *scan, IrRunState *state, gint64 n, IrRounds *scans, GErr
                                 : 0;
       for (guint k = 0; k < rank; k++)
         dims[k] = like != NULL ? ir_tensor_dims (like)[k] : MAX (type->dims[k], 0);
-      if (scans->lists[i]->len >= n)
+      if (ir_rounds_length (scans, i) >= n)
         continue;
       g_autoptr (IrTensor) zeros = ir_tensor_new_alloc (
           dtype != IR_DTYPE_UNDEFINED ? dtype : IR_DTYPE_FLOAT, rank, dims, error);
       if (zeros == NULL)
         return FALSE;
-      while (scans->lists[i]->len < n)
+      while (ir_rounds_length (scans, i) < n)
         if (!ir_rounds_add (scans, i, zeros, state, scan->node, error))
           return FALSE;
     }
@@ -295,7 +323,7 @@ run_entry (Scan *scan, IrRunState *state, Batch *batch, gint64 entry, GError **e
   g_auto (IrRounds) scans = { 0 };
   gint64 n_rounds = 0;
 
-  ir_rounds_init (&scans, scan->n_scans);
+  ir_rounds_init (&scans, scan->n_scans, TRUE);
   for (guint i = scan->first; i < scan->node->n_inputs; i++)
     {
       IrTensor *part = ir_slab_cut (ir_subgraph_input (state, scan->node, i), 0, entry, 1, FALSE, 0,
@@ -323,7 +351,7 @@ run_entry (Scan *scan, IrRunState *state, Batch *batch, gint64 entry, GError **e
 }
 
 static gboolean
-publish_batch (const Scan *scan, IrRunState *state, const Batch *batch, GError **error)
+publish_batch (const Scan *scan, IrRunState *state, Batch *batch, GError **error)
 {
   for (guint i = 0; i < scan->node->n_outputs; i++)
     {
@@ -344,8 +372,8 @@ run_batched (Scan *scan, IrRunState *state, GError **error)
 {
   Batch batch = { 0 };
 
-  ir_rounds_init (&batch.states, scan->n_states);
-  ir_rounds_init (&batch.scans, scan->n_scans);
+  ir_rounds_init (&batch.states, scan->n_states, TRUE);
+  ir_rounds_init (&batch.scans, scan->n_scans, TRUE);
   gboolean done = batch_sizes (scan, state, &batch, error);
   for (gint64 entry = 0; done && entry < batch.n_entries; entry++)
     done = run_entry (scan, state, &batch, entry, error);
@@ -366,5 +394,7 @@ ir_scan_run (IrRunState *state, const IrNode *node, GError **error)
                                 : run_plain (&scan, state, error));
 
   ir_body_clear (&scan.body, state);
+  forget_slices (&scan);
+  g_free (scan.slices);
   return done;
 }

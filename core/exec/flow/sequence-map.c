@@ -31,7 +31,7 @@ map_init (Map *map, IrRunState *state, const IrNode *node, GError **error)
         return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
                                  "the input sequences have different lengths");
     }
-  ir_rounds_init (&map->rounds, node->n_outputs);
+  ir_rounds_init (&map->rounds, node->n_outputs, FALSE);
   return TRUE;
 }
 
@@ -77,12 +77,13 @@ map_publish (const Map *map, IrRunState *state, GError **error)
 {
   for (guint i = 0; i < map->node->n_outputs; i++)
     {
-      const GPtrArray *items = map->rounds.lists[i];
+      const GPtrArray *items = ir_rounds_list (&map->rounds, i);
       if (map->node->outputs[i] == NULL)
         continue;
       g_autoptr (IrTensor)
-          sequence = ir_tensor_new_sequence (items->len > 0 ? NULL : element_type (map, i),
-                                             (IrTensor *const *) items->pdata, items->len);
+          sequence = items != NULL ? ir_tensor_new_sequence (NULL, (IrTensor *const *) items->pdata,
+                                                             items->len)
+                                   : ir_tensor_new_sequence (element_type (map, i), NULL, 0);
       if (sequence == NULL)
         return ir_subgraph_fail (map->node, error, IR_EXEC_ERROR_KERNEL,
                                  "the body gives different element types for different items");

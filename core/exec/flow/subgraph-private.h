@@ -45,14 +45,16 @@ gboolean ir_body_check_carried (const IrBody *body,
                                 GError **error);
 void ir_body_clear (IrBody *body, IrRunState *state);
 
-/* -- tensors of all rounds, one list per output -- */
+/* -- rounds.c: what all rounds give, one tensor per output and round -- */
+typedef struct _IrRound IrRound;
 typedef struct
 {
   guint n;
-  GPtrArray **lists; /* n lists of IrTensor */
-  guint64 bytes;     /* of all of them: they count against the memory limit */
+  gboolean stacked; /* they become one tensor in the end */
+  IrRound *of;      /* n of them */
+  guint64 bytes;    /* of all: they count against the memory limit */
 } IrRounds;
-void ir_rounds_init (IrRounds *rounds, guint n);
+void ir_rounds_init (IrRounds *rounds, guint n, gboolean stacked);
 void ir_rounds_clear (IrRounds *rounds);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrRounds, ir_rounds_clear)
 gboolean ir_rounds_add (IrRounds *rounds,
@@ -61,8 +63,11 @@ gboolean ir_rounds_add (IrRounds *rounds,
                         const IrRunState *state,
                         const IrNode *node,
                         GError **error);
+guint ir_rounds_length (const IrRounds *rounds, guint index);
+const IrTensor *ir_rounds_first (const IrRounds *rounds, guint index); /* (nullable) */
+const GPtrArray *ir_rounds_list (const IrRounds *rounds, guint index); /* (nullable) */
 /* All rounds along a new axis. @like: what gives them, for the type if there was no round. */
-IrTensor *ir_rounds_stack (const IrRounds *rounds,
+IrTensor *ir_rounds_stack (IrRounds *rounds,
                            guint index,
                            gint64 axis,
                            gboolean backward,

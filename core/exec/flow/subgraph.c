@@ -5,10 +5,6 @@
 
 #include "core/exec/flow/subgraph-private.h"
 
-#include "core/exec/kernel/slabs.h"
-
-#include <string.h>
-
 #define MAX_DEPTH 64 /* of subgraphs in subgraphs; more is hostile */
 
 /* -- shared -- */
@@ -205,108 +201,6 @@ ir_body_clear (IrBody *body, IrRunState *state)
   if (body->graph != NULL)
     ir_subgraph_drop (state, body->graph);
   g_clear_pointer (&body->results, g_ptr_array_unref);
-}
-
-/* -- rounds -- */
-
-void
-ir_rounds_init (IrRounds *rounds, guint n)
-{
-  *rounds = (IrRounds){ .n = n, .lists = g_new0 (GPtrArray *, n + 1) };
-  for (guint i = 0; i < n; i++)
-    rounds->lists[i] = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
-}
-
-void
-ir_rounds_clear (IrRounds *rounds)
-{
-  for (guint i = 0; i < rounds->n; i++)
-    g_ptr_array_unref (rounds->lists[i]);
-  g_clear_pointer (&rounds->lists, g_free);
-  rounds->n = 0;
-}
-
-/* No value holds what the lists hold; it counts against the memory limit all the same. Returns
- * FALSE with %IR_EXEC_ERROR_MEMORY if there is no room. */
-gboolean
-ir_rounds_add (IrRounds *rounds,
-               guint index,
-               IrTensor *tensor,
-               const IrRunState *state,
-               const IrNode *node,
-               GError **error)
-{
-  rounds->bytes += ir_tensor_n_bytes (tensor) + sizeof (gpointer);
-  if (rounds->bytes > state->memory_limit ||
-      state->live_bytes > state->memory_limit - rounds->bytes)
-    return ir_subgraph_fail (node, error, IR_EXEC_ERROR_MEMORY,
-                             "what the iterations give does not fit into the memory limit");
-  g_ptr_array_add (rounds->lists[index], ir_tensor_ref (tensor));
-  return TRUE;
-}
-
-/* No round: the shape is what inference knows of it or the file declares; unknown sizes are 0. */
-static IrTensor *
-stack_nothing (gint64 axis, const IrValue *like, GError **error)
-{
-  const IrType *type = ir_value_shown_type (like);
-  gint64 dims[IR_MAX_RANK] = { 0 };
-  int n = ir_type_is_tensor (type) ? MIN (MAX (type->rank, 0), IR_MAX_RANK - 1) : 0;
-  gint64 at = axis < 0 ? axis + n + 1 : axis;
-  IrDtype dtype = ir_type_is_tensor (type) ? type->dtype : IR_DTYPE_UNDEFINED;
-
-  for (int i = 0, k = 0; i <= n; i++)
-    if (i != at)
-      {
-        dims[i] = MAX (type->dims[k], 0);
-        k++;
-      }
-  if (at < 0 || at > n)
-    {
-      g_set_error (error, IR_OP_ERROR, IR_OP_ERROR_SHAPE,
-                   "the axis of a scan output is out of range");
-      return NULL;
-    }
-  return ir_slab_none (dtype != IR_DTYPE_UNDEFINED ? dtype : IR_DTYPE_FLOAT, (guint) n + 1, dims,
-                       error);
-}
-
-static gboolean
-same_type (const IrTensor *a, const IrTensor *b)
-{
-  return ir_tensor_dtype (a) == ir_tensor_dtype (b) && ir_tensor_rank (a) == ir_tensor_rank (b) &&
-         memcmp (ir_tensor_dims (a), ir_tensor_dims (b), sizeof (gint64) * ir_tensor_rank (a)) == 0;
-}
-
-/* Fails with %IR_OP_ERROR_SHAPE if the rounds gave different shapes. Returns all rounds in one
- * tensor. @axis: of the result: where the new axis is; negative: from the end. */
-IrTensor *
-ir_rounds_stack (const IrRounds *rounds,
-                 guint index,
-                 gint64 axis,
-                 gboolean backward,
-                 const IrValue *like,
-                 IrRunState *state,
-                 GError **error)
-{
-  const GPtrArray *list = rounds->lists[index];
-  IrSlabJoin how = { axis, TRUE, backward, state->output_limit };
-  guint other = 1;
-
-  if (list->len == 0)
-    return stack_nothing (axis, like, error);
-  while (other < list->len && same_type (list->pdata[0], list->pdata[other]))
-    other++;
-  if (other == list->len)
-    return ir_slabs_join ((IrTensor *const *) list->pdata, list->len, &how, error);
-  IrContext *context = like->graph->model->context;
-  g_autofree char *first = ir_type_to_string (context, ir_tensor_type (list->pdata[0], context));
-  g_autofree char *next = ir_type_to_string (context, ir_tensor_type (list->pdata[other], context));
-  g_set_error (error, IR_OP_ERROR, IR_OP_ERROR_SHAPE,
-               "the scan output %s is %s in iteration 0 and %s in iteration %u; it has to have one "
-               "shape in all of them, as they are stacked",
-               like->name, first, next, other);
-  return NULL;
 }
 
 /* -- If -- */

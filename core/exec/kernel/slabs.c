@@ -99,6 +99,20 @@ check_piece (const IrTensor *piece, GError **error)
   return FALSE;
 }
 
+/* Places [@start, @start + @length) along @axis are the result. */
+static void
+copy_piece (Result *result, const IrTensor *whole, guint axis, gint64 start, gint64 length)
+{
+  const gint64 *dims = ir_tensor_dims (whole);
+
+  if (ir_tensor_n_elements (whole) == 0 || length == 0)
+    return;
+  guint64 outer = product (dims, 0, axis), inner = product (dims, axis + 1, ir_tensor_rank (whole));
+  guint64 run = (guint64) length * inner;
+  for (guint64 i = 0; i < outer; i++)
+    result_copy (result, i * run, whole, (i * (guint64) dims[axis] + (guint64) start) * inner, run);
+}
+
 /**
  * ir_slab_cut:
  * @whole: a dense tensor
@@ -134,15 +148,28 @@ ir_slab_cut (const IrTensor *whole,
       result.dims[result.rank++] = i == axis ? length : dims[i];
   if (!result_init (&result, ir_tensor_dtype (whole), max_bytes, error))
     return NULL;
-  if (ir_tensor_n_elements (whole) > 0 && length > 0)
-    {
-      guint64 outer = product (dims, 0, axis), inner = product (dims, axis + 1, rank);
-      guint64 run = (guint64) length * inner;
-      for (guint64 i = 0; i < outer; i++)
-        result_copy (&result, i * run, whole, (i * (guint64) dims[axis] + (guint64) start) * inner,
-                     run);
-    }
+  copy_piece (&result, whole, axis, start, length);
   return result_finish (&result, error);
+}
+
+/**
+ * ir_slab_refill:
+ * @piece: what ir_slab_cut() has given of @whole, not of strings, which nobody else has any more
+ * @whole: a dense tensor
+ * @axis: as it was then, as are the places along it, but
+ * @start: where they begin
+ * @length: how many they are
+ *
+ * Makes @piece another part of the same size.
+ */
+void
+ir_slab_refill (IrTensor *piece, const IrTensor *whole, guint axis, gint64 start, gint64 length)
+{
+  IrDtype dtype = ir_tensor_dtype (piece);
+  Result result = { .tensor = piece, .dtype = dtype };
+
+  result.size = ir_dtype_bits (dtype) % 8 == 0 ? ir_dtype_bits (dtype) / 8 : 0;
+  copy_piece (&result, whole, axis, start, length);
 }
 
 /* All pieces must have the type of the first and, but for @free_axis, its dims. */

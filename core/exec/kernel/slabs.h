@@ -12,6 +12,9 @@ IrTensor *ir_slab_cut (const IrTensor *whole,
                        gboolean keep_axis,
                        gsize max_bytes,
                        GError **error);
+/* Another part of @whole in the memory of one that ir_slab_cut() has given. */
+void ir_slab_refill (
+    IrTensor *piece, const IrTensor *whole, guint axis, gint64 start, gint64 length);
 typedef struct
 {
   gint64 axis;       /* negative: from the end, of the result */

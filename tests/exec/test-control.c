@@ -140,6 +140,44 @@ static const Graph graphs[] = {
         "2",
         "1, 2") "y = Loop (n, t, v) <body = b (int64 i, bool c, float[k] a) => (bool c2, float[m] d)\n"
                 "{ c2 = Identity (c) d = Concat <axis = 0> (a, v) }>" },
+  { "A carried tensor grows in each iteration, and a node reads it in each shape", 21, "int64[5]",
+    "[0, 2, 4, 6, 8]",
+    N ("n", "5") TRUTH ("t", "1") N (
+        "one",
+        "1") "none = Constant <value = int64[0] {}> ()\n"
+             "ax = Constant <value = int64[1] {0}> ()\n"
+             "a, y = Loop (n, t, none, none) <body = b (int64 i, bool c, int64[k] v, int64[k2] u) => "
+             "(bool c2, int64[m] w, int64[m2] d)\n"
+             "{ c2 = Identity (c) r = Unsqueeze (i, ax) w = Concat <axis = 0> (v, r) d = Add (w, w) }>" },
+  { "A carried tensor has one shape and another in turns", 21, "int64[2]", "[7, 7]",
+    N ("n", "8") TRUTH ("t", "1") N ("one", "1") N (
+        "two",
+        "2") "first = Constant <value = int64[1] {0}> ()\n"
+             "ax = Constant <value = int64[1] {0}> ()\n"
+             "y = Loop (n, t, first) <body = b (int64 i, bool c, int64[k] v) => (bool c2, int64[m] w)\n"
+             "{ c2 = Identity (c) odd = Mod (i, two) size = Add (odd, one) dims = Unsqueeze (size, ax)\n"
+             "  last = ReduceMax <keepdims = 0> (v) next = Max (last, i) w = Expand (next, dims) }>" },
+  { "What was carried four iterations ago is still that", 21, "int64[4]", "[6, 7, 8, 9]",
+    N ("n", "9") TRUTH ("t", "1") N ("one", "1") N (
+        "zero",
+        "0") "ax = Constant <value = int64[1] {0}> ()\n"
+             "p, q, r, s = Loop (n, t, zero, zero, zero, zero) <body = b (int64 i, bool c, int64 d, int64 e, int64 f, int64 g) => "
+             "(bool c2, int64 d2, int64 e2, int64 f2, int64 g2)\n"
+             "{ c2 = Identity (c) d2 = Identity (e) e2 = Identity (f) f2 = Identity (g) g2 = Add (g, one) }>\n"
+             "p1 = Unsqueeze (p, ax) q1 = Unsqueeze (q, ax) r1 = Unsqueeze (r, ax) s1 = Unsqueeze (s, ax)\n"
+             "y = Concat <axis = 0> (p1, q1, r1, s1)" },
+  { "A sequence keeps what each iteration has given", 21, "int64[7]", "[1, 2, 3, 4, 5, 6, 7]",
+    N ("n", "7") TRUTH ("t", "1") N (
+        "one",
+        "1") "e = SequenceEmpty <dtype = 7> ()\n"
+             "s = Loop (n, t, e) <body = b (int64 i, bool c, seq(int64[]) u) => (bool c2, seq(int64[]) v)\n"
+             "{ c2 = Identity (c) a = Add (i, one) v = SequenceInsert (u, a) }>\n"
+             "y = ConcatFromSequence <axis = 0, new_axis = 1> (s)" },
+  { "Views of what each iteration has given are stacked", 21, "int64[4,1]", "[[1], [2], [3], [4]]",
+    N ("n", "4") TRUTH ("t", "1")
+        N ("one", "1") "ax = Constant <value = int64[1] {0}> ()\n"
+                       "y = Loop (n, t) <body = b (int64 i, bool c) => (bool c2, int64[1] s)\n"
+                       "{ c2 = Identity (c) a = Add (i, one) s = Unsqueeze (a, ax) }>" },
   { "A sequence is carried and grows", 21, "seq(float[?])", "([1], [1, 1], [1, 1, 1])",
     N ("n", "3") TRUTH ("t", "1") F (
         "v",
@@ -473,6 +511,40 @@ test_npy_refuses (void)
   g_assert_error (error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED);
 }
 
+/* Bytes that nodes are given in a loop of @n iterations. */
+static guint64
+allocated_bytes (const char *n)
+{
+  g_autofree char *body = g_strdup_printf (
+      N ("n", "%s") TRUTH (
+          "t",
+          "1") "size = Constant <value = int64[1] {64}> ()\nv = ConstantOfShape (size)\n"
+               "y, rows = Loop (n, t, v) <body = b (int64 i, bool c, float[64] a) => (bool c2, float[64] d, float[64] row)\n"
+               "{ c2 = Identity (c) p = Mul (a, v) q = Sub (p, v) d = Add (q, v) row = Identity (d) }>",
+      n);
+  const Graph graph = { "memory of bodies", 21, "", "", body };
+  g_autoptr (IrModel) model = read_graph (&graph);
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .backend = ir_backend_find ("cpu"), .n_threads = 1 };
+  g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+
+  g_assert_no_error (error);
+  return run->trace->allocated_bytes;
+}
+
+/* Iterations fill what those before them have let go. */
+static void
+test_body_memory (void)
+{
+  guint64 few = allocated_bytes ("8"), many = allocated_bytes ("900");
+
+  g_test_message ("%" G_GUINT64_FORMAT " bytes in 8 iterations, %" G_GUINT64_FORMAT " in 900", few,
+                  many);
+  g_assert_cmpuint (few, >, 0);
+  g_assert_cmpuint (many, ==, few);
+}
+
 /* -- containers by themselves -- */
 
 static void
@@ -522,6 +594,7 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/control/A run ends when its time is up", test_time_limit);
   g_test_add_func ("/control/A sequence that grows meets the memory limit", test_memory_limit);
+  g_test_add_func ("/control/Iterations share their memory", test_body_memory);
   g_test_add_func ("/control/Items of sequences count once", test_counted);
   g_test_add_func ("/control/Values of every kind survive a file", test_files);
   g_test_add_func ("/control/NumPy files refuse sequences", test_npy_refuses);

@@ -141,6 +141,7 @@ ir_eval_control (const IrNode *node,
   for (guint id = 0; id < prepared.n_values; id++)
     g_clear_pointer (&state.tensors[id], ir_tensor_unref);
   g_clear_pointer (&state.draws, g_hash_table_unref);
+  ir_body_calls_free (state.body_calls, prepared.n_nodes);
   g_clear_pointer (&state.token_programs, g_hash_table_unref);
   ir_run_free_calls (&state);
   ir_account_free (state.account);

@@ -41,20 +41,6 @@ has_plain_types (const IrNode *node)
   return some;
 }
 
-/* Contents that inference may read and that can differ from run to run: it has to be asked again.
- */
-static gboolean
-is_shape_static (const IrCall *call)
-{
-  if (call->op->flags & IR_OP_ELEMENTWISE)
-    return TRUE;
-  for (guint i = 1; i < call->n_inputs; i++)
-    if (call->inputs[i].present && call->inputs[i].tensor == NULL &&
-        ir_dtype_kind (call->inputs[i].type->dtype) != IR_DTYPE_KIND_FLOAT)
-      return FALSE;
-  return TRUE;
-}
-
 /* Inference from types and constants alone must give the very types that the plan was made for. */
 static gboolean
 infers_types (IrCall *call)
@@ -105,7 +91,7 @@ lay_out (const IrPrepared *prepared, IrRunStep *step)
       ir_call_clear (call);
       return FALSE;
     }
-  call->shape_static = is_shape_static (call);
+  call->shape_static = ir_step_is_shape_static (call);
   bind_blocks (prepared, step);
   step->n_owned = ir_call_n_owned (call);
   return TRUE;

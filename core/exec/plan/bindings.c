@@ -18,6 +18,26 @@ ir_step_is_plain (const IrType *type)
 }
 
 /**
+ * ir_step_is_shape_static:
+ * @call: a call with the types of its inputs, and the contents of those that are constant
+ *
+ * Contents that inference may read, and that can differ from run to run, have it asked again.
+ *
+ * Returns: whether nothing but those types decides what the types of its outputs are
+ */
+gboolean
+ir_step_is_shape_static (const IrCall *call)
+{
+  if (call->op->flags & IR_OP_ELEMENTWISE)
+    return TRUE;
+  for (guint i = 1; i < call->n_inputs; i++)
+    if (call->inputs[i].present && call->inputs[i].tensor == NULL &&
+        ir_dtype_kind (call->inputs[i].type->dtype) != IR_DTYPE_KIND_FLOAT)
+      return FALSE;
+  return TRUE;
+}
+
+/**
  * ir_step_bytes:
  * @type: (nullable): a type
  *

@@ -248,6 +248,7 @@ void ir_output_slab_clear (IrPrepared *prepared);
 
 /* -- bindings.c -- */
 gboolean ir_step_is_plain (const IrType *type);
+gboolean ir_step_is_shape_static (const IrCall *call);
 guint64 ir_step_bytes (const IrType *type);
 guint64 ir_prepared_kept_bytes (const IrPrepared *prepared, const IrValue *value);
 gboolean ir_step_is_view (const IrPrepared *prepared, const IrNode *node);

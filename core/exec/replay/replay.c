@@ -343,6 +343,7 @@ query_clear (Query *query)
     }
   ir_account_free (state->account);
   g_clear_pointer (&state->draws, g_hash_table_unref);
+  ir_body_calls_free (state->body_calls, state->prepared->n_nodes);
   g_clear_pointer (&state->token_programs, g_hash_table_unref);
   ir_run_free_calls (state);
   g_clear_pointer (&query->run.iterations, ir_iteration_values_free);

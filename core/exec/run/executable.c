@@ -198,6 +198,7 @@ state_clear (IrRunState *state)
   ir_claims_free (state->claims);
   ir_reuse_free (state->reuse);
   g_clear_pointer (&state->draws, g_hash_table_unref);
+  ir_body_calls_free (state->body_calls, state->prepared->n_nodes);
   g_clear_pointer (&state->token_programs, g_hash_table_unref);
   ir_run_free_calls (state);
   g_free (state->tensors);

@@ -9,9 +9,28 @@
 
 /* -- one node -- */
 
-static IrTensor *
-give_memory (
-    IrCall *call, guint output, IrDtype dtype, guint rank, const gint64 *dims, GError **error)
+/**
+ * ir_run_give_memory:
+ * @state: a run under way
+ * @call: a call whose kernel asks for the memory of an output
+ * @output: which
+ * @dtype: its element type
+ * @rank: number of its dims
+ * @dims: (array length=rank): its dims
+ * @error: return location for an error
+ *
+ * Fails with %IR_OP_ERROR_LIMIT where it is more than the call may have.
+ *
+ * Returns: (transfer full) (nullable): where the memory plan wants it, or on the heap
+ */
+IrTensor *
+ir_run_give_memory (IrRunState *state,
+                    IrCall *call,
+                    guint output,
+                    IrDtype dtype,
+                    guint rank,
+                    const gint64 *dims,
+                    GError **error)
 {
   const IrCallOutput *slot = &call->outputs[output];
   guint64 n = 1;
@@ -35,8 +54,15 @@ give_memory (
     }
   if (slot->memory != NULL && bytes <= slot->memory_bytes)
     return ir_tensor_new_static (dtype, rank, dims, slot->memory, bytes);
-  ir_run_count_bytes (&((IrRunState *) call->alloc_data)->allocated_bytes, bytes);
+  ir_run_count_bytes (&state->allocated_bytes, bytes);
   return ir_tensor_new_alloc (dtype, rank, dims, error);
+}
+
+static IrTensor *
+give_memory (
+    IrCall *call, guint output, IrDtype dtype, guint rank, const gint64 *dims, GError **error)
+{
+  return ir_run_give_memory (call->alloc_data, call, output, dtype, rank, dims, error);
 }
 
 static gboolean
@@ -142,19 +168,26 @@ random_seed (IrRunState *state, const IrNode *node)
   return ir_exec_random_seed (node, state->options->seed, round);
 }
 
-static gboolean
-call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error)
+/* Bytes that an output may take */
+static gsize
+bytes_left (const IrRunState *state)
 {
   gsize left = state->memory_limit > state->live_bytes
                    ? (gsize) (state->memory_limit - state->live_bytes)
                    : 1;
 
+  return MIN (state->output_limit, left);
+}
+
+static gboolean
+call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error)
+{
   if (!bind_inputs (state, call, node, error))
     return FALSE;
   gboolean may_place = ir_steps_may_place (state->prepared, call),
            may_block = ir_steps_may_block (state->prepared, call);
   ir_run_enter_call (state, call, state->threads, &state->prepared->scratch);
-  call->max_output_bytes = MIN (state->output_limit, left);
+  call->max_output_bytes = bytes_left (state);
   call->random_seed = random_seed (state, node);
   call->alloc = give_memory;
   call->alloc_data = state;
@@ -178,6 +211,24 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
     if (!take_output (state, call, node, i, error))
       return FALSE;
   return TRUE;
+}
+
+/* Nodes of bodies run again and again. */
+static gboolean
+run_kernel (IrRunState *state, const IrNode *node, gboolean *by_ref, GError **error)
+{
+  IrBodyCall *kept = state->depth > 0 ? ir_body_call_fits (state, node) : NULL;
+  IrCall call;
+
+  if (kept != NULL)
+    return ir_body_call_run (kept, bytes_left (state), by_ref, error);
+  ir_call_layout (&call, node);
+  gboolean done = call_kernel (state, &call, node, error);
+  *by_ref = call.by_ref;
+  ir_call_clear (&call);
+  if (done && state->depth > 0)
+    ir_body_call_make (state, node);
+  return done;
 }
 
 /* @reason: (transfer full) (nullable) */
@@ -209,18 +260,13 @@ ir_run_node (IrRunState *state, const IrNode *node, GError **error)
   GError *local = NULL;
   gboolean done, by_ref = FALSE;
 
-  if (!ir_run_check (state, node, error) || !ir_late_copies_settle (state, error))
+  if (!(state->depth > 0 ? ir_run_check_use : ir_run_check) (state, node, error) ||
+      !ir_late_copies_settle (state, error))
     return FALSE;
   if (ir_prepared_is_control (state->prepared, node))
     done = state->prepared->control (state, node, &local);
   else
-    {
-      IrCall call;
-      ir_call_layout (&call, node);
-      done = call_kernel (state, &call, node, &local);
-      by_ref = call.by_ref;
-      ir_call_clear (&call);
-    }
+    done = run_kernel (state, node, &by_ref, &local);
   state->by_ref = by_ref;
   if (done)
     {

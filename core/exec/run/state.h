@@ -42,7 +42,8 @@ struct _IrObserver
   guint64 n_events; /* so far, if it counts them: checkpoints remember it */
 };
 
-typedef struct _IrClaims IrClaims; /* claims.c */
+typedef struct _IrClaims IrClaims;     /* claims.c */
+typedef struct _IrBodyCall IrBodyCall; /* body-calls.c */
 
 /* Who may touch what a run hands out, where somebody may leave it (detached.c). */
 typedef enum
@@ -86,6 +87,7 @@ struct _IrRunState
   guint nesting;              /* of that, what lies on the stack of the program */
   const IrFrameAt *frame;     /* (nullable) the innermost loop that it is in */
   const IrResume *resume;     /* (nullable) it is run again for one iteration */
+  IrBodyCall **body_calls;    /* (nullable) by node id */
   GHashTable *token_programs; /* (nullable) of flow/token-graph.c: graph -> what is known of it */
   struct _IrCalls *calls;     /* (nullable) of flow/call.c */
   GDestroyNotify free_calls;  /* likewise */
@@ -207,6 +209,21 @@ void ir_run_adopt (IrRunState *state, guint n_steps);
 void ir_run_end (IrRunState *state);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
 
+/* -- runner.c -- */
+IrTensor *ir_run_give_memory (IrRunState *state,
+                              IrCall *call,
+                              guint output,
+                              IrDtype dtype,
+                              guint rank,
+                              const gint64 *dims,
+                              GError **error);
+
+/* -- body-calls.c -- */
+void ir_body_calls_free (IrBodyCall **calls, guint n_nodes);
+void ir_body_call_make (IrRunState *state, const IrNode *node);
+IrBodyCall *ir_body_call_fits (IrRunState *state, const IrNode *node);
+gboolean ir_body_call_run (IrBodyCall *self, gsize left, gboolean *by_ref, GError **error);
+
 /* -- executable.c -- */
 void ir_executable_set_seed (IrExecutable *executable, guint64 seed); /* of the runs from now on */
 IrRun *ir_executable_run_observed (IrExecutable *executable,
@@ -243,6 +260,9 @@ gboolean ir_run_state_publish (IrRunState *state,
                                IrTensor *tensor,
                                GError **error);
 void ir_run_state_drop (IrRunState *state, const IrValue *value);
+IrTensor *ir_run_state_take (IrRunState *state, const IrValue *value);
+void ir_run_state_uncount (IrRunState *state, const IrTensor *tensor);
+void ir_run_state_refill (IrRunState *state, const IrValue *value, IrTensor *tensor);
 IrTensor *ir_run_state_lasting (const IrRunState *state, IrTensor *tensor, GError **error);
 
 /* -- copies.c -- */

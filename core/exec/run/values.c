@@ -227,3 +227,49 @@ ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor,
   ir_steps_feed (state, value, state->tensors[value->id]);
   return TRUE;
 }
+
+/**
+ * ir_run_state_take:
+ * @state: a run under way
+ * @value: a value that no plan holds, and no constant
+ *
+ * For what is going to be filled anew: its bytes are counted until ir_run_state_refill() or ir_run_state_uncount().
+ *
+ * Returns: (transfer full) (nullable): what @value held; it holds nothing now
+ */
+IrTensor *
+ir_run_state_take (IrRunState *state, const IrValue *value)
+{
+  return g_steal_pointer (&state->tensors[value->id]);
+}
+
+/**
+ * ir_run_state_uncount:
+ * @state: a run under way
+ * @tensor: what ir_run_state_take() has given
+ *
+ * It is no longer what the value held.
+ */
+void
+ir_run_state_uncount (IrRunState *state, const IrTensor *tensor)
+{
+  let_go (state, tensor);
+}
+
+/**
+ * ir_run_state_refill:
+ * @state: a run under way
+ * @value: a value
+ * @tensor: (transfer full): what ir_run_state_take() has given of it, with new contents
+ *
+ * As ir_run_state_publish(), of what needs no more room than before.
+ */
+void
+ir_run_state_refill (IrRunState *state, const IrValue *value, IrTensor *tensor)
+{
+  if (state->claims != NULL)
+    ir_claims_check (state->claims, value, tensor);
+  state->tensors[value->id] = tensor;
+  ir_run_capture (state, value, tensor);
+  ir_steps_feed (state, value, tensor);
+}

@@ -394,11 +394,12 @@ raise_frame (Frame *f)
   return why;
 }
 
-/* What the frame became comes to where the call was. */
-static void
+/* What the frame became comes to where the call was. (nullable) (transfer full): why it cannot */
+static char *
 move_out (Frame *f)
 {
   IrLowerConstruct *c = f->c;
+  char *why = NULL;
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (f->frame);
 
   for (guint i = 0; i < nodes->len; i++)
@@ -408,6 +409,9 @@ move_out (Frame *f)
       if (graphs->len > 0)
         ir_closure_take_place (c, nodes->pdata[i]);
     }
+  for (guint i = 0; i < nodes->len && why == NULL; i++)
+    why = ir_closure_why_ill_typed (c->l, nodes->pdata[i]);
+  return why;
 }
 
 /* (nullable) (transfer full) */
@@ -433,7 +437,8 @@ open_loop (Frame *f)
   if (why != NULL)
     return why;
   find_results (f, results);
-  move_out (f);
+  if ((why = move_out (f)) != NULL)
+    return why;
   if (!ir_lower_hand_over (c, (IrValue *const *) results->pdata))
     return g_strdup (IR_LOWER_LESS_KNOWN);
   ir_edit_set_graph_owner (l->edit, f->frame, NULL);

@@ -24,3 +24,6 @@ void ir_closure_drop (IrLowering *l, IrNode *node);
 void ir_closure_drop_imports (IrLowering *l, IrGraph *const *functions, guint n, IrGraph *graph);
 /* New nodes go where the construct was: (transfer full) of IrNode, those that were moved there */
 void ir_closure_take_place (IrLowerConstruct *c, IrNode *node);
+/* (nullable) (transfer full) What @node, or a node inside of it, does not fit, now that types are known that a function
+ * did not know */
+char *ir_closure_why_ill_typed (IrLowering *l, IrNode *node);

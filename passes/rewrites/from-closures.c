@@ -197,6 +197,29 @@ ir_closure_take_place (IrLowerConstruct *c, IrNode *node)
   ir_lower_guard (c, node);
 }
 
+char *
+ir_closure_why_ill_typed (IrLowering *l, IrNode *node)
+{
+  g_autoptr (GPtrArray) graphs = ir_node_subgraphs (node);
+  g_autoptr (GError) error = NULL;
+  char *why = NULL;
+
+  for (guint i = 0; i < graphs->len; i++)
+    {
+      guint n;
+      IrNode *const *nodes = ir_graph_order (graphs->pdata[i], &n);
+      g_autofree IrNode **all = g_memdup2 (nodes, n * sizeof (IrNode *));
+      for (guint k = 0; k < n && why == NULL; k++)
+        why = ir_closure_why_ill_typed (l, all[k]);
+    }
+  if (why != NULL)
+    return why;
+  ir_infer_node (l->edit, node, NULL);
+  return ir_node_check (node, &error)
+             ? NULL
+             : g_strdup_printf ("%s; as it is, it may never be called", error->message);
+}
+
 /* -- If -- */
 
 /* What @function does, as a branch of @node; it takes what @partial and @call give. */
@@ -372,8 +395,8 @@ add_if (IrLowerConstruct *c, IrNode *choose, gboolean are_shared, IrNode **made)
          add_side (c, *made, "else_branch", choose->inputs[2], are_shared);
 }
 
-/* (nullable) Why not */
-static const char *
+/* (nullable) (transfer full) Why not */
+static char *
 open_if (IrLowerConstruct *c, Choice *choice)
 {
   g_autoptr (GPtrArray) functions = g_ptr_array_new ();
@@ -383,10 +406,13 @@ open_if (IrLowerConstruct *c, Choice *choice)
     g_ptr_array_add (functions, (gpointer) ir_node_named_function (choice->partials->pdata[i]));
   split_layers (c, choice, c->node, 0);
   if (!add_if (c, c->node->inputs[0]->producer, choice->are_shared, &node))
-    return "a function that others name, too, cannot be copied";
+    return g_strdup ("a function that others name, too, cannot be copied");
   ir_closure_take_place (c, node);
+  char *why = ir_closure_why_ill_typed (c->l, node);
+  if (why != NULL)
+    return why;
   if (!ir_lower_hand_over (c, node->outputs))
-    return IR_LOWER_LESS_KNOWN;
+    return g_strdup (IR_LOWER_LESS_KNOWN);
   for (guint i = 0; i < choice->makers->len; i++)
     ir_closure_drop (c->l, choice->makers->pdata[i]);
   for (guint i = 0; i < choice->partials->len; i++)
@@ -445,7 +471,7 @@ raise_if (Raising *r, IrNode *call, IrNode *choose)
   r->l.domain = "";
   if (!ir_lower_begin (&c, &r->l, RULE_IF, call))
     return NULL;
-  why = g_strdup (open_if (&c, &choice));
+  why = open_if (&c, &choice);
   ir_lower_finish (&c, why);
   return why;
 }

@@ -821,8 +821,8 @@ try_broken_tokens (const FlowTrial *trial, const IrModel *whole, GRand *rand, Fl
   return NULL;
 }
 
-/* How from-closures ends is tried, too. What it makes of a graph that runs nevertheless does the same, or ends with an error
- * of a node: among closures types are not known before a function is called, else what does not fit is refused at once. */
+/* How from-closures ends is tried, too. What it makes of a graph that runs nevertheless does the same: where types that
+ * are not known before a function is called do not fit, it is refused. */
 static char *
 try_broken_closures (const FlowTrial *trial, const IrModel *whole, GRand *rand, FlowCounts *counts)
 {
@@ -844,10 +844,7 @@ try_broken_closures (const FlowTrial *trial, const IrModel *whole, GRand *rand, 
     return found;
   if (other != NULL)
     return test_compare (model, run, opened, other, 0);
-  return g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_DTYPE) ||
-                 g_error_matches (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED)
-             ? NULL
-             : g_strdup (error->message);
+  return g_strdup (error->message);
 }
 
 char *

@@ -460,6 +460,15 @@ static const struct
         "") "s = If (c) <then_branch = t () => (u) { u = Identity (p) }, else_branch = e () => (v) "
             "{ v = Identity (q) }>\n" CALL ("y", "s, x") "}" NEG TWICE,
     "Call If Partial Partial", "not from Partial, Switch or SwitchLayer" },
+  { "what would not fit where types are known stays, as it may never be called",
+    CLOSURES
+    "(float[4] x, bool c) => (float[4] y) {\nno = Constant <value = bool {0}> ()\n"
+    "d = And (c, no)\n" PARTIAL ("p", "neg", "") PARTIAL ("q", "ill", "")
+        SWITCH ("s", "d", "q", "p") CALL (
+            "y",
+            "s, x") "}" NEG CLOSURE_FUNCTION
+                    "ill (a) => (float[4] b) { m = SequenceLength (a) n = Cast <to = 1> (m) b = Add (n, a) }",
+    "And Call Partial Partial Switch", "it may never be called" },
   { "a recursion stays, but for its choices",
     CLOSURES "(int64 m, float[4] x) => (float[4] y) {\n" PARTIAL ("h", "down", "x")
         CALL ("y", "h, m") "}" CLOSURE_FUNCTION "down (float[4] x, int64 i) => (float[4] r) {\n" ONE

@@ -303,17 +303,48 @@ first_output (const IrNode *node)
   return node->n_outputs > 0 && node->outputs[0] != NULL ? node->outputs[0]->id : 0;
 }
 
+/**
+ * ir_frames_predicate:
+ * @frames: frames of a graph
+ * @value: what a Switch reads as its predicate
+ * @outcome: (inout): what that is to be
+ *
+ * Returns: the value of which conditions tell, behind what forwards it and behind Not, which turns @outcome round
+ */
+IrValueId
+ir_frames_predicate (const IrFrames *frames, const IrValue *value, gboolean *outcome)
+{
+  const IrModel *model = frames->graph->model;
+  IrValueId root = ir_frames_root (frames, value);
+  const IrValue *from = ir_model_live_value (model, root);
+
+  while (from != NULL && from->producer != NULL && ir_node_is (from->producer, "Not") &&
+         ir_node_input (from->producer, 0) != NULL)
+    {
+      root = ir_frames_root (frames, from->producer->inputs[0]);
+      from = ir_model_live_value (model, root);
+      *outcome = !*outcome;
+    }
+  return root;
+}
+
+static const IrCondition *
+has_outcome (const IrFrames *frames, const IrValue *predicate, gboolean outcome)
+{
+  const IrValueId id = ir_frames_predicate (frames, predicate, &outcome);
+
+  return only ((IrFrames *) frames, id, outcome);
+}
+
 /* Whether an Exit leaves its loop as soon as the condition of the loop is false, and only then. */
 static gboolean
 leaves_with_loop (const IrFrames *frames, const IrNode *node)
 {
   const IrFrame *frame = ir_frames_at (frames, frames->frame_of[node->id]);
   const IrNode *cond = ir_model_live_node (frames->graph->model, frame->loop_cond);
-  const IrCondition *own = own_condition (frames, node);
 
-  return cond != NULL && frame->n_conds == 1 && ir_node_input (cond, 0) != NULL && own->n == 1 &&
-         own->outcomes[0].predicate == ir_frames_root (frames, cond->inputs[0]) &&
-         !own->outcomes[0].outcome;
+  return cond != NULL && frame->n_conds == 1 && ir_node_input (cond, 0) != NULL &&
+         own_condition (frames, node) == has_outcome (frames, cond->inputs[0], FALSE);
 }
 
 /* Under which those run that read output @slot of @node, or wait for it. */
@@ -334,7 +365,7 @@ condition_behind (const IrFrames *frames, const IrNode *node, guint slot, gboole
                : only (own, first_output (node), TRUE);
   if (rule != IR_TOKENS_SWITCH || control || node->n_inputs < 2 || node->inputs[1] == NULL)
     return condition;
-  return both (own, condition, only (own, ir_frames_root (frames, node->inputs[1]), slot != 0),
+  return both (own, condition, has_outcome (frames, node->inputs[1], slot != 0),
                node->outputs[slot]->id);
 }
 
@@ -852,40 +883,8 @@ exclude (const IrFrames *frames, const IrValue *a, const IrValue *b)
          asks_in_vain (model, of_b);
 }
 
-static gboolean
-depends_on (const IrCondition *condition, IrValueId predicate)
-{
-  for (guint i = 0; i < condition->n; i++)
-    if (condition->outcomes[i].predicate == predicate)
-      return TRUE;
-  return FALSE;
-}
-
-/* Whether @a asks for no more than @b; @given: but for what is given from outside */
-static gboolean
-asks_no_more (const IrModel *model, const IrCondition *a, const IrCondition *b, gboolean given)
-{
-  for (guint i = 0; i < a->n; i++)
-    {
-      const IrValue *predicate = ir_model_value (model, a->outcomes[i].predicate);
-      if (!depends_on (b, predicate->id) && !(given && ir_value_is_graph_input (predicate)))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-/* Two conditions that do not exclude each other by themselves may do so by how their predicates are computed. They do
- * not where one asks for no more than the other, or where all that they ask for is given from outside.
- * (nullable): never */
-static gboolean
-hold_together (const IrModel *model, const IrCondition *a, const IrCondition *b)
-{
-  return a != NULL && b != NULL &&
-         (asks_no_more (model, a, b, FALSE) || asks_no_more (model, b, a, FALSE) ||
-          (asks_no_more (model, a, b, TRUE) && asks_no_more (model, b, a, TRUE)));
-}
-
-/* Inputs of a Merge that are live in one iteration, for some inputs of the graph. */
+/* Inputs of a Merge that nothing says are not live in one iteration. How predicates are computed, but for Not, is not
+ * looked at: it may keep them apart. */
 static void
 report_merge (Walk *walk, const IrNode *node)
 {
@@ -899,9 +898,7 @@ report_merge (Walk *walk, const IrNode *node)
           continue;
         gboolean back = a->producer != NULL && ir_edge_is_back (a->producer, node);
         if (back != (b->producer != NULL && ir_edge_is_back (b->producer, node)) ||
-            exclude (frames, a, b) ||
-            !hold_together (walk->graph->model, ir_frames_value_condition (frames, a),
-                            ir_frames_value_condition (frames, b)))
+            exclude (frames, a, b))
           continue;
         g_autofree char *label = ir_node_label (node);
         g_autofree char *when_a = ir_condition_text (walk->graph->model,

@@ -57,6 +57,7 @@ typedef struct
 IrFrames *ir_frames_new (const IrGraph *graph);
 void ir_frames_free (IrFrames *frames);
 gboolean ir_frames_add (IrFrames *frames, const IrNode *node);
+IrValueId ir_frames_predicate (const IrFrames *frames, const IrValue *value, gboolean *outcome);
 void ir_frames_replace (IrFrames *frames, const IrValue *old, const IrValue *with);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFrames, ir_frames_free)
 const IrFrame *ir_frames_of (const IrFrames *frames, const IrNode *node);

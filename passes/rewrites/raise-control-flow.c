@@ -79,9 +79,9 @@ note_switch (IrRaise *raise, IrNode *node, GHashTable *choices, GArray *items)
 static IrValueId
 root_of (const IrRaise *raise, const IrValue *value)
 {
-  const IrValueId root = raise->frames->roots[value->id];
+  gboolean outcome = TRUE;
 
-  return root != 0 ? root : value->id;
+  return ir_frames_predicate (raise->frames, value, &outcome);
 }
 
 /* Whether one of them says more of a predicate that something is chosen by; that a value is live may be said

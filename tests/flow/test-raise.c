@@ -2,6 +2,7 @@
  * case, and on random programs by fuzz-flow. */
 #include "config.h"
 
+#include "core/ir/frames.h"
 #include "passes/pipeline/pipeline.h"
 #include "tests/flow/flow-program.h"
 #include "tests/flow/graph-form.h"
@@ -180,6 +181,13 @@ static const struct
             "m", "f2", "a") "n = Exp (f)\n" MERGE ("y", "n", "m")
             SWITCH ("f3", "t3", "x", "p") "b = Abs (t3)\n" MERGE ("z", "f3", "b") "}",
     "Abs Exp Merge Merge Merge Neg Switch Switch Switch", "same condition" },
+  { "the same of what Not gives",
+    HEAD "(float[4] x, bool p, bool q) => (float[4] y, float[4] z) {\nnp = Not (p)\n" SWITCH (
+        "f", "t", "x", "q")
+        SWITCH ("f2", "t2", "t", "np") "a = Neg (t2)\n" MERGE (
+            "m", "f2", "a") "n = Exp (f)\n" MERGE ("y", "n", "m")
+            SWITCH ("f3", "t3", "x", "np") "b = Abs (t3)\n" MERGE ("z", "f3", "b") "}",
+    "Abs Exp Merge Merge Merge Neg Not Switch Switch Switch", "same condition" },
   { "what runs in the last iteration alone",
     HEAD "(int64 n, float[4] x) => (float[4] y) {\n" ZERO ONE INVARIANT (
         "m", "w", "n") "less = Less (i_m, m)\n" COND ("p", "less")
@@ -415,6 +423,9 @@ there_and_back (IrModel *original, gboolean names)
   g_assert_true (ir_pipeline_run (lowered, pipeline, NULL, NULL, NULL, &error));
   g_autofree char *text = ir_text_write (lowered);
   g_autoptr (IrModel) read = test_model (text);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  ir_graph_report_frames (read->main, problems);
+  g_assert_cmpuint (problems->len, ==, 0); /* no Merge seems to have two live inputs */
   if (!names)
     strip (read);
   return raise_model (read);

@@ -103,7 +103,7 @@ declare (Builder *builder, IrValue *value, const IrDraftValue *info, gboolean is
     ir_edit_set_value_extra (builder->edit, value, info->extra);
   if (type == NULL)
     return;
-  if (known != NULL && known != type)
+  if (known != NULL)
     {
       const IrType *merged = ir_type_merge (builder->model->context, known, type);
 

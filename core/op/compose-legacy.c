@@ -23,7 +23,7 @@ affine (IrCompose *c, IrPart *x, double factor, double addend)
 static void
 give (IrCompose *c, IrPart *y)
 {
-  if (y != NULL && y == ir_compose_input (c, 0))
+  if (y == ir_compose_input (c, 0))
     y = ir_compose (c, IR_OP_IDENTITY, 1, y);
   ir_compose_result (c, 0, y);
 }

@@ -95,8 +95,6 @@ ir_infer_bind_input (IrEdit *edit, IrValue *input, guint rank, const gint64 *dim
   IrContext *context = ir_edit_model (edit)->context;
   IrDtype dtype = input->type != NULL ? input->type->dtype : IR_DTYPE_UNDEFINED;
   const IrType *type = ir_type_tensor (context, dtype, (int) rank, dims);
-  if (type == input->type)
-    return;
   if (input->type != NULL && ir_type_merge (context, input->type, type) == NULL)
     forget_shapes (edit);
   ir_edit_set_type (edit, input, type);

@@ -141,7 +141,7 @@ scalar_number (const IrCall *call, guint slot)
 static IrDim
 range_length (IrContext *context, IrNumber start, IrNumber limit, IrNumber delta)
 {
-  if (!delta.known || delta.value == 0)
+  if (delta.value == 0) /* or it is not known */
     return IR_DIM_UNKNOWN;
   if (start.known && limit.known)
     {

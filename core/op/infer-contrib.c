@@ -503,8 +503,7 @@ ir_infer_max_pool_with_mask (IrCall *call, GError **error)
   IrCall view = *call;
 
   view.n_inputs = 1;
-  if (ir_call_input_type (call, 1) != NULL &&
-      ir_type_n_elements (ir_call_input_type (call, 1), &(guint64){ 0 }) &&
+  if (ir_type_n_elements (ir_call_input_type (call, 1), &(guint64){ 0 }) &&
       ir_type_count (ir_call_input_type (call, 1)) == 0)
     return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "the mask is empty");
   return ir_infer_average_pool (&view, error);

@@ -59,7 +59,7 @@ joined_argument (const Joiner *joiner, const IrGraph *function, guint slot)
     {
       const IrValue *given = ir_node_input (calls->pdata[i], slot);
 
-      if (given == NULL || given->type == NULL)
+      if (given == NULL)
         return NULL;
       type = i == 0 && !is_named ? given->type : join (joiner->context, type, given->type);
       if (type == NULL)

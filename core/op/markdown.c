@@ -29,9 +29,9 @@ append_names (GString *text, const char *label, const char *names)
 {
   g_auto (GStrv) words = g_strsplit (names != NULL ? names : "", " ", -1);
   g_string_append_printf (text, "- %s: ", label);
-  if (words[0] == NULL || words[0][0] == '\0')
+  if (words[0] == NULL)
     g_string_append (text, "none");
-  for (guint i = 0; words[i] != NULL && words[i][0] != '\0'; i++)
+  for (guint i = 0; words[i] != NULL; i++)
     {
       char *mark = strpbrk (words[i], "?*");
       const char *note = mark == NULL ? "" : *mark == '?' ? " (optional)" : " (any number)";

@@ -120,7 +120,7 @@ when_idempotent (IrMatch *match)
   const IrNode *root = ir_match_root (match);
   const IrNode *before = ir_match_value (match, "x")->producer;
 
-  if (before == NULL || strcmp (before->op_type, root->op_type) != 0 || before->op != root->op)
+  if (before == NULL || before->op != root->op)
     return ir_match_fail (match, "%s does not come from the same operator",
                           ir_match_value (match, "x")->name);
   if (root->op == NULL || !(root->op->flags & IR_OP_IDEMPOTENT))

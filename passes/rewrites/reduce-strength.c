@@ -53,15 +53,11 @@ static gboolean
 prepare_inverse (IrMatch *match)
 {
   const IrTensor *c = ir_match_constant (match, "c");
-  IrTensor *inverse = ir_tensor_new_scalar (ir_tensor_dtype (c), 1 / ir_tensor_get_double (c, 0));
+  g_autoptr (IrTensor)
+      inverse = ir_tensor_new_scalar (ir_tensor_dtype (c), 1 / ir_tensor_get_double (c, 0));
 
-  if (ir_tensor_rank (c) > 0)
-    {
-      IrTensor *shaped = ir_tensor_reshape (inverse, ir_tensor_rank (c), ir_tensor_dims (c));
-      ir_tensor_unref (inverse);
-      inverse = shaped;
-    }
-  ir_match_bind_tensor (match, "inverse", "inverse", inverse);
+  ir_match_bind_tensor (match, "inverse", "inverse",
+                        ir_tensor_reshape (inverse, ir_tensor_rank (c), ir_tensor_dims (c)));
   return TRUE;
 }
 

@@ -13,6 +13,7 @@
  * ONNX Attention 23; ONNX Runtime GroupQueryAttention. */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/rewrites/heads.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
@@ -217,8 +218,7 @@ write_grouped (IrPassContext *context, IrNode *old, const char *op_type, const R
 static gboolean
 attention_fits (IrPassContext *context, const IrNode *attention)
 {
-  if (attention->n_inputs < 3 || ir_value_rank (attention->inputs[0]) != 4 ||
-      attention->inputs[1] == NULL || attention->inputs[2] == NULL)
+  if (!ir_node_is_valid (attention) || ir_value_rank (attention->inputs[0]) != 4)
     return FALSE;
   for (guint i = 1; i < attention->n_outputs; i++)
     if (ir_node_output (attention, i) != NULL)

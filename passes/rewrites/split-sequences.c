@@ -94,7 +94,7 @@ find_positions (Site *site)
                                ? ir_value_constant (use.node->inputs[1])
                                : NULL;
 
-      if (at == NULL || use.slot != 0 || ir_tensor_n_elements (at) != 1)
+      if (at == NULL || ir_tensor_n_elements (at) != 1)
         return refuse (site, "the sequence is used otherwise than at a constant position");
       if (use.node->graph != site->cut->graph || use.node->device != site->cut->device ||
           ir_pass_has_control (site->context, use.node))
@@ -224,8 +224,7 @@ visit (IrPassContext *context, IrNode *node)
   g_autoptr (GArray) positions = g_array_new (FALSE, FALSE, sizeof (guint));
   Site site = { .context = context, .cut = node, .positions = positions };
 
-  if (!ir_op_is (node, IR_OP_SPLIT_TO_SEQUENCE) || node->n_inputs < 1 || node->inputs[0] == NULL ||
-      node->n_outputs != 1 || ir_pass_is_open (node) || ir_pass_has_control (context, node) ||
+  if (!ir_op_is (node, IR_OP_SPLIT_TO_SEQUENCE) || node->n_outputs != 1 || ir_pass_is_open (node) || ir_pass_has_control (context, node) ||
       !find_pieces (&site) || !find_positions (&site) ||
       !ir_pass_begin (context, RULE, IR_CLASS_EXACT, node))
     return;

@@ -86,6 +86,13 @@ static const struct
         "a", "x") "b = ReduceMean <axes = [2, 3]> (a)  " TO_BACK ("y", "b") "}" },
   { "push-transposes-through-sums",
     IMAGES "{ " TO_FRONT ("a", "x") "b = Softmax <axis = 1> (a)  " TO_BACK ("y", "b") "}" },
+  { "merge-matmuls",
+    "(float[n,4] x, float[4,3] A, float[4,3] B, float[4,3] C, float[3] D, float[3] E, float[3] F) => (float[n,3] "
+    "y) { p = irscope.MatMulAdd (x, A, D)  q = irscope.MatMulAdd (x, B, E)  r = irscope.MatMulAdd (x, C, F)  s = "
+    "Sub (p, q)  y = Mul (r, s) }" },
+  { "fuse-softmax-grad",
+    "(float[3,3] x, float[3,3] d) => (float[3,3] y) { k = Constant <value = int64[1] {1}> ()  s = Softmax (x)  "
+    "m = Mul (d, s)  r = ReduceSum (m, k)  t = Sub (d, r)  y = Mul (s, t) }" },
   /* -- parts -- */
   { "split-slices",
     "(float[n,6] x) => (float[n,2] y, float[n,3] z) { ax = Constant <value = "
@@ -124,6 +131,13 @@ static const struct
     "(float[n,4,3,8] q, float[n,1,5,8] k, float[n,1,1,5] m) => (float[n,4,3,8] y) { i = Constant <value "
     "= int64[4] {0, 0, 0, 0}> ()  v = Neg (k)  kr = Gather <axis = 1> (k, i)  vr = Gather <axis = 1> (v, "
     "i)  y = irscope.MaskedAttention <scale: float = 0.5> (q, kr, vr, m) }" },
+  { "share-heads",
+    OLD (
+        "11") "(float[n,4,3,8] q, float[n,2,1,5,8] k, float[n,2,1,5,6] v, bool[3,5] keep) => (float[n,4,3,6] y) { "
+              "e = Constant <value = int64[5] {1, 1, 2, 1, 1}> ()  g = Constant <value = int64[4] {0, 4, 5, 8}> ()"
+              "  h = Constant <value = int64[4] {0, 4, 5, 6}> ()  ke = Expand (k, e)  kr = Reshape (ke, g)  ve = "
+              "Tile (v, e)  vr = Reshape (ve, h)  y = irscope.SelectedAttention <scale: float = 0.5, fill: float = "
+              "-100.0> (q, kr, vr, keep) }" },
   { "fuse-shared-residual",
     "(float[n,3,6] x, float[n,3,6] z, float[6] G, float[6] B) => (float[n,3,6] y) { s = Add (x, z)  v = "
     "LayerNormalization (s, G, B)  y = Sub (v, s) }" },
@@ -182,17 +196,17 @@ static const struct
     "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z) { k = Abs (v)  y, z = Scan (v, x) "
     "<num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { w = Mul "
     "(k, k)  t = Add (s, e)  r = Mul (t, w) }> }" },
-  { "hoist-equal",
-    IF_ROWS "{ y = If (q) <then_branch = t () => (float[n,4] u) { k = Constant <value = float {2.5}> ()  "
-            "a = Mul (x, k)  u = Neg (a) }, else_branch = e () => (float[n,4] v) { k2 = Constant <value = "
-            "float {2.5}> ()  a2 = Mul (k2, x)  v = Abs (a2) }> }" },
+  { "hoist-equal", IF_ROWS
+    "{ y = If (q) <then_branch = t () => (float[n,4] u) { k = Constant <value = float {2.5}> ()  "
+    "a = Mul (x, k)  u = Neg (a) }, else_branch = e () => (float[n,4] v) { k2 = Constant <value = "
+    "float {2.5}> ()  a2 = Mul (k2, x)  v = Abs (a2) }> }" },
   { "hoist-equal",
     "(float[n,4] x, bool q) => (float[n,4] y, float[n,4] z) { y, z = If (q) <then_branch = t () => "
     "(float[n,4] a, float[n,4] u) { a = Exp (x)  u = Neg (a) }, else_branch = e () => (float[n,4] b, "
     "float[n,4] v) { b = Exp (x)  v = Abs (b) }> }" },
-  { "sink-node",
-    IF_ROWS "{ a = Exp (x)  b = Mul (a, x)  y = If (q) <then_branch = t () => (float[n,4] u) { u = Neg "
-            "(b) }, else_branch = e () => (float[n,4] v) { v = Abs (x) }> }" },
+  { "sink-node", IF_ROWS
+    "{ a = Exp (x)  b = Mul (a, x)  y = If (q) <then_branch = t () => (float[n,4] u) { u = Neg "
+    "(b) }, else_branch = e () => (float[n,4] v) { v = Abs (x) }> }" },
   { "if-to-where",
     "(float[3,4] x, bool q) => (float[3,4] y) { y = If (q) <then_branch = t () => (float[3,4] u) { u = Neg "
     "(x) }, else_branch = e () => (float[3,4] v) { k = Constant <value = float {2.5}> ()  v = Mul (x, k) }> "
@@ -237,8 +251,9 @@ static const struct
     ROWS "{ " YES "y = If (c) <then_branch = t () => (float[n,4] u) { a = Relu (x)"
          "  u = Neg (a) }, else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
   { "switch-on-constant", FLOW ROWS "{ " YES "o, a = irscope.flow.Switch (x, c)  y = Exp (a) }" },
-  { "merge-of-one", FLOW ROWS "{ " YES "o, a = irscope.flow.Switch (x, c)  b = Relu (a)  d = Exp (o)  e = "
-                         "irscope.flow.Merge (d, b)  y = Neg (e) }" },
+  { "merge-of-one",
+    FLOW ROWS "{ " YES "o, a = irscope.flow.Switch (x, c)  b = Relu (a)  d = Exp (o)  e = "
+              "irscope.flow.Merge (d, b)  y = Neg (e) }" },
   { "remove-loop", ROWS "{ " NUMBER (0) YES
     "a = Relu (x)  l = Loop (m, c, a) " BODY ("") "{ " GO_ON "t = Exp (s) }>  y = Neg (l) }" },
   { "unroll-loop", ROWS "{ " NUMBER (3) YES
@@ -340,6 +355,11 @@ static const struct
   const char *rule;
   const char *text;
 } traps[] = {
+  { "unroll-loop", ROWS "{ " NUMBER (129) YES
+    "y = Loop (m, c, x) " BODY ("") "{ " GO_ON "a = Abs (s)  t = Min (a, x) }> }" },
+  { "where-to-if",
+    "(float[96,96] x, bool[1] q) => (float[96,96] y) { a = MatMul (x, x)  r = RandomUniformLike <seed = 1.0> (x)  b "
+    "= MatMul (x, r)  y = Where (q, a, b) }" },
   { "merge-slices", SLICED ("(x, one, big, one)", "(a, one, four, one)") },
   { "merge-slices", SLICED ("(x, one, big, one)", "(a, two, big, one)") },
   { "merge-slices", SLICED ("(x, one, big, one, two)", "(a, one, four, last, one)") },
@@ -357,10 +377,11 @@ static const struct
     "<value = int64[1] {1}> ()  q = Constant <value = int64[1] {2}> ()  y = ReduceSum (x, l)  z = Slice (x, "
     "p, q, l) }" },
   { "split-slices",
-    OLD ("10") "(float[n,6] x) => (float[n,2] y, float[n,3] z) { l = Constant <value = int64[1] {0}> ()  p = "
-               "Constant <value = int64[1] {1}> ()  q = Constant <value = int64[1] {2}> ()  r = Constant <value "
-               "= int64[1] {3}> ()  s = Constant <value = int64[1] {6}> ()  y = Slice (x, l, r, p, q)  z = "
-               "Slice (x, r, s, p) }" },
+    OLD (
+        "10") "(float[n,6] x) => (float[n,2] y, float[n,3] z) { l = Constant <value = int64[1] {0}> ()  p = "
+              "Constant <value = int64[1] {1}> ()  q = Constant <value = int64[1] {2}> ()  r = Constant <value "
+              "= int64[1] {3}> ()  s = Constant <value = int64[1] {6}> ()  y = Slice (x, l, r, p, q)  z = "
+              "Slice (x, r, s, p) }" },
   { "fold-pad-max-pool",
     "(float[n,2,5,6] x) => (float[n,2,h,w] y) { l = Constant <value = float {-1}> ()  p = Constant <value = "
     "int64[8] {0, 0, 1, 1, 0, 0, 1, 1}> ()  r = Clip (x, l)  a = Pad (r, p, l)  y = MaxPool <kernel_shape = "
@@ -368,9 +389,8 @@ static const struct
   { "fold-norm-mul",
     "(float16[n,2,3] x, float[2] S, float[2] B, float[2] M, float[2] V, float16[2,1] C) => (float16[n,2,3] y) "
     "{ a = BatchNormalization (x, S, B, M, V)  y = Mul (a, C) }" },
-  { "push-transposes",
-    "(float[n,3,4,5] x) => (float[n,3,4,5] y, float[n,5,3,4] z) { " TO_FRONT ("a", "x") "b = Relu (a)  "
-    TO_BACK ("y", "b") "z = Neg (b) }" },
+  { "push-transposes", "(float[n,3,4,5] x) => (float[n,3,4,5] y, float[n,5,3,4] z) { " TO_FRONT (
+                           "a", "x") "b = Relu (a)  " TO_BACK ("y", "b") "z = Neg (b) }" },
   { "push-transposes",
     "(float[n,3,4,5] x, float[3,4,5] C) => (float[n,3,4,5] y) { t = Transpose <perm = [2, 0, 1]> (C)  b = "
     "Relu (t)  u = Transpose <perm = [1, 2, 0]> (b)  y = Add (x, u) }" },

@@ -53,6 +53,11 @@ static const char outside_text[] =
     "<ir_version: 8, opset_import: [\"\" : 17]>\n"
     "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }\n";
 
+static const char closures_text[] =
+    "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+    "g (closure(float[2], ? -> int64[], seq(closure(->))) a, closure(-> float[2]) b) => (closure(?) y) "
+    "{ y = Identity (b) }\n";
+
 static GBytes *
 write_text (IrModel *model)
 {
@@ -301,10 +306,13 @@ try_fields (const Fields *f)
   f->try_one (out, f->data);
 }
 
-/* Each field is left out, doubled, behind the next, unknown, of the next number, of another type, or empty. */
+/* Each field is left out, doubled, behind the next, unknown, of the next number, of another type, or empty; numbers are
+ * below 0 or large. */
 static void
 vary_field (const Fields *f, GPtrArray *fields, guint at)
 {
+  static const guint64 numbers[] = { G_MAXUINT64, G_GUINT64_CONSTANT (1) << 31,
+                                     G_GUINT64_CONSTANT (1) << 62 };
   Field *field = fields->pdata[at], kept = *field;
 
   fields->pdata[at] = NULL;
@@ -329,8 +337,13 @@ vary_field (const Fields *f, GPtrArray *fields, guint at)
   try_fields (f);
   *field = (Field){ .id = kept.id, .type = kept.type == 0 ? 2 : 0, .number = 1 };
   try_fields (f);
-  *field = (Field){ .id = kept.id, .type = 5, .bytes = (const guint8 *) "\0\0\0\0", .size = 4 };
+  *field = (Field){ .id = kept.id, .type = 5, .bytes = (const guint8 *) "\3\0\0\0", .size = 4 };
   try_fields (f);
+  for (guint i = 0; kept.type == 0 && i < G_N_ELEMENTS (numbers); i++)
+    {
+      *field = (Field){ .id = kept.id, .number = numbers[i] };
+      try_fields (f);
+    }
   if (kept.type == 2)
     {
       *field = (Field){ .id = kept.id, .type = 2 };
@@ -444,9 +457,13 @@ try_one (gpointer item, gpointer data)
                               g_str_hash (dot));
       if (ir_problems_count (problems, IR_SEVERITY_ERROR) == 0)
         {
-          t->n_taken++;
-          if (t->n_taken % 8 == 0)
-            check_again (model, text);
+          if (t->n_taken++ % 8 == 0)
+            {
+              g_autoptr (GBytes) json = write_json (model), onnx = write_onnx (model);
+              check_again (model, text);
+              g_string_append_printf (t->said, ", written as %x, %x", g_bytes_hash (json),
+                                      onnx != NULL ? g_bytes_hash (onnx) : 0);
+            }
         }
     }
   g_string_append_c (t->said, '\n');
@@ -535,6 +552,7 @@ main (int argc, char **argv)
   static const Form forms[] = {
     { "text", test_rich_text, read_text, write_text, vary_tokens },
     { "text-dtypes", test_dtypes_text, read_text, write_text, vary_tokens },
+    { "text-closures", closures_text, read_text, write_text, vary_tokens },
     { "json", test_rich_text, read_json, write_json, vary_values },
     { "json-dtypes", test_dtypes_text, read_json, write_json, vary_values },
     { "onnx", test_rich_text, read_onnx, write_onnx, vary_bytes },

@@ -2,6 +2,7 @@
 
 #include "tests/rules/graph-changes.h"
 
+#include "core/ir/frames.h"
 #include "core/ir/edit.h"
 #include "tests/rules/pass-test.h"
 
@@ -23,8 +24,15 @@ change_opset (IrModel *model, IrEdit *edit, guint index, GString *said)
 {
   static const guint opsets[] = { 7, 9, 11, 12, 13, 14, 17, 18, 20, 21, 23, 24 };
 
+  if (index == G_N_ELEMENTS (opsets)) /* initializers are inputs, too */
+    {
+      IrModelInfo info = *model->info;
+      info.ir_version = 3;
+      ir_edit_set_info (edit, &info);
+      g_string_append (said, "version 3");
+    }
   if (index >= G_N_ELEMENTS (opsets))
-    return FALSE;
+    return index == G_N_ELEMENTS (opsets);
   ir_edit_set_opset (edit, "", opsets[index]);
   g_string_append_printf (said, "opset %u", opsets[index]);
   return TRUE;
@@ -63,7 +71,8 @@ change_input (IrModel *model, IrEdit *edit, guint index, GString *said)
   {
     DTYPES = G_N_ELEMENTS (dtypes),
     AXES = 5,
-    EACH = DTYPES + 3 + 2 * AXES
+    SIZES = 4, /* 1, one more, none, not known */
+    EACH = DTYPES + 4 + SIZES * AXES
   };
   const guint n = ir_graph_n_inputs (model->main);
 
@@ -86,16 +95,19 @@ change_input (IrModel *model, IrEdit *edit, guint index, GString *said)
     dims[rank++] = 2;
   else if (change == DTYPES + 2 && value->initializer == NULL)
     make_constant (model, edit, value);
-  else if (change > DTYPES + 2)
+  else if (change > DTYPES + 3)
     {
-      guint axis = (change - DTYPES - 3) / 2;
+      const guint axis = (change - DTYPES - 4) / SIZES, size = (change - DTYPES - 4) % SIZES;
       if (axis >= (guint) rank)
         return TRUE;
-      dims[axis] = change % 2 == 0                ? 1
-                   : ir_dim_is_known (dims[axis]) ? dims[axis] + 1
-                                                  : ir_dim_symbol (model->context, "other");
+      dims[axis] = size == 0                                   ? 1
+                   : size == 1 && ir_dim_is_known (dims[axis]) ? dims[axis] + 1
+                   : size == 2                                 ? 0
+                               : ir_dim_symbol (model->context, "other");
     }
-  if (change != DTYPES + 2)
+  if (change == DTYPES + 3)
+    ir_edit_set_type (edit, value, NULL);
+  else if (change != DTYPES + 2)
     ir_edit_set_type (edit, value, ir_type_tensor (model->context, dtype, rank, dims));
   g_string_append_printf (said, "input %s change %u", value->name, change);
   return TRUE;
@@ -441,6 +453,73 @@ change_link (IrModel *model, IrEdit *edit, guint index, GString *said)
 }
 
 static gboolean
+reads_some (const IrNode *node, GHashTable *nodes)
+{
+  g_autoptr (GPtrArray) captures = ir_node_captures (node);
+  gboolean some = FALSE;
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    some |= node->inputs[i] != NULL && g_hash_table_contains (nodes, node->inputs[i]->producer);
+  for (guint i = 0; i < captures->len; i++)
+    some |= g_hash_table_contains (nodes, ((const IrValue *) captures->pdata[i])->producer);
+  return some;
+}
+
+/* A node and what reads it run in a branch, which captures the rest; the other one hands on an input. */
+static gboolean
+change_graph (IrModel *model, IrEdit *edit, guint index, GString *said)
+{
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (model->main), inside = g_ptr_array_new (),
+                        outputs = g_ptr_array_new (), inputs = g_ptr_array_new ();
+  g_autoptr (GHashTable) moved = g_hash_table_new (NULL, NULL);
+
+  if (index >= nodes->len)
+    return FALSE;
+  g_hash_table_add (moved, nodes->pdata[index]);
+  for (guint last = 0; last != g_hash_table_size (moved);) /* loops of tokens */
+    {
+      last = g_hash_table_size (moved);
+      for (guint i = 0; i < nodes->len; i++)
+        if (reads_some (nodes->pdata[i], moved))
+          g_hash_table_add (moved, nodes->pdata[i]);
+    }
+  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
+    g_ptr_array_add (outputs, ir_graph_output (model->main, i));
+  for (guint i = 0; i < outputs->len; i++)
+    if (g_hash_table_contains (moved, ((const IrValue *) outputs->pdata[i])->producer))
+      g_ptr_array_add (inside, outputs->pdata[i]);
+  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
+    g_ptr_array_add (inputs, ir_graph_input (model->main, i));
+  if (inside->len == 0 || inputs->len == 0)
+    return TRUE;
+  IrValue *first = inputs->pdata[0],
+          *choice = ir_edit_add_value (edit, model->main, "choice",
+                                       ir_type_tensor (model->context, IR_DTYPE_BOOL, 0, NULL));
+  IrNode *node = ir_edit_add_node (edit, model->main, "If", NULL, "", 1, &choice, inside->len);
+  g_ptr_array_add (inputs, choice);
+  ir_edit_set_graph_inputs (edit, model->main, (IrValue *const *) inputs->pdata, inputs->len);
+  for (guint i = 0, k = 0; i < outputs->len; i++)
+    if (k < inside->len && outputs->pdata[i] == inside->pdata[k])
+      outputs->pdata[i] = node->outputs[k++];
+  ir_edit_set_graph_outputs (edit, model->main, (IrValue *const *) outputs->pdata, outputs->len);
+  for (guint branch = 0; branch < 2; branch++)
+    {
+      const char *name = branch == 0 ? "then_branch" : "else_branch";
+      IrGraph *graph = ir_edit_add_graph (edit, IR_GRAPH_SUBGRAPH, name);
+      ir_edit_set_attr (edit, node, ir_attr_graph (model->context, name, graph->id));
+      for (guint i = 0; branch == 0 && i < nodes->len; i++)
+        if (g_hash_table_contains (moved, nodes->pdata[i]))
+          ir_edit_move_node (edit, nodes->pdata[i], graph);
+      for (guint i = 0; branch == 1 && i < inside->len; i++)
+        inside->pdata[i] = ir_edit_add_node (edit, graph, "Identity", NULL, "", 1, &first, 1)
+                               ->outputs[0];
+      ir_edit_set_graph_outputs (edit, graph, (IrValue *const *) inside->pdata, inside->len);
+    }
+  g_string_append_printf (said, "from node %u in a branch", index);
+  return TRUE;
+}
+
+static gboolean
 change_two (IrModel *model, IrEdit *edit, guint index, GString *said)
 {
   static const Change changes[] = { change_input, change_node, change_absent, change_initializer,
@@ -462,9 +541,9 @@ change_two (IrModel *model, IrEdit *edit, guint index, GString *said)
 
 /* -- all of them -- */
 
-static const Change changes[] = { change_nothing,     change_opset,  change_input,
-                                  change_node,        change_absent, change_dtype,
-                                  change_initializer, change_link,   change_two };
+static const Change changes[] = { change_nothing, change_opset, change_input,       change_node,
+                                  change_absent,  change_dtype, change_initializer, change_link,
+                                  change_graph,   change_two };
 
 void
 graph_changes_try (IrModel *model, GraphChanged changed, gpointer data)

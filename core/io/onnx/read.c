@@ -336,10 +336,12 @@ objects_attr (IrOnnxReader *reader, const AttrParts *attr, IrAttrKind kind)
   IrContext *context = reader->context;
   IrTensor *const *tensors = (IrTensor *const *) attr->tensors->pdata;
   guint n = attr->tensors->len;
+  const IrType *const *types = (const IrType *const *) attr->types->pdata, *const no_type = NULL;
 
-  if (kind == IR_ATTR_TYPE || kind == IR_ATTR_TYPES)
-    return ir_attr_types (context, attr->name, kind, (const IrType *const *) attr->types->pdata,
-                          kind == IR_ATTR_TYPE ? MIN (attr->types->len, 1) : attr->types->len);
+  if (kind == IR_ATTR_TYPE)
+    return ir_attr_types (context, attr->name, kind, attr->types->len > 0 ? types : &no_type, 1);
+  if (kind == IR_ATTR_TYPES)
+    return ir_attr_types (context, attr->name, kind, types, attr->types->len);
   if (kind == IR_ATTR_TENSORS || kind == IR_ATTR_SPARSE_TENSORS)
     {
       const IrAttr *list = ir_attr_tensors (context, attr->name, tensors, n);

@@ -289,6 +289,40 @@ test_side_file (void)
   test_remove_folder (folder);
 }
 
+/* Data of earlier saves goes; what only begins or ends as its name does is somebody else's. */
+static void
+test_files_of_others (void)
+{
+  static const struct
+  {
+    const char *name;
+    gboolean stays;
+  } files[] = {
+    { "m.onnx.0123456789abcdef.data", FALSE }, { "m.onnx.0123456789abcdefg.data", TRUE },
+    { "m.onnx.0123456789abcdef2.data", TRUE }, { "m.onnx.0123456789abcde.data", TRUE },
+    { "m.onnx.0123456789ab-def.data", TRUE },  { "m.onnx.data", TRUE },
+    { "n.onnx.0123456789abcdef.data", TRUE }
+  };
+  g_autofree char *folder = test_folder (), *path = g_build_filename (folder, "m.onnx", NULL);
+  g_autoptr (IrModel)
+      model = test_read_text ("<ir_version: 8, opset_import: [\"\" : 17]> g () => () {}");
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *file = g_build_filename (folder, files[i].name, NULL);
+      g_assert_true (g_file_set_contents (file, "mine", -1, NULL));
+    }
+  g_assert_true (ir_model_save (model, path, NULL, NULL, &error));
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *file = g_build_filename (folder, files[i].name, NULL);
+      if (g_file_test (file, G_FILE_TEST_EXISTS) != files[i].stays)
+        g_error ("%s %s", files[i].name, files[i].stays ? "is gone" : "stays");
+    }
+  test_remove_folder (folder);
+}
+
 /* Before IR version 4 an initializer has to be an input as well; a new one too. */
 static void
 test_old_inputs (void)
@@ -406,5 +440,6 @@ main (int argc, char **argv)
   g_test_add_func ("/io/round trip/what was removed is not written", test_removed);
   g_test_add_func ("/io/round trip/files of every format", test_files);
   g_test_add_func ("/io/round trip/large tensors of text lie beside it", test_side_file);
+  g_test_add_func ("/io/round trip/files of others stay", test_files_of_others);
   return g_test_run ();
 }

@@ -151,6 +151,9 @@ test_slopes_and_paths (void)
   g_assert_cmpfloat (g_array_index (paths, IrTapePath, 0).contribution, ==, 5);
   g_assert_cmpfloat (g_array_index (paths, IrTapePath, 1).contribution, ==, 0.5);
   g_assert_cmpuint (g_array_index (paths, IrTapePath, 1).values->len, ==, 4);
+  g_autoptr (GArray) two = ir_tape_paths (tape, x1, 2, &all);
+  g_assert_true (all);
+  g_assert_cmpuint (two->len, ==, 2);
   g_autoptr (GArray) one = ir_tape_paths (tape, x1, 1, &all);
   g_assert_false (all);
   g_assert_cmpuint (one->len, ==, 1);

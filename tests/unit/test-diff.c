@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/diff/diff.h"
+#include "core/io/io.h"
 #include "core/ir/history.h"
 
 #include <string.h>
@@ -361,6 +362,31 @@ test_defaults (void)
     }
 }
 
+/* What a Softmax without an axis means depends on its opset, and only the newest default is known. */
+static void
+test_defaults_of_opsets (void)
+{
+  for (guint opset = 11; opset <= 13; opset += 2)
+    {
+      g_autoptr (GError) error = NULL;
+      IrModel *models[2];
+      for (guint i = 0; i < 2; i++)
+        {
+          g_autofree char *text = g_strdup_printf (
+              "<ir_version: 8, opset_import: [\"\" : %u]> g (float[2,3] x) => (float[2,3] y) { [a] y = Softmax %s "
+              "(x) }",
+              opset, i == 0 ? "" : "<axis = -1>");
+          models[i] = ir_text_read (text, -1, NULL, &error);
+          g_assert_no_error (error);
+        }
+      g_autoptr (IrDiff) diff = ir_diff_new (models[0], models[1], FALSE);
+      g_assert_cmpuint (diff->n_nodes[IR_DIFF_SAME], ==, opset == 13);
+      ir_diff_free (g_steal_pointer (&diff));
+      ir_model_unref (models[0]);
+      ir_model_unref (models[1]);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -368,6 +394,7 @@ main (int argc, char **argv)
   g_test_add_func ("/diff/equal models have no difference", test_same);
   g_test_add_func ("/diff/a changed attribute is named", test_changed);
   g_test_add_func ("/diff/an attribute with its default is as good as none", test_defaults);
+  g_test_add_func ("/diff/a default is that of the opset", test_defaults_of_opsets);
   g_test_add_func ("/diff/nodes without names are paired by what they read", test_likeness);
   g_test_add_func ("/diff/two steps are compared by id", test_history);
   g_test_add_func ("/diff/values differ in type and contents", test_values);

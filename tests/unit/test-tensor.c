@@ -1,6 +1,7 @@
 /* Tensors: sizes, alignment, strings, sparse ones, hashing, text. */
 #include "config.h"
 
+#include "core/ir/tensor-text.h"
 #include "core/ir/tensor.h"
 
 #include <math.h>
@@ -259,6 +260,22 @@ test_append (void)
   ir_tensor_unref (sequence);
 }
 
+/* One element more than there are is no element, in each format. */
+static void
+test_behind_the_last (void)
+{
+  const float values[] = { 1.5f, -2 };
+  g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, (gint64[]){ 2 }, values);
+
+  for (IrNumberFormat format = 0; format < IR_N_NUMBER_FORMATS; format++)
+    {
+      g_autofree char *last = ir_tensor_element_format (tensor, 1, format);
+      g_autofree char *behind = ir_tensor_element_format (tensor, 2, format);
+      g_assert_cmpstr (last, !=, "");
+      g_assert_cmpstr (behind, ==, "");
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -274,5 +291,6 @@ main (int argc, char **argv)
   g_test_add_func ("/tensor/text is nested and cut", test_text);
   g_test_add_func ("/tensor/origin is copied", test_origin);
   g_test_add_func ("/tensor/a sequence is appended to in place", test_append);
+  g_test_add_func ("/tensor/there is nothing behind the last element", test_behind_the_last);
   return g_test_run ();
 }

@@ -75,6 +75,23 @@ COMMANDS = [
     'grad digits --of nothing', 'grad worked-example --wrt nothing', 'optimize digits --pass nothing', 'optimize digits --set x.y=1',
     'extract digits --from nothing --to probabilities -o OUT.onnx',
     *(f'convert {name} OUT.{kind}' for name in ('digits', 'nested-loops') for kind in ('onnxtxt', 'json', 'dot')),
+    # all that a pass, a derivative, a training, a run and a plan say of themselves
+    *(f'steps {name} -p default --{what}' for name in ('digits', 'transformer-block') for what in ('summary', 'scoreboard', 'at 2')),
+    *(f'grad {name} --explain {value} {PLAN}' for name, value in (
+        ('digits', 'conv1.weight --of probabilities'), ('worked-example', 'x1'), ('while-newton', 'x --value x=2'))),
+    f'grad worked-example --hvp x1=1 --wrt inputs {PLAN}', f'grad worked-example --mode numeric --method complex {PLAN}',
+    f'grad while-newton --wrt inputs --mode tape {PLAN}', f'grad transformer-block --wrt all --layers -o OUT.onnxtxt {PLAN}',
+    f'gradcheck digits --of probabilities --op Conv {PLAN}', f'gradcheck worked-example --order 2 {PLAN}',
+    f'diff digits@0 digits@9 -p default --values {PLAN}', f'diff worked-example@0 worked-example --gradients --wrt inputs {PLAN}',
+    f'diff digits@0 digits@9 -p default --values --table OUT.csv --sort abs {PLAN}', f'diff while-newton --iterations 1:3 {PLAN}',
+    *(f'play {name} --summary {PLAN}' for name in ('while-newton', 'nested-loops', 'if-branch', 'beam-search')),
+    f'run while-newton --watch max>1 {PLAN}', f'run digits --watch zeros {PLAN}', f'run digits --break dead>25% {PLAN}',
+    f'run digits --budget 80% --nodes {PLAN}', f'run nested-loops --capture all --iterations last:2 {PLAN}', f'run digits --check plan --parallel on {PLAN}',
+    'memory digits --events', 'memory transformer-block --budget 60%', 'memory digits --capacity 20000', 'memory transformer-block --at-peak --parallel on',
+    'schedule digits --policy ios --max-group 2', 'schedule digits --policy list --workers 2',
+    'summary digits --sort bytes --tensors 3', 'summary transformer-block --sort intensity --depth 2', 'find transformer-block flops>100',
+    *(f'tensor digits conv1.weight --{what}' for what in ('find >0.5', 'histogram log', 'histogram symmetric', 'values 7 --format bits', 'out OUT.csv')),
+    f'bisect digits -p default --fail max_abs(probabilities)>2 --over kernels {PLAN}',
 ]
 
 

@@ -9,6 +9,14 @@
 #include "core/exec/kernel/slabs.h"
 #include "core/exec/flow/subgraph-private.h"
 
+struct Scanned
+{
+  const IrTensor *whole;
+  guint axis;
+  gboolean backward;
+  IrTensor *slices[2]; /* (nullable) (owned) of the rounds before */
+};
+
 typedef struct
 {
   const IrNode *node;
@@ -16,7 +24,7 @@ typedef struct
   gboolean batched; /* the form of opset 8 */
   guint first;      /* slot of the first state */
   guint n_states, n_scanned, n_scans;
-  IrTensor *(*slices)[2]; /* (owned) by scanned input: of the rounds before, or %NULL */
+  struct Scanned *scanned; /* n_scanned of them */
 } Scan;
 
 static gint64
@@ -47,7 +55,7 @@ scan_init (Scan *scan, IrRunState *state, const IrNode *node, GError **error)
     return fail (scan, error, "num_scan_inputs must be from 1 to the number of inputs");
   scan->n_scanned = (guint) n_scanned;
   scan->n_states = node->n_inputs - scan->first - scan->n_scanned;
-  scan->slices = g_malloc0 (scan->n_scanned * sizeof *scan->slices);
+  scan->scanned = g_new0 (struct Scanned, scan->n_scanned);
   if (!ir_body_init (&scan->body, node, scan->n_states + scan->n_scanned,
                      MAX (scan->n_states, node->n_outputs), error))
     return FALSE;
@@ -92,50 +100,57 @@ count_slices (const Scan *scan, IrTensor *const *scanned, gint64 *n, GError **er
   return TRUE;
 }
 
-/* (transfer full) (nullable) A slice, in place of one that nobody has any more */
-static IrTensor *
-cut_slice (Scan *scan, guint index, const IrTensor *whole, guint axis, gint64 place, GError **error)
-{
-  IrTensor **slot = &scan->slices[index][place & 1];
-
-  if (*slot != NULL && ir_tensor_dtype (whole) != IR_DTYPE_STRING && ir_tensor_reclaim (*slot))
-    {
-      ir_slab_refill (*slot, whole, axis, place, 1);
-      return ir_tensor_ref (*slot);
-    }
-  g_clear_pointer (slot, ir_tensor_unref);
-  *slot = ir_slab_cut (whole, axis, place, 1, FALSE, 0, error);
-  return *slot != NULL ? ir_tensor_ref (*slot) : NULL;
-}
-
-/* The slices are those of other inputs from now on, or no longer wanted. */
 static void
 forget_slices (Scan *scan)
 {
-  for (guint i = 0; scan->slices != NULL && i < scan->n_scanned; i++)
-    for (guint k = 0; k < 2; k++)
-      g_clear_pointer (&scan->slices[i][k], ir_tensor_unref);
+  for (guint i = 0; scan->scanned != NULL && i < scan->n_scanned; i++)
+    for (guint k = 0; k < G_N_ELEMENTS (scan->scanned[i].slices); k++)
+      g_clear_pointer (&scan->scanned[i].slices[k], ir_tensor_unref);
+}
+
+/* What is cut from now on */
+static gboolean
+begin_slices (Scan *scan, IrTensor *const *scanned, GError **error)
+{
+  const char *attr = scan->batched ? "directions" : "scan_input_directions";
+
+  forget_slices (scan);
+  for (guint i = 0; i < scan->n_scanned; i++)
+    {
+      struct Scanned *input = &scan->scanned[i];
+      input->whole = scanned[i];
+      input->backward = list_entry (scan, attr, i) == 1;
+      if (!scan_axis (scan, scanned[i], i, &input->axis, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* (transfer full) (nullable) A slice, in place of one that nobody has any more */
+static IrTensor *
+cut_slice (struct Scanned *input, gint64 place, GError **error)
+{
+  IrTensor **slot = &input->slices[place & 1];
+
+  if (*slot != NULL && ir_tensor_dtype (input->whole) != IR_DTYPE_STRING &&
+      ir_tensor_reclaim (*slot))
+    {
+      ir_slab_refill (*slot, input->whole, input->axis, place, 1);
+      return ir_tensor_ref (*slot);
+    }
+  g_clear_pointer (slot, ir_tensor_unref);
+  *slot = ir_slab_cut (input->whole, input->axis, place, 1, FALSE, 0, error);
+  return *slot != NULL ? ir_tensor_ref (*slot) : NULL;
 }
 
 /* One slice of each scanned input, behind the states that @inputs holds already. */
 static gboolean
-add_slices (Scan *scan,
-            IrRunState *state,
-            IrTensor *const *scanned,
-            gint64 round,
-            gint64 n_rounds,
-            GPtrArray *inputs,
-            GError **error)
+add_slices (Scan *scan, gint64 round, gint64 n_rounds, GPtrArray *inputs, GError **error)
 {
-  const char *attr = scan->batched ? "directions" : "scan_input_directions";
-
   for (guint i = 0; i < scan->n_scanned; i++)
     {
-      guint axis = 0;
-      gint64 place = list_entry (scan, attr, i) == 1 ? n_rounds - 1 - round : round;
-      if (!scan_axis (scan, scanned[i], i, &axis, error))
-        return FALSE;
-      IrTensor *slice = cut_slice (scan, i, scanned[i], axis, place, error);
+      struct Scanned *input = &scan->scanned[i];
+      IrTensor *slice = cut_slice (input, input->backward ? n_rounds - 1 - round : round, error);
       if (slice == NULL)
         return FALSE;
       g_ptr_array_add (inputs, slice);
@@ -154,17 +169,17 @@ run_rounds (Scan *scan,
             GError **error)
 {
   const gint64 first = scan->batched ? 0 : ir_body_first (&scan->body, state, states);
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
 
-  forget_slices (scan);
-
+  if (!begin_slices (scan, scanned, error))
+    return FALSE;
   for (gint64 round = first; round < n_rounds; round++)
     {
-      g_autoptr (GPtrArray)
-          inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+      g_ptr_array_set_size (inputs, 0);
       for (guint i = 0; i < scan->n_states; i++)
         g_ptr_array_add (inputs, ir_tensor_ref (g_ptr_array_index (states, i)));
       if (!ir_run_check (state, scan->node, error) ||
-          !add_slices (scan, state, scanned, round, n_rounds, inputs, error) ||
+          !add_slices (scan, round, n_rounds, inputs, error) ||
           !ir_body_run (&scan->body, state, (IrTensor *const *) inputs->pdata, error))
         return FALSE;
       const GPtrArray *results = scan->body.results;
@@ -395,6 +410,6 @@ ir_scan_run (IrRunState *state, const IrNode *node, GError **error)
 
   ir_body_clear (&scan.body, state);
   forget_slices (&scan);
-  g_free (scan.slices);
+  g_free (scan.scanned);
   return done;
 }

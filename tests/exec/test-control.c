@@ -244,6 +244,13 @@ static const Graph graphs[] = {
        "1, 2, 3") "zero = Constant <value = float {0}> ()\n"
                   "last, y = Scan (zero, x) <num_scan_inputs = 1, body = b (float s, float v) => (float r, float o)\n"
                   "{ r = Add (s, v) o = Identity (r) }>" },
+  { "Scan keeps what it has read two rounds ago", 21, "float[6]", "[0, 0, 1, 2, 3, 4]",
+    F ("x",
+       "6",
+       "1, 2, 3, 4, 5, 6") "zero = Constant <value = float {0}> ()\n"
+                           "p, q, y = Scan (zero, zero, x) <num_scan_inputs = 1, body = b (float d, float e, float v) => "
+                           "(float e, float v, float o)\n"
+                           "{ o = Identity (d) }>" },
   { "Scan from the end of its input", 21, "float[3]", "[3, 5, 6]",
     F ("x",
        "3",

@@ -308,6 +308,40 @@ test_table (void)
   g_assert_cmpuint (n, >, 3);
 }
 
+/* Of a loop in a loop: the part of the loop around has its rounds, by the same numbers. */
+static void
+test_inner_table (void)
+{
+  g_autoptr (IrModel) model = test_model (program);
+  g_autoptr (IrFlowLog) log = play (model, 0), thin = play (model, 60000);
+  g_autoptr (IrLoopTable) all = ir_loop_table_new (log, "t"), few = ir_loop_table_new (thin, "t");
+  const guint n = ir_loop_table_n_rounds (all);
+
+  g_assert_cmpuint (n, ==, ROUNDS); /* 0, 1 and 2 in turn */
+  g_assert_cmpuint (ir_loop_table_n_rounds (few), ==, n);
+  for (guint round = 0; round < n; round += 7)
+    {
+      const IrLoopRound about = ir_loop_table_round (few, round),
+                        exact = ir_loop_table_round (all, round);
+      g_assert_cmpuint (about.loop, ==, ir_flow_log_outer_loop (thin, "y"));
+      g_assert_cmpint (about.first, <=, exact.first);
+      g_assert_cmpint (about.last, >=, exact.first);
+      g_assert_false (ir_loop_table_has_round (few, round));
+      g_autoptr (IrFlowLog) part = part_of (thin, "y", about.first, MIN (about.last, ROUNDS - 1));
+      g_autoptr (IrLoopTable) table = ir_loop_table_new (part, "t");
+      g_assert_true (ir_loop_table_has_round (table, round));
+      g_assert_cmpint (ir_loop_table_round (table, round).iteration, ==, exact.iteration);
+      g_assert_cmpstr (ir_loop_table_round (table, round).frame, ==, exact.frame);
+      for (guint row = 0; row < table->rows->len; row++)
+        {
+          const IrSeriesPoint *point = ir_loop_table_point (table, row, round),
+                              *as = ir_loop_table_point (all, row, round);
+          g_assert_true (point != NULL && as != NULL);
+          g_assert_cmpmem (&point->min, sizeof point->min, &as->min, sizeof as->min);
+        }
+    }
+}
+
 /* Of tokens there are no parts: where there are too many, a round is several of them. */
 static void
 test_tokens (void)
@@ -338,6 +372,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow-parts/stacked", test_stacked);
   g_test_add_func ("/flow-parts/thinned", test_thinned);
   g_test_add_func ("/flow-parts/table", test_table);
+  g_test_add_func ("/flow-parts/a loop in a loop", test_inner_table);
   g_test_add_func ("/flow-parts/tokens", test_tokens);
   return g_test_run ();
 }

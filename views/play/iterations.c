@@ -77,7 +77,10 @@ round_text (const IrIterationsPane *self, guint round)
 {
   const IrLoopRound at = ir_loop_table_round (self->table, round);
 
-  return g_strdup_printf ("%s@%" G_GINT64_FORMAT, at.frame, at.iteration);
+  /* Of a loop in a loop, which of them it is, is known when it was played again. */
+  return self->table->line != NULL && !ir_loop_table_has_round (self->table, round)
+             ? g_strdup_printf ("%s@%" G_GINT64_FORMAT " …", at.frame, at.iteration)
+             : g_strdup_printf ("%s@%" G_GINT64_FORMAT, at.frame, at.iteration);
 }
 
 /* -- what a cell says -- */
@@ -154,10 +157,13 @@ line_of (const IrIterationsPane *self, guint row)
   return g_array_index (self->table->rows, IrLoopRow, row).line;
 }
 
-/* The round of the point @i of a line; of what branches compute, a loop in no other knows it by its number. */
+/* The round of the point @i of a line; of what branches compute, a loop in no other knows it by its number. Of a loop in
+ * a loop points are as far from each other. */
 static guint
 round_of (const IrIterationsPane *self, const GArray *line, guint i)
 {
+  if (self->table->line != NULL)
+    return (guint) ((guint64) i * n_rounds (self) / line->len);
   return self->table->loop != 0 ? (guint) g_array_index (line, IrSeriesPoint, i).iteration : i;
 }
 

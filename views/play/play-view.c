@@ -83,6 +83,12 @@ loop_to_play (IrPlayView *self, const IrFlowLog *log)
   return loop;
 }
 
+static gint64
+spun (const IrPlayView *self)
+{
+  return gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->iteration));
+}
+
 static void
 filter (IrPlayView *self)
 {
@@ -91,8 +97,7 @@ filter (IrPlayView *self)
   if (self->syncing || log == NULL)
     return;
   if (gtk_check_button_get_active (GTK_CHECK_BUTTON (self->one)))
-    ir_session_play_round (session_of (self), loop_to_play (self, log),
-                           gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->iteration)));
+    ir_session_play_rounds (session_of (self), loop_to_play (self, log), spun (self), spun (self));
   ir_event_list_set (self->events, log, chosen_frame (self),
                      gtk_check_button_get_active (GTK_CHECK_BUTTON (self->one))
                          ? gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->iteration))
@@ -444,8 +449,7 @@ on_chosen (IrValueId id, const IrLoopRound *round, gpointer data)
   self->place = g_strdup (round->frame);
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->iteration), (double) round->iteration);
   if (log != NULL &&
-      !ir_session_play_round (session_of (self), ir_flow_log_outer_loop (log, round->frame),
-                              round->iteration))
+      !ir_session_play_rounds (session_of (self), round->loop, round->first, round->last))
     {
       ir_session_hide_event (session_of (self));
       return;
@@ -480,7 +484,7 @@ play_next (IrPlayView *self, int by)
   const gint64 end = loop != 0 ? round_at_end (ir_flow_log_events (log), loop, by > 0) : -1;
 
   if (end < 0 || end + by < 0 || gtk_check_button_get_active (GTK_CHECK_BUTTON (self->one)) ||
-      ir_session_play_round (session_of (self), loop, end + by))
+      ir_session_play_rounds (session_of (self), loop, end + by, end + by))
     return FALSE;
   self->coming = end + by;
   self->coming_last = by < 0;

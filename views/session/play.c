@@ -9,8 +9,8 @@
 
 #define MAX_EVENTS 200000     /* that are kept: about 10 MB */
 #define MAX_BYTES  (64 << 20) /* of statistics of iterations, some 400,000, and of checkpoints */
-#define AHEAD      64         /* iterations behind one that is asked for */
-#define BEHIND     2          /* and before it */
+#define AHEAD      64         /* iterations behind one that is asked for, at most */
+#define BEHIND     2          /* and before it, where these are not long */
 
 typedef struct
 {
@@ -18,7 +18,7 @@ typedef struct
   IrFlowState *state; /* (nullable) of @log: behind the event that is shown */
   IrJob *job;         /* (nullable) plays a part */
   IrNodeId loop;      /* of which a part was asked for last; 0: there it is */
-  gint64 round;       /* likewise */
+  gint64 first, last; /* likewise: its iterations */
   gboolean shows_event;
   char *error;       /* (nullable) */
   IrModel *model;    /* (nullable) of the frame that was played */
@@ -141,7 +141,7 @@ typedef struct
   IrRequest base;
   IrFlowLog *log;
   IrNodeId loop;
-  gint64 round;
+  gint64 first, last;
 } PartRequest;
 
 static void
@@ -150,13 +150,30 @@ clear_part_request (gpointer data)
   ir_flow_log_unref (((PartRequest *) data)->log);
 }
 
+/* How many iterations of @loop have as many events as are kept, about */
+static gint64
+count_kept (const IrFlowLog *log, IrNodeId loop)
+{
+  const GArray *frames = ir_flow_log_frames (log);
+  g_autofree char *name = ir_loop_name (ir_model_node (ir_flow_log_model (log), loop));
+  guint64 n = 1;
+
+  for (guint i = 0; i < frames->len; i++)
+    if (g_str_equal (g_array_index (frames, IrFlowFrame, i).name, name))
+      n = MAX (g_array_index (frames, IrFlowFrame, i).n_iterations, 1);
+  return (gint64) (MAX_EVENTS / (ir_flow_log_n_events (log) / n + 1));
+}
+
 static gpointer
 run_part (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   const PartRequest *request = data;
+  const gint64 n_kept = count_kept (request->log, request->loop);
 
-  return ir_flow_log_replay (request->log, request->loop, MAX (request->round - BEHIND, 0),
-                             request->round + AHEAD, MAX_EVENTS, cancellable, error);
+  return ir_flow_log_replay (request->log, request->loop,
+                             MAX (request->first - MIN (BEHIND, n_kept / 4), 0),
+                             MAX (request->first + CLAMP (n_kept / 2, 1, AHEAD), request->last),
+                             MAX_EVENTS, cancellable, error);
 }
 
 static void start_part (IrSession *self);
@@ -172,7 +189,8 @@ on_part (gpointer owner, gpointer result, const GError *error, gpointer data)
   g_clear_pointer (&play->job, ir_job_unref);
   if (play->log == NULL || ir_flow_log_whole (play->log) != ir_flow_log_whole (request->log))
     return;
-  if (part == NULL || (play->loop == request->loop && play->round == request->round))
+  if (part == NULL ||
+      (play->loop == request->loop && play->first == request->first && play->last == request->last))
     play->loop = 0;
   if (part != NULL)
     {
@@ -203,29 +221,34 @@ start_part (IrSession *self)
   request = ir_session_new_request (self, &part_work, sizeof *request);
   request->log = ir_flow_log_ref (play->log);
   request->loop = play->loop;
-  request->round = play->round;
+  request->first = play->first;
+  request->last = play->last;
   play->job = ir_session_start_beside (self, request, on_part);
 }
 
 /**
- * ir_session_play_round:
+ * ir_session_play_rounds:
  * @loop: a loop of ir_session_get_events(), by ir_flow_log_outer_loop()
- * @round: one of its iterations
+ * @first: one of its iterations
+ * @last: and another, or the same
  *
- * Plays it again from a checkpoint of the run, with some before and behind it, unless it is there.
+ * Plays them again from a checkpoint of the run, with some before and behind them, unless they are there.
  * ir_session_get_events() is that part then, and %IR_CHANGED_EVENT tells of it.
  *
- * Returns: whether it is there
+ * Returns: whether they are there
  */
 gboolean
-ir_session_play_round (IrSession *self, IrNodeId loop, gint64 round)
+ir_session_play_rounds (IrSession *self, IrNodeId loop, gint64 first, gint64 last)
 {
   Play *play = own (self);
 
-  if (play->log == NULL || loop == 0 || ir_flow_log_has_round (play->log, loop, round))
+  if (play->log == NULL || loop == 0 ||
+      (ir_flow_log_has_round (play->log, loop, first) &&
+       ir_flow_log_has_round (play->log, loop, last)))
     return TRUE;
   play->loop = loop;
-  play->round = round;
+  play->first = first;
+  play->last = last;
   start_part (self);
   return FALSE;
 }

@@ -11,7 +11,7 @@ IrFlowLog *ir_session_get_events (IrSession *self);
 const char *ir_session_get_play_error (
     IrSession *self); /* (nullable): why it ended before its end */
 /* FALSE: its events are made again from a checkpoint, and %IR_CHANGED_EVENT tells when they are there. */
-gboolean ir_session_play_round (IrSession *self, IrNodeId loop, gint64 round);
+gboolean ir_session_play_rounds (IrSession *self, IrNodeId loop, gint64 first, gint64 last);
 /* Where tokens are behind an event of those that are kept, from 0 */
 void ir_session_show_event (IrSession *self, guint event);
 void ir_session_hide_event (IrSession *self);

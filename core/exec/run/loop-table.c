@@ -28,12 +28,46 @@ round_equal (gconstpointer a, gconstpointer b)
   return x->iteration == y->iteration && strcmp (x->frame, y->frame) == 0;
 }
 
+/* The outermost loop of "outer@3/inner", and which iteration of it; 0: it cannot be played again. @iteration: of the
+ * innermost */
+static IrNodeId
+outermost_of (const IrFlowLog *log, const char *frame, gint64 iteration, gint64 *outermost)
+{
+  const GArray *frames = ir_flow_log_frames (log);
+
+  for (guint i = 0; i < frames->len; i++)
+    {
+      const char *name = g_array_index (frames, IrFlowFrame, i).name;
+      const char *rest = frame + strlen (name);
+      char *end = NULL;
+
+      if (!g_str_has_prefix (frame, name) || (*rest != '\0' && *rest != '@'))
+        continue;
+      *outermost = *rest == '@' ? g_ascii_strtoll (rest + 1, &end, 10) : iteration;
+      const IrNodeId node = end == NULL || *end == '/' ? ir_flow_log_outer_loop (log, name) : 0;
+      if (node != 0)
+        return node;
+    }
+  return 0;
+}
+
+/* Of the loop by itself: by the frame that any of its values has. 0: it cannot be played again */
+static IrNodeId
+loop_to_replay (const IrRun *run, const IrFlowLog *log, const char *loop, const IrValue *value)
+{
+  const GArray *line = ir_run_series (run, value->id);
+  gint64 iteration;
+
+  return line == NULL || line->len == 0
+             ? ir_flow_log_outer_loop (log, loop)
+             : outermost_of (log, g_array_index (line, IrSeriesPoint, 0).frame, 0, &iteration);
+}
+
 /* Values of the loop, with their series; the one that came in most iterations says which there were. */
 static const GArray *
 find_rows (IrLoopTable *table, const IrFlowLog *log, const char *loop)
 {
   const IrRun *run = ir_flow_log_get_run (log);
-  const gboolean has_others = run != NULL && ir_flow_log_outer_loop (log, loop) != 0;
   const GArray *longest = NULL;
 
   for (IrValueId id = 1; run != NULL && id < run->n_values; id++)
@@ -45,13 +79,32 @@ find_rows (IrLoopTable *table, const IrFlowLog *log, const char *loop)
 
       if (own == NULL || strcmp (own, loop) != 0)
         continue;
-      if (row.series == NULL && !has_others) /* several in one are better than none */
+      if (row.series == NULL &&
+          loop_to_replay (run, log, loop, value) == 0) /* several in one are better than none */
         row.series = line;
       g_array_append_val (table->rows, row);
       if (row.series != NULL && (longest == NULL || row.series->len > longest->len))
         longest = row.series;
     }
   return longest;
+}
+
+/* Of a loop in a loop: a value that was computed in each of its rounds tells which round a point is. */
+static void
+find_line (IrLoopTable *table, const IrRun *run)
+{
+  for (guint i = 0; i < table->rows->len; i++)
+    {
+      const IrLoopRow *row = &g_array_index (table->rows, IrLoopRow, i);
+      const guint step = ir_run_series_step (run, row->value);
+      if ((guint64) row->line->len * step >= table->n_rounds &&
+          (guint64) (row->line->len - 1) * step < table->n_rounds)
+        {
+          table->line = row->line;
+          table->step = step;
+          return;
+        }
+    }
 }
 
 /* Whether the rounds that there are are not all. */
@@ -63,11 +116,36 @@ find_others (IrLoopTable *table, const IrFlowLog *log, const char *loop)
   gboolean is_thin = FALSE;
 
   for (guint i = 0; i < table->rows->len; i++)
-    is_thin |= ir_run_series_step (run, g_array_index (table->rows, IrLoopRow, i).value) > 1;
-  table->loop = is_thin ? ir_flow_log_outer_loop (log, loop) : 0;
+    {
+      const IrValueId id = g_array_index (table->rows, IrLoopRow, i).value;
+      if (!is_thin && ir_run_series_step (run, id) > 1)
+        table->loop = loop_to_replay (run, log, loop, ir_model_value (run->model, id));
+      is_thin |= ir_run_series_step (run, id) > 1;
+    }
   for (guint i = 0; table->loop != 0 && i < frames->len; i++)
     if (strcmp (g_array_index (frames, IrFlowFrame, i).name, loop) == 0)
       table->n_rounds = (guint) MIN (g_array_index (frames, IrFlowFrame, i).n_iterations, G_MAXINT);
+  if (table->loop != 0 && ir_flow_log_outer_loop (log, loop) == 0)
+    {
+      find_line (table, run);
+      table->loop = table->line != NULL ? table->loop : 0;
+    }
+}
+
+/* Where what there is of a loop in a loop begins: a round that is a point of the line says it. */
+static void
+find_first (IrLoopTable *table, GHashTable *index)
+{
+  for (guint i = 0; table->line != NULL && i < table->line->len; i++)
+    {
+      const IrSeriesPoint *point = &g_array_index (table->line, IrSeriesPoint, i);
+      const IrLoopRound key = { .frame = point->frame, .iteration = point->iteration };
+      const guint round = GPOINTER_TO_UINT (g_hash_table_lookup (index, &key));
+      if (round == 0)
+        continue;
+      table->first = i * table->step - (round - 1);
+      return;
+    }
 }
 
 static void
@@ -77,7 +155,7 @@ place_points (IrLoopRow *row, GHashTable *index, guint n_rounds)
   for (guint i = 0; row->series != NULL && i < row->series->len; i++)
     {
       const IrSeriesPoint *point = &g_array_index (row->series, IrSeriesPoint, i);
-      const IrLoopRound key = { point->frame, point->iteration };
+      const IrLoopRound key = { .frame = point->frame, .iteration = point->iteration };
       const guint round = GPOINTER_TO_UINT (g_hash_table_lookup (index, &key));
       if (round > 0)
         row->points[round - 1] = i + 1;
@@ -103,17 +181,19 @@ ir_loop_table_new (const IrFlowLog *log, const char *loop)
   table->rows = g_array_new (FALSE, FALSE, sizeof (IrLoopRow));
   g_array_set_clear_func (table->rows, row_clear);
   table->name = g_strdup (loop);
+  table->log = log;
   longest = find_rows (table, log, loop);
   find_others (table, log, loop);
   for (guint i = 0; longest != NULL && i < longest->len; i++)
     {
       const IrSeriesPoint *point = &g_array_index (longest, IrSeriesPoint, i);
-      const IrLoopRound round = { point->frame, point->iteration };
+      const IrLoopRound round = { .frame = point->frame, .iteration = point->iteration };
       g_array_append_val (table->rounds, round);
     }
   for (guint i = 0; i < table->rounds->len; i++)
     g_hash_table_insert (index, &g_array_index (table->rounds, IrLoopRound, i),
                          GUINT_TO_POINTER (i + 1));
+  find_first (table, index);
   for (guint i = 0; i < table->rows->len; i++)
     place_points (&g_array_index (table->rows, IrLoopRow, i), index, table->rounds->len);
   return table;
@@ -145,30 +225,57 @@ ir_loop_table_n_rounds (const IrLoopTable *table)
   return table->loop != 0 ? table->n_rounds : table->rounds->len;
 }
 
+/* By a number of ir_loop_table_round(): among those that there are */
+static gboolean
+find_round (const IrLoopTable *table, guint round, guint *index)
+{
+  const gint64 first = table->loop == 0 || table->rounds->len == 0 ? 0
+                       : table->line != NULL
+                           ? table->first
+                           : g_array_index (table->rounds, IrLoopRound, 0).iteration;
+
+  *index = (guint) (round - first);
+  return round >= first && round - first < table->rounds->len;
+}
+
+/* Somewhere from a point of the line to the next one */
+static IrLoopRound
+round_about (const IrLoopTable *table, guint round)
+{
+  const guint at = round / table->step;
+  const IrSeriesPoint *point = &g_array_index (table->line, IrSeriesPoint, at);
+  IrLoopRound about = { .frame = point->frame,
+                        .iteration = point->iteration,
+                        .last = G_MAXINT64 - 1 };
+
+  about.loop = outermost_of (table->log, point->frame, point->iteration, &about.first);
+  if (at + 1 < table->line->len)
+    outermost_of (table->log, point[1].frame, point[1].iteration, &about.last);
+  return about;
+}
+
 /**
  * ir_loop_table_round:
  * @table: a table
  * @round: below ir_loop_table_n_rounds()
  *
- * Returns: which iteration it is
+ * Returns: which iteration it is; of a loop in a loop one shortly before it, where it is in no part yet
  */
 IrLoopRound
 ir_loop_table_round (const IrLoopTable *table, guint round)
 {
-  return table->loop != 0 ? (IrLoopRound){ table->name, round }
-                          : g_array_index (table->rounds, IrLoopRound, round);
-}
+  IrLoopRound exact = { .frame = table->name, .iteration = round };
+  guint index;
 
-/* (nullable) By a number of ir_loop_table_round(): among those that there are */
-static gboolean
-find_round (const IrLoopTable *table, guint round, guint *index)
-{
-  const gint64 first = table->loop != 0 && table->rounds->len > 0
-                           ? g_array_index (table->rounds, IrLoopRound, 0).iteration
-                           : 0;
-
-  *index = (guint) (round - first);
-  return round >= first && round - first < table->rounds->len;
+  if (table->loop == 0 || table->line != NULL)
+    {
+      if (!find_round (table, round, &index))
+        return round_about (table, round);
+      exact = g_array_index (table->rounds, IrLoopRound, index);
+    }
+  exact.loop = outermost_of (table->log, exact.frame, exact.iteration, &exact.first);
+  exact.last = exact.first;
+  return exact;
 }
 
 /**

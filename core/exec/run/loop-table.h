@@ -1,5 +1,6 @@
 /* Values of a loop by iterations: what the log of a run has of their statistics, as a table. Where these are too many
- * and the loop is in no other, the rounds of a part are there, and each value as a line that was thinned out. */
+ * the rounds of a part are there, if the outermost loop around can be played again, and each value as a line that was
+ * thinned out. */
 #pragma once
 
 #include "core/exec/run/flow-log.h"
@@ -9,6 +10,8 @@ typedef struct
 {
   const char *frame; /* "outer@3/inner" */
   gint64 iteration;
+  IrNodeId loop;      /* the outermost around, where it can be played again */
+  gint64 first, last; /* likewise: it is in one of these iterations of that */
 } IrLoopRound;
 
 /* A value. */
@@ -24,9 +27,13 @@ typedef struct
 {
   GArray *rounds; /* of IrLoopRound: those that there are */
   GArray *rows;   /* of IrLoopRow, by value */
-  IrNodeId loop;  /* of which other rounds are in no part yet; 0: all are there */
+  IrNodeId loop;  /* the outermost, of which other rounds are in no part yet; 0: all are there */
   guint n_rounds; /* likewise: with them */
-  char *name;     /* of the loop */
+  const GArray *line; /* (nullable) of a loop in a loop: the value that is in each round */
+  guint step;         /* likewise: rounds in a point of it */
+  guint first;        /* likewise: the first that there is */
+  char *name;         /* of the loop */
+  const IrFlowLog *log;
 } IrLoopTable;
 
 IrLoopTable *ir_loop_table_new (const IrFlowLog *log, const char *loop);

@@ -430,7 +430,7 @@ run_strict (IrTokenExecutor *x,
                          ir_token_frame_name (x, iteration->instance->frame), iteration->number };
 
   for (guint i = 0; i < node->n_data; i++)
-    ir_run_state_set (state, node->data[i], iteration->data[node->first_data + i]);
+    ir_run_state_accept (state, node->data[i], &iteration->data[node->first_data + i]);
   if (iteration->instance->path != NULL && iteration->instance->parent != NULL)
     state->frame = &at;
   gboolean good = ir_run_before (state, own, NULL, error) && ir_run_node (state, own, error) &&
@@ -439,9 +439,10 @@ run_strict (IrTokenExecutor *x,
   for (guint i = 0; i < own->n_outputs; i++)
     if (own->outputs[i] != NULL)
       {
-        IrTensor *tensor = good ? ir_run_state_tensor (state, own->outputs[i]) : NULL;
-        outputs[i] = ir_token_hold (x, tensor);
-        ir_run_state_drop (state, own->outputs[i]);
+        if (good)
+          outputs[i] = ir_run_state_hand_out (state, own->outputs[i]);
+        else
+          ir_run_state_drop (state, own->outputs[i]);
       }
   for (guint i = 0; i < node->n_data; i++)
     ir_run_state_drop (state, node->data[i]);

@@ -261,6 +261,8 @@ gboolean ir_run_state_publish (IrRunState *state,
                                GError **error);
 void ir_run_state_drop (IrRunState *state, const IrValue *value);
 IrTensor *ir_run_state_take (IrRunState *state, const IrValue *value);
+void ir_run_state_accept (IrRunState *state, const IrValue *value, IrTensor **tensor);
+IrTensor *ir_run_state_hand_out (IrRunState *state, const IrValue *value);
 void ir_run_state_uncount (IrRunState *state, const IrTensor *tensor);
 void ir_run_state_refill (IrRunState *state, const IrValue *value, IrTensor *tensor);
 IrTensor *ir_run_state_lasting (const IrRunState *state, IrTensor *tensor, GError **error);

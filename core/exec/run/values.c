@@ -243,6 +243,58 @@ ir_run_state_take (IrRunState *state, const IrValue *value)
   return g_steal_pointer (&state->tensors[value->id]);
 }
 
+/* Whether what @value holds is counted, and referred to, for the value alone. */
+static gboolean
+is_own (const IrRunState *state, const IrValue *value, const IrTensor *tensor)
+{
+  return tensor != NULL && !ir_steps_holds (state->prepared, value->id, tensor) &&
+         ir_value_constant (value) == NULL;
+}
+
+/**
+ * ir_run_state_accept:
+ * @state: a run under way
+ * @value: a value
+ * @tensor: (inout): its contents, counted for whoever has them; %NULL behind the call if @value has them now
+ *
+ * As ir_run_state_set(), but that nothing is counted anew where contents only move.
+ */
+void
+ir_run_state_accept (IrRunState *state, const IrValue *value, IrTensor **tensor)
+{
+  if (!is_own (state, value, *tensor))
+    {
+      ir_run_state_set (state, value, *tensor);
+      return;
+    }
+  if (state->claims != NULL)
+    ir_claims_check (state->claims, value, *tensor);
+  ir_run_state_drop (state, value);
+  state->tensors[value->id] = g_steal_pointer (tensor);
+}
+
+/**
+ * ir_run_state_hand_out:
+ * @state: a run under way
+ * @value: a value
+ *
+ * Returns: (transfer full) (nullable): what @value held, counted for whoever has it now
+ */
+IrTensor *
+ir_run_state_hand_out (IrRunState *state, const IrValue *value)
+{
+  IrTensor *tensor = ir_run_state_tensor (state, value);
+
+  if (tensor == NULL)
+    return NULL;
+  if (tensor == state->tensors[value->id] && is_own (state, value, tensor))
+    return ir_run_state_take (state, value);
+  hold (state, tensor);
+  ir_tensor_ref (tensor);
+  ir_run_state_drop (state, value);
+  return tensor;
+}
+
 /**
  * ir_run_state_uncount:
  * @state: a run under way

@@ -2,6 +2,7 @@
  * the critical path are underlined. */
 #include "config.h"
 
+#include "core/exec/flow/token-round.h"
 #include "core/exec/measure/timeline.h"
 #include "core/layout/charts-private.h"
 
@@ -14,6 +15,8 @@
 #define STRIP_HEIGHT  4.0
 #define LEAST_GAP     3.0 /* px: what is shorter is not seen as a gap */
 #define SECTION_GAP   12.0
+
+#define ROUND_HELD_HEIGHT 32.0
 
 typedef struct
 {
@@ -218,6 +221,64 @@ add_held (Times *times, const IrTimeline *timeline, const IrMemPlan *plan)
   times->chart.top += MEMORY_HEIGHT;
 }
 
+/* -- one iteration of each frame of tokens -- */
+
+/* A step, and above it what the iteration holds then. It takes no time of the axis. */
+static void
+add_round_bar (
+    Times *times, const IrTokenRound *round, guint index, guint i, const IrNode *node, double width)
+{
+  const IrTokenStep *step = &g_array_index (round->steps, IrTokenStep, i);
+  g_autofree char *label = ir_node_label (node),
+                  *size = chart_format_bytes ((double) step->live_bytes),
+                  *id = g_strdup_printf ("r%u.%u", index, i),
+                  *held_id = g_strdup_printf ("r%u.%uh", index, i),
+                  *tip = g_strdup_printf ("%s\nstep %u of an iteration, which holds %s then", label,
+                                          i, size);
+  IrSceneBox box = { .colour = chart_colour_of (node),
+                     .node = node->id,
+                     .key = node->id,
+                     .id = id,
+                     .tip = tip,
+                     .x = CHART_LABEL_WIDTH + i * width,
+                     .y = times->chart.top + (LANE_HEIGHT - BAR_HEIGHT) / 2,
+                     .width = MAX (width - 1, CHART_LEAST_BAR),
+                     .height = BAR_HEIGHT };
+  IrSceneBox held = {
+    .colour = IR_SCENE_COLOUR_FOLD, .id = held_id, .tip = tip, .x = box.x, .width = box.width
+  };
+
+  chart_add_bar (&times->chart, &box, node->op_type);
+  if (step->live_bytes == 0)
+    return;
+  held.height = (double) step->live_bytes / (double) MAX (round->peak_bytes, 1) * ROUND_HELD_HEIGHT;
+  held.y = times->chart.top - held.height;
+  chart_add_bar (&times->chart, &held, "");
+}
+
+/* What tokens move through is one bar of the lanes; here are its nodes, as they run in an iteration. */
+static void
+add_rounds (Times *times, const IrModel *model)
+{
+  g_autoptr (GArray) rounds = ir_token_rounds (model);
+
+  for (guint k = 0; k < rounds->len; k++)
+    {
+      const IrTokenRound *round = &g_array_index (rounds, IrTokenRound, k);
+      g_autofree char *text = ir_token_round_text (round, model);
+      const double width = times->chart.width / MAX (round->steps->len, 1);
+
+      times->chart.top += SECTION_GAP;
+      add_title (times, text);
+      times->chart.top += round->peak_bytes > 0 ? ROUND_HELD_HEIGHT : 0;
+      for (guint i = 0; i < round->steps->len; i++)
+        add_round_bar (times, round, k, i,
+                       ir_model_node (model, g_array_index (round->steps, IrTokenStep, i).node),
+                       width);
+      times->chart.top += LANE_HEIGHT;
+    }
+}
+
 /* -- charts -- */
 
 static char *
@@ -249,7 +310,8 @@ measured_title (const IrTrace *trace, const IrTimeline *timeline)
  * @options: (nullable): how to draw
  *
  * Times, ms to the right on one axis, a lane for each worker and stream. Nodes on the critical path are underlined. Where
- * a worker stood idle there is a line, and its tip and that of the bar behind it say why.
+ * a worker stood idle there is a line, and its tip and that of the bar behind it say why. Below is one iteration of each
+ * frame of tokens, node by node with what it holds; its title says how many may be in flight and hold as much.
  *
  * Returns: (transfer full): the picture
  */
@@ -293,6 +355,8 @@ ir_chart_times (const IrSchedule *schedule,
   bottom = times.chart.top;
   times.chart.top = CHART_TITLE_HEIGHT;
   chart_add_x_axis (&times.chart, 0, total_ms, bottom - CHART_TITLE_HEIGHT, chart_format_ms);
+  times.chart.top = bottom + AXIS_HEIGHT;
+  add_rounds (&times, model);
   ir_scene_finish (times.chart.scene);
   return times.chart.scene;
 }

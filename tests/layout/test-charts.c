@@ -3,6 +3,8 @@
 
 #include "core/io/io.h"
 #include "core/ir/edit.h"
+#include "core/exec/flow/token-round.h"
+#include "core/exec/lower/lower.h"
 #include "core/exec/measure/roofline.h"
 #include "core/exec/measure/summary.h"
 #include "core/exec/measure/timeline.h"
@@ -223,6 +225,60 @@ test_schedule (void)
       assert_near (frame->width, (high - low) / graph.schedule->makespan_ms * WIDTH);
     }
   check_ticks (scene, 0, graph.schedule->makespan_ms, 3);
+}
+
+/* What tokens move through is one bar; below, of one iteration of each frame, each node is a bar, and above it one as
+ * high as what the iteration holds. */
+static void
+test_tokens (void)
+{
+  static const char text[] =
+      "<ir_version: 10, opset_import: [\"\" : 21, \"irscope.flow\" : 1]>\n"
+      "g (int64 n, float[8] x) => (float[8] y) { zero = Constant <value_int = 0> () one = Constant <value_int = 1> ()\n"
+      "i0 = irscope.flow.Enter <frame_name = \"w\"> (zero) i = irscope.flow.Merge (i0, i3)\n"
+      "m = irscope.flow.Enter <frame_name = \"w\", is_constant = 1> (n) c = Less (i, m) p = irscope.flow.LoopCond (c)\n"
+      "i1, i2 = irscope.flow.Switch (i, p) j = Add (i2, one) i3 = irscope.flow.NextIteration (j)\n"
+      "v0 = irscope.flow.Enter <frame_name = \"w\"> (x) v = irscope.flow.Merge (v0, v3)\n"
+      "v1, v2 = irscope.flow.Switch (v, p) t = Neg (v2) s = Size (t) f = Cast <to = 1> (s) "
+      "u = Add (t, f) v3 = irscope.flow.NextIteration (u) y = irscope.flow.Exit (v1) }\n";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) read = ir_text_read (text, -1, NULL, &error);
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new_import (read);
+    ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  }
+  g_autoptr (IrModel) model = ir_exec_lower (read, ir_backend_find ("ref"), &error);
+  g_assert_no_error (error);
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (model, ir_backend_find ("ref"), 1, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrScene) scene = ir_chart_times (schedule, NULL, NULL, model, &options);
+  g_autoptr (GArray) rounds = ir_token_rounds (model);
+  double foot = 0;
+
+  g_assert_cmpuint (rounds->len, ==, 2);
+  for (guint k = 0; k < rounds->len; k++)
+    {
+      const IrTokenRound *round = &g_array_index (rounds, IrTokenRound, k);
+      g_autofree char *bar_id = g_strdup_printf ("r%u.%%u", k),
+                      *held_id = g_strdup_printf ("r%u.%%uh", k);
+      g_assert_cmpuint (round->steps->len, >, 2);
+      for (guint i = 0; i < round->steps->len; i++)
+        {
+          const IrTokenStep *step = &g_array_index (round->steps, IrTokenStep, i);
+          const IrSceneBox *bar = find_box (scene, bar_id, i), *held = find_box (scene, held_id, i);
+          g_assert_cmpuint (bar->node, ==, step->node);
+          assert_near (bar->x, LEFT + i * WIDTH / round->steps->len);
+          g_assert_cmpfloat (bar->y, >, foot);
+          g_assert_true ((held != NULL) == (step->live_bytes > 0));
+          if (held != NULL)
+            assert_near (held->height,
+                         32.0 * (double) step->live_bytes / (double) round->peak_bytes);
+          if (held != NULL)
+            g_assert_cmpfloat (held->y + held->height, <, bar->y);
+        }
+      foot = find_box (scene, bar_id, 0)->y + 28;
+    }
+  g_assert_cmpuint (g_array_index (rounds, IrTokenRound, 1).peak_bytes, >=, 8);
 }
 
 /* -- both on one axis -- */
@@ -689,6 +745,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/charts/a trace is bars where its nodes ran", test_trace);
   g_test_add_func ("/charts/a schedule is bars where its nodes shall run", test_schedule);
+  g_test_add_func ("/charts/an iteration of tokens is a bar for each node", test_tokens);
   g_test_add_func ("/charts/both lie on one axis, with what nodes waited for", test_timeline);
   g_test_add_func ("/charts/a memory plan is rectangles of steps and bytes", test_memory);
   g_test_add_func ("/charts/what is computed again has a colour of its own", test_recompute);

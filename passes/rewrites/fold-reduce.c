@@ -36,7 +36,7 @@ axes_of (const IrNode *node, int rank)
       gint64 axis = tensor != NULL ? ir_tensor_get_int64 (tensor, i) : attr[i];
 
       axis += axis < 0 ? rank : 0;
-      if (axis < 0 || axis >= rank || axis >= 64)
+      if (axis < 0 || axis >= rank)
         return 0;
       set |= G_GUINT64_CONSTANT (1) << axis;
     }

@@ -178,8 +178,8 @@ has_known_axes (const IrNode *node, Kind kind, guint rank)
              (axes == NULL ? n_numbers <= rank : n_numbers == n);
     case KIND_PAD:
       return ir_axis_constant_ints (node, NULL, 3, &axes, &n) && ir_axes_in_range (axes, n, rank) &&
-             (axes != NULL ||
-              (ir_axis_constant_ints (node, NULL, 1, &numbers, &n_numbers) && n_numbers == 2 * rank));
+             (axes != NULL || (ir_axis_constant_ints (node, NULL, 1, &numbers, &n_numbers) &&
+                               n_numbers == 2 * rank));
     case KIND_NONE:
     default:
       return FALSE;
@@ -307,7 +307,7 @@ grow (Region *r)
           IrUse use = ir_value_use (value, i);
           Kind kind = use.node != NULL ? ir_axis_kind_of (use.node) : KIND_NONE;
 
-          if (kind != KIND_NONE && use.slot < use.node->n_inputs &&
+          if (kind != KIND_NONE && /* so that it captures nothing */
               role_of (r, use.node, kind, use.slot, perm->n) == ROLE_DATA)
             join (r, use.node, perm);
         }

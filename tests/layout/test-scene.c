@@ -218,6 +218,21 @@ test_rect (void)
   ir_scene_foreach_in_rect (scene, &rect, count_hit, n);
   g_assert_cmpuint (n[0], ==, 1);
   g_assert_cmpuint (n[1], ==, 0);
+  guint n_boxes;
+  const IrSceneBox last = ir_scene_boxes (scene, &n_boxes)[2];
+  for (guint side = 0; side < 4; side++) /* what only touches it meets it */
+    {
+      guint touching[2] = { 0, 0 }, away[2] = { 0, 0 };
+      const double x = side == 0 ? -10 : side == 1 ? last.width : 0;
+      const double y = side == 2 ? -10 : side == 3 ? last.height : 0;
+      rect = (IrLayoutRect){ last.x + x, last.y + y, side < 2 ? 10 : last.width,
+                             side < 2 ? last.height : 10 };
+      ir_scene_foreach_in_rect (scene, &rect, count_hit, touching);
+      rect.x += side < 2 ? copysign (0.25, x) : 0;
+      rect.y += side < 2 ? 0 : copysign (0.25, y);
+      ir_scene_foreach_in_rect (scene, &rect, count_hit, away);
+      g_assert_cmpuint (touching[0], ==, away[0] + 1);
+    }
   n[0] = n[1] = 0;
   rect = ir_scene_bounds (scene);
   ir_scene_foreach_in_rect (scene, &rect, count_hit, n);

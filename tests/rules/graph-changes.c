@@ -336,7 +336,7 @@ change_initializer (IrModel *model, IrEdit *edit, guint index, GString *said)
   return TRUE;
 }
 
-/* An attribute that the node does not have gets a number. */
+/* An attribute that the node does not have gets a number; one that nobody knows does. */
 static gboolean
 change_absent (IrModel *model, IrEdit *edit, guint index, GString *said)
 {
@@ -361,6 +361,12 @@ change_absent (IrModel *model, IrEdit *edit, guint index, GString *said)
                                       spec->name, (guint) number);
               return TRUE;
             }
+      if (at++ == index)
+        {
+          ir_edit_set_attr (edit, node, ir_attr_int (model->context, "unknown", 1));
+          g_string_append_printf (said, "node %u (%s) unknown", node->id, node->op_type);
+          return TRUE;
+        }
     }
   return FALSE;
 }

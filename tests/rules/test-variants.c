@@ -251,7 +251,8 @@ is_of_pass (const Trial *t, const Idiom *idiom)
 static gboolean
 has_control_flow (const Trial *t, const Idiom *idiom)
 {
-  return strstr (idiom->text, "body = ") != NULL || strstr (idiom->text, "_branch = ") != NULL;
+  return strstr (idiom->text, "body = ") != NULL || strstr (idiom->text, "_branch = ") != NULL ||
+         strstr (idiom->text, " my.") != NULL;
 }
 
 /* @idioms: (transfer full) (element-type Idiom) */

@@ -1,18 +1,16 @@
 /* Statistics of a tensor's contents, in two passes over memory: the first finds range, sums, counts
  * and checksum, the second fills the histogram, whose bins need the range. Contents are taken in
  * blocks that stay in the first-level cache; within a block the sum comes first and the squares of
- * deviations from its mean next, and blocks are joined as in Chan, Golub and LeVeque 1979, so that
- * large means do not cancel and every loop runs over vectors.
+ * deviations from its mean next, so that large means do not cancel and every loop runs over vectors.
+ * Elements whose numbers have the same rest by eight are added one after the other, and the eight
+ * sums in one order: a kernel of a device with eight threads for a block gives the same bits
+ * (core/exec/gpu/kernels/stats.cu).
  *
  * Blocks of types that float32 holds exactly are taken as floats, all others as doubles. What is
  * not finite shows in the sum of squares: only a block with some is looked at again, element by
  * element under masks.
  *
- * Chunks of blocks are shared by threads. How a tensor is cut depends on its size alone, and chunks
- * are joined in their order, so that the number of threads changes no bit of the result.
- *
- * The checksum is that of the bytes, in groups of eight words that each have a lane of their own:
- * equal tensors have equal ones on every machine, and any change of one bit changes it. */
+ * Chunks of blocks are shared by threads; stats-blocks.c joins what is known of them. */
 #include "config.h"
 
 #include <math.h>
@@ -20,17 +18,15 @@
 #include <string.h>
 
 #include "core/exec/kernel/half.h"
-#include "core/exec/kernel/stats.h"
+#include "core/exec/kernel/stats-blocks.h"
 #include "core/exec/kernel/backend.h"
 #include "core/exec/kernel/threads.h"
 #include "core/op/call.h"
 
-#define BLOCK             1024 /* elements: 8 KiB as doubles */
-#define LANES             8    /* elements that loops take at once */
-#define CHUNK_BLOCKS      32   /* in a chunk at least */
-#define MOST_CHUNKS       256
-#define CHUNKS_PER_THREAD 4 /* at least */
-#define WATCHED_CHUNKS    8 /* from one look at who watches to the next */
+#define BLOCK             IR_STATS_BLOCK /* 8 KiB as doubles */
+#define LANES             8              /* elements that loops take at once */
+#define CHUNKS_PER_THREAD 4              /* at least */
+#define WATCHED_CHUNKS    8              /* from one look at who watches to the next */
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -48,13 +44,6 @@ typedef float Floats __attribute__ ((vector_size (32)));
 typedef gint32 Ints __attribute__ ((vector_size (32)));
 typedef float FourFloats __attribute__ ((vector_size (16)));
 typedef gint32 FourInts __attribute__ ((vector_size (16)));
-
-/* What is known of some elements. */
-typedef struct
-{
-  double min, max, mean, squares, power; /* of finite ones; squares: of deviations from the mean */
-  guint64 n_finite, n_nan, n_pos_inf, n_neg_inf, n_zero, n_negative;
-} Part;
 
 static inline Doubles
 load (const double *from)
@@ -131,38 +120,47 @@ count_of_ints (Ints v)
   return (guint64) - (v[0] + v[1] + v[2] + v[3] + v[4] + v[5] + v[6] + v[7]);
 }
 
-static inline void
-set_range (Part *part, Doubles low, Doubles high)
+/* Which of two zeros comes out depends on who compares. */
+static inline double
+plain_zero (double x)
 {
-  part->min = MIN (MIN (low[0], low[1]), MIN (low[2], low[3]));
-  part->max = MAX (MAX (high[0], high[1]), MAX (high[2], high[3]));
+  return x == 0 ? 0 : x;
+}
+
+static inline void
+set_range (IrStatsPart *part, Doubles low, Doubles high)
+{
+  part->min = plain_zero (MIN (MIN (low[0], low[1]), MIN (low[2], low[3])));
+  part->max = plain_zero (MAX (MAX (high[0], high[1]), MAX (high[2], high[3])));
 }
 
 /* Any elements. @n: at most BLOCK, a multiple of LANES */
 VECTORIZED static void
-scan_any (const double *x, guint n, Part *part)
+scan_any (const double *x, guint n, IrStatsPart *part)
 {
   const Doubles none = { 0 }, top = all_of (INFINITY), bottom = all_of (-INFINITY);
-  Doubles low = top, high = bottom, sum = none, power = none, squares = none;
+  Doubles low = top, high = bottom, sums[2] = { none, none }, powers[2] = { none, none };
+  Doubles squares[2] = { none, none };
   Longs finite = { 0 }, nan = { 0 }, above = { 0 }, below = { 0 }, zero = { 0 }, negative = { 0 };
 
-  for (guint i = 0; i < n; i += LANES / 2)
-    {
-      Doubles v = load (x + i);
-      Longs ok = is_finite (v);
-      Doubles w = choose (ok, v, none), l = choose (ok, v, top), h = choose (ok, v, bottom);
-      low = choose (l < low, l, low);
-      high = choose (h > high, h, high);
-      finite += ok;
-      nan += v != v;
-      above += v == top;
-      below += v == bottom;
-      zero += v == none;
-      negative += w < none;
-      sum += w / BLOCK; /* exact, and cannot overflow */
-      power += w * w;
-    }
-  *part = (Part){ .power = sum_of (power) };
+  for (guint i = 0; i < n; i += LANES)
+    for (guint half = 0; half < 2; half++)
+      {
+        Doubles v = load (x + i + half * LANES / 2);
+        Longs ok = is_finite (v);
+        Doubles w = choose (ok, v, none), l = choose (ok, v, top), h = choose (ok, v, bottom);
+        low = choose (l < low, l, low);
+        high = choose (h > high, h, high);
+        finite += ok;
+        nan += v != v;
+        above += v == top;
+        below += v == bottom;
+        zero += v == none;
+        negative += w < none;
+        sums[half] += w / BLOCK; /* exact, and cannot overflow */
+        powers[half] += w * w;
+      }
+  *part = (IrStatsPart){ .power = sum_of (powers[0] + powers[1]) };
   part->n_finite = count_of (finite);
   part->n_nan = count_of (nan);
   part->n_pos_inf = count_of (above);
@@ -172,54 +170,57 @@ scan_any (const double *x, guint n, Part *part)
   set_range (part, low, high);
   if (part->n_finite == 0)
     return;
-  part->mean = sum_of (sum) / (double) part->n_finite * BLOCK;
+  part->mean = sum_of (sums[0] + sums[1]) / (double) part->n_finite * BLOCK;
   Doubles mean = all_of (part->mean);
-  for (guint i = 0; i < n; i += LANES / 2)
-    {
-      Doubles v = load (x + i), d = choose (is_finite (v), v - mean, none);
-      squares += d * d;
-    }
-  part->squares = sum_of (squares);
+  for (guint i = 0; i < n; i += LANES)
+    for (guint half = 0; half < 2; half++)
+      {
+        Doubles v = load (x + i + half * LANES / 2), d = choose (is_finite (v), v - mean, none);
+        squares[half] += d * d;
+      }
+  part->squares = sum_of (squares[0] + squares[1]);
 }
 
 /* Elements whose squares have a finite sum, which all finite floats do; FALSE: they have not. */
 VECTORIZED static gboolean
-scan_doubles (const double *x, guint n, Part *part)
+scan_doubles (const double *x, guint n, IrStatsPart *part)
 {
   const Doubles none = { 0 };
-  Doubles low = all_of (INFINITY), high = all_of (-INFINITY), sum = none, power = none;
-  Doubles squares = none;
+  Doubles low = all_of (INFINITY), high = all_of (-INFINITY), sums[2] = { none, none };
+  Doubles powers[2] = { none, none }, squares[2] = { none, none };
   Longs zero = { 0 }, negative = { 0 };
 
-  for (guint i = 0; i < n; i += LANES / 2)
-    {
-      Doubles v = load (x + i);
-      low = choose (v < low, v, low);
-      high = choose (v > high, v, high);
-      zero += v == none;
-      negative += v < none;
-      sum += v;
-      power += v * v;
-    }
-  *part = (Part){ .power = sum_of (power), .n_finite = n };
+  for (guint i = 0; i < n; i += LANES)
+    for (guint half = 0; half < 2; half++)
+      {
+        Doubles v = load (x + i + half * LANES / 2);
+        low = choose (v < low, v, low);
+        high = choose (v > high, v, high);
+        zero += v == none;
+        negative += v < none;
+        sums[half] += v;
+        powers[half] += v * v;
+      }
+  *part = (IrStatsPart){ .power = sum_of (powers[0] + powers[1]), .n_finite = n };
   if (!isfinite (part->power))
     return FALSE;
   part->n_zero = count_of (zero);
   part->n_negative = count_of (negative);
   set_range (part, low, high);
-  part->mean = sum_of (sum) / n;
+  part->mean = sum_of (sums[0] + sums[1]) / n;
   Doubles mean = all_of (part->mean);
-  for (guint i = 0; i < n; i += LANES / 2)
-    {
-      Doubles d = load (x + i) - mean;
-      squares += d * d;
-    }
-  part->squares = sum_of (squares);
+  for (guint i = 0; i < n; i += LANES)
+    for (guint half = 0; half < 2; half++)
+      {
+        Doubles d = load (x + i + half * LANES / 2) - mean;
+        squares[half] += d * d;
+      }
+  part->squares = sum_of (squares[0] + squares[1]);
   return TRUE;
 }
 
 VECTORIZED static gboolean
-scan_floats (const float *x, guint n, Part *part)
+scan_floats (const float *x, guint n, IrStatsPart *part)
 {
   const Floats none = { 0 };
   Floats low = none + INFINITY, high = none - INFINITY;
@@ -239,7 +240,7 @@ scan_floats (const float *x, guint n, Part *part)
       powers[0] += a * a;
       powers[1] += b * b;
     }
-  *part = (Part){ .power = sum_of (powers[0] + powers[1]), .n_finite = n };
+  *part = (IrStatsPart){ .power = sum_of (powers[0] + powers[1]), .n_finite = n };
   if (!isfinite (part->power))
     return FALSE;
   part->n_zero = count_of_ints (zero);
@@ -251,6 +252,8 @@ scan_floats (const float *x, guint n, Part *part)
       part->min = MIN (part->min, (double) low[i]);
       part->max = MAX (part->max, (double) high[i]);
     }
+  part->min = plain_zero (part->min);
+  part->max = plain_zero (part->max);
   part->mean = sum_of (sums[0] + sums[1]) / n;
   Doubles mean = all_of (part->mean);
   for (guint i = 0; i < n; i += LANES)
@@ -411,110 +414,38 @@ take_doubles (const Source *source, guint64 first, guint n, double *room)
   return room;
 }
 
-/* Means so far apart that their distance is no number are weighed one by one. */
-static void
-join (Part *all, const Part *part)
-{
-  guint64 n = all->n_finite + part->n_finite;
-
-  if (part->n_finite > 0)
-    {
-      double before = (double) all->n_finite, share = (double) part->n_finite / (double) n;
-      double apart = part->mean - all->mean;
-      all->squares += part->squares + apart * apart * before * share;
-      all->mean = isfinite (apart) ? all->mean + apart * share
-                                   : all->mean * (before / (double) n) + part->mean * share;
-      all->min = MIN (all->min, part->min);
-      all->max = MAX (all->max, part->max);
-      all->power += part->power;
-    }
-  all->n_finite = n;
-  all->n_nan += part->n_nan;
-  all->n_pos_inf += part->n_pos_inf;
-  all->n_neg_inf += part->n_neg_inf;
-  all->n_zero += part->n_zero;
-  all->n_negative += part->n_negative;
-}
-
-/* -- checksum -- */
-
-#define WORDS 8
-
-typedef struct
-{
-  guint64 lanes[WORDS];
-} Sum;
-
-static inline guint64
-mix (guint64 sum, guint64 word)
-{
-  sum = (sum ^ word) * G_GUINT64_CONSTANT (0x9fb21c651e98df25);
-  return sum ^ (sum >> 29);
-}
-
-static void
-add_bytes (Sum *sum, const guint8 *data, gsize n)
-{
-  guint64 words[WORDS];
-
-  for (; n >= sizeof words; n -= sizeof words, data += sizeof words)
-    {
-      memcpy (words, data, sizeof words);
-      for (guint i = 0; i < WORDS; i++)
-        sum->lanes[i] = mix (sum->lanes[i], words[i]);
-    }
-  for (guint i = 0; n > 0; i++)
-    {
-      gsize some = MIN (n, sizeof (guint64));
-      words[0] = 0;
-      memcpy (words, data, some);
-      sum->lanes[i] = mix (sum->lanes[i], words[0] + some);
-      data += some;
-      n -= some;
-    }
-}
-
-/* The bytes of elements [@first, @first + @n), where elements have whole bytes; blocks are
- * multiples of all lanes, so that only the last one has a rest. */
-static void
-add_elements (Sum *sum, const IrTensor *tensor, guint64 first, guint n)
+/* Of elements [@first, @first + @n), where elements have whole bytes. */
+static guint64
+checksum_of (const IrTensor *tensor, guint64 first, guint n)
 {
   const guint8 *data = ir_tensor_data (tensor);
   guint64 n_elements = ir_tensor_n_elements (tensor);
   gsize n_bytes = ir_tensor_n_bytes (tensor), each = n_elements > 0 ? n_bytes / n_elements : 0;
 
   if (data == NULL)
-    return;
+    return 0;
   if (each * n_elements == n_bytes)
-    add_bytes (sum, data + first * each, n * each);
-  else if (first == 0) /* packed: few bytes, all at once */
-    add_bytes (sum, data, n_bytes);
+    return ir_stats_checksum (data + first * each, n * each);
+  return first == 0 ? ir_stats_checksum (data, n_bytes) : 0; /* packed: few bytes, all at once */
 }
 
 /* -- both passes -- */
-
-/* A chunk of the first pass. */
-typedef struct
-{
-  Part part;
-  Sum sum;
-} Chunk;
 
 typedef struct
 {
   const Source *source;
   IrThreads threads;
-  guint64 chunk_blocks;
-  guint n_chunks, first_chunk; /* those that threads work on begin there */
-  const IrStatsWatch *watch;   /* (nullable) */
-  Chunk *chunks;               /* first pass */
-  Bins bins;                   /* second pass, as the next two */
+  IrStatsCut cut;
+  guint first_chunk;         /* those that threads work on begin there */
+  const IrStatsWatch *watch; /* (nullable) */
+  IrStatsPart *chunks;       /* first pass */
+  Bins bins;                 /* second pass, as the next two */
   pthread_mutex_t lock;
   IrTensorStats *stats;
 } Job;
 
 static void
-scan_block (const Source *source, guint64 first, guint n, Part *part)
+scan_block (const Source *source, guint64 first, guint n, IrStatsPart *part)
 {
   float narrow[BLOCK + LANES];
   double wide[BLOCK + LANES];
@@ -538,22 +469,21 @@ scan_chunks (guint64 first_chunk, guint64 end_chunk, guint worker, gpointer data
 {
   Job *job = data;
   const Source *source = job->source;
-  guint64 each = job->chunk_blocks * BLOCK;
+  guint64 each = job->cut.chunk_blocks * BLOCK;
 
   for (guint64 c = job->first_chunk + first_chunk; c < job->first_chunk + end_chunk; c++)
     {
-      Chunk *chunk = &job->chunks[c];
       guint64 end = MIN ((c + 1) * each, source->n_elements);
 
-      *chunk = (Chunk){ .part = { .min = INFINITY, .max = -INFINITY } };
+      job->chunks[c] = IR_STATS_NOTHING;
       for (guint64 first = c * each; first < end; first += BLOCK)
         {
           guint n = (guint) MIN (end - first, BLOCK);
-          Part part;
+          IrStatsPart part;
 
           scan_block (source, first, n, &part);
-          join (&chunk->part, &part);
-          add_elements (&chunk->sum, source->tensor, first, n);
+          part.checksum = checksum_of (source->tensor, first, n);
+          ir_stats_join (&job->chunks[c], &part);
         }
     }
 }
@@ -566,11 +496,11 @@ fill_bins (guint64 first_chunk, guint64 end_chunk, guint worker, gpointer data)
   const Source *source = job->source;
   first_chunk += job->first_chunk;
   end_chunk += job->first_chunk;
-  guint64 end = MIN (end_chunk * job->chunk_blocks * BLOCK, source->n_elements);
+  guint64 end = MIN (end_chunk * job->cut.chunk_blocks * BLOCK, source->n_elements);
   guint64 counts[4][G_N_ELEMENTS (job->stats->bins) + 1] = { 0 }; /* runs of equal bins wait */
   gint32 found[BLOCK + LANES];
 
-  for (guint64 first = first_chunk * job->chunk_blocks * BLOCK; first < end; first += BLOCK)
+  for (guint64 first = first_chunk * job->cut.chunk_blocks * BLOCK; first < end; first += BLOCK)
     {
       guint n = (guint) MIN (end - first, BLOCK), filled = n + n_missing (n);
       float narrow[BLOCK + LANES];
@@ -593,71 +523,32 @@ fill_bins (guint64 first_chunk, guint64 end_chunk, guint worker, gpointer data)
   pthread_mutex_unlock (&job->lock);
 }
 
-static guint64
-sum_up (const Job *job)
-{
-  const IrTensor *tensor = job->source->tensor;
-  guint64 all = mix ((guint64) ir_tensor_dtype (tensor), ir_tensor_n_elements (tensor));
-
-  for (guint c = 0; c < job->n_chunks; c++)
-    for (guint i = 0; i < WORDS; i++)
-      all = mix (all, job->chunks[c].sum.lanes[i]);
-  return all;
-}
-
 /* All chunks, or where somebody watches some at a time. @done: what was done before, of both passes.
  * FALSE: it was cancelled */
 static gboolean
 for_chunks (Job *job, IrRangeFunc func, double done)
 {
   const IrStatsWatch *watch = job->watch;
-  const guint part = watch != NULL ? WATCHED_CHUNKS : MAX (job->n_chunks, 1);
+  const guint part = watch != NULL ? WATCHED_CHUNKS : MAX (job->cut.n_chunks, 1);
 
-  for (guint first = 0; first < job->n_chunks; first += part)
+  for (guint first = 0; first < job->cut.n_chunks; first += part)
     {
-      const guint n = MIN (part, job->n_chunks - first);
+      const guint n = MIN (part, job->cut.n_chunks - first);
 
       if (watch != NULL && g_cancellable_is_cancelled (watch->cancellable))
         return FALSE;
       job->first_chunk = first;
       ir_threads_for (job->threads, n, CHUNKS_PER_THREAD, func, job);
       if (watch != NULL && watch->progress != NULL)
-        watch->progress (done + (first + n) / 2.0 / job->n_chunks, watch->data);
+        watch->progress (done + (first + n) / 2.0 / job->cut.n_chunks, watch->data);
     }
-  return TRUE;
-}
-
-static gboolean
-run_scan (Job *job, IrTensorStats *stats, Part *all)
-{
-  *all = (Part){ .min = INFINITY, .max = -INFINITY };
-  if (!for_chunks (job, scan_chunks, 0))
-    return FALSE;
-  for (guint c = 0; c < job->n_chunks; c++)
-    join (all, &job->chunks[c].part);
-  stats->checksum = sum_up (job);
-  stats->n_nan = all->n_nan;
-  stats->n_pos_inf = all->n_pos_inf;
-  stats->n_neg_inf = all->n_neg_inf;
-  stats->n_zero = all->n_zero;
-  stats->n_negative = all->n_negative;
-  if (all->n_finite == 0)
-    return TRUE;
-  stats->min = all->min;
-  stats->max = all->max;
-  stats->mean = all->mean;
-  stats->std = sqrt (all->squares / (double) all->n_finite);
-  stats->l2 = sqrt (all->power);
   return TRUE;
 }
 
 static gboolean
 run_bins (Job *job, guint n_bins, IrTensorStats *stats)
 {
-  stats->n_bins = MIN (n_bins, G_N_ELEMENTS (stats->bins));
-  stats->bin_low = stats->min;
-  stats->bin_high = stats->max;
-  if (stats->n_bins == 0)
+  if (!ir_stats_begin_bins (stats, n_bins))
     return TRUE;
   job->bins = (Bins){ .low = stats->bin_low,
                       .width = (stats->bin_high - stats->bin_low) / stats->n_bins,
@@ -692,11 +583,10 @@ ir_tensor_stats_watched (const IrTensor *tensor,
                          IrTensorStats *stats)
 {
   g_return_val_if_fail (tensor != NULL && stats != NULL, FALSE);
-  g_autofree Chunk *chunks = NULL;
-  Chunk only;
+  g_autofree IrStatsPart *chunks = NULL;
+  IrStatsPart only;
   Source source;
   float table[256];
-  Part all;
 
   *stats = (IrTensorStats){ .n = ir_tensor_n_elements (tensor) };
   if (ir_dtype_kind (ir_tensor_dtype (tensor)) == IR_DTYPE_KIND_STRING ||
@@ -706,13 +596,14 @@ ir_tensor_stats_watched (const IrTensor *tensor,
       return TRUE;
     }
   source_init (&source, tensor, table);
-  guint64 n_blocks = stats->n / BLOCK + (stats->n % BLOCK > 0);
   Job job = { .source = &source, .threads = threads, .watch = watch };
-  job.chunk_blocks = MAX ((n_blocks + MOST_CHUNKS - 1) / MOST_CHUNKS, CHUNK_BLOCKS);
-  job.n_chunks = (guint) ((n_blocks + job.chunk_blocks - 1) / job.chunk_blocks);
-  chunks = job.n_chunks > 1 ? g_new (Chunk, job.n_chunks) : NULL;
+  ir_stats_cut (stats->n, &job.cut);
+  chunks = job.cut.n_chunks > 1 ? g_new (IrStatsPart, job.cut.n_chunks) : NULL;
   job.chunks = chunks != NULL ? chunks : &only;
-  return run_scan (&job, stats, &all) && (all.n_finite == 0 || run_bins (&job, n_bins, stats));
+  if (!for_chunks (&job, scan_chunks, 0))
+    return FALSE;
+  ir_stats_set (stats, ir_tensor_dtype (tensor), job.chunks, job.cut.n_chunks);
+  return run_bins (&job, n_bins, stats);
 }
 
 /**
@@ -742,61 +633,4 @@ void
 ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats)
 {
   ir_tensor_stats_with (tensor, n_bins, (IrThreads){ 0 }, stats);
-}
-
-/**
- * ir_tensor_stats_norm:
- * @stats: of a tensor
- *
- * Unlike the field l2, which leaves out what is not finite.
- *
- * Returns: the norm of all elements: not a number where one is none, infinity where one is infinite
- */
-double
-ir_tensor_stats_norm (const IrTensorStats *stats)
-{
-  return stats->n_nan > 0 ? NAN : stats->n_pos_inf + stats->n_neg_inf > 0 ? INFINITY : stats->l2;
-}
-
-/**
- * ir_tensor_stats_max_abs:
- * @stats: of a tensor
- *
- * Returns: the largest magnitude among its numbers; not a number where no element is one
- */
-double
-ir_tensor_stats_max_abs (const IrTensorStats *stats)
-{
-  return stats->n_nan > 0 && stats->n_nan == stats->n ? NAN
-         : stats->n_pos_inf + stats->n_neg_inf > 0    ? INFINITY
-                                                      : MAX (fabs (stats->min), fabs (stats->max));
-}
-
-/**
- * ir_tensor_stats_n_finite:
- * @stats: of a tensor
- *
- * Returns: how many elements are numbers; where none is, the range and the mean say nothing
- */
-guint64
-ir_tensor_stats_n_finite (const IrTensorStats *stats)
-{
-  return stats->n - stats->n_nan - stats->n_pos_inf - stats->n_neg_inf;
-}
-
-/**
- * ir_tensor_stats_range_text:
- * @stats: of a tensor
- * @digits: that count, of each number
- * @gap: what stands between two of them
- *
- * Returns: (transfer full): the least and the largest number, mean and deviation, or that there are none
- */
-char *
-ir_tensor_stats_range_text (const IrTensorStats *stats, int digits, const char *gap)
-{
-  if (ir_tensor_stats_n_finite (stats) == 0)
-    return g_strdup ("no finite element");
-  return g_strdup_printf ("min %.*g%smax %.*g%smean %.*g%sstd %.*g", digits, stats->min, gap,
-                          digits, stats->max, gap, digits, stats->mean, gap, digits, stats->std);
 }

@@ -9,6 +9,7 @@
 
 #include "core/exec/plan/plan.h"
 #include "core/exec/memory/ranges.h"
+#include "core/exec/schedule/places-keep.h"
 #include "core/op/infer.h"
 
 typedef struct
@@ -542,14 +543,65 @@ make_trace (IrPrepared *prepared)
       trace_chain (prepared, k);
 }
 
+static gboolean
+is_on_device (const IrPrepared *prepared, const IrNode *node)
+{
+  const IrBackend *backend = ir_prepared_choice (prepared, node)->backend;
+
+  return backend != NULL && backend->memory != NULL;
+}
+
+/* Whether a step of the host makes or reads it. */
+static gboolean
+is_of_host (const IrPrepared *prepared, const IrValue *value)
+{
+  if (value->producer == NULL || !is_on_device (prepared, value->producer))
+    return TRUE;
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      const IrNode *node = ir_use_node_in (value->graph, ir_value_use (value, i));
+      if (node != NULL && !is_on_device (prepared, node))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* How it is kept. What lies in what is kept of a larger value that a device makes is copied with that, and once is
+ * enough; but who may stop a run before (@watched) wants it at once. @of_host: by value id, whether steps of the host
+ * touch what lies there. */
+static IrPlacesKeep
+how_kept (const IrPrepared *prepared, IrValueId id, gboolean watched, const guint8 *of_host)
+{
+  guint64 at;
+  IrValueId root = ir_capture_root (prepared, id, &at);
+  const IrValue *whole = ir_model_live_value (prepared->model, root);
+
+  if (prepared->values[id].keep == IR_KEEP_NOT)
+    return IR_PLACES_LEFT;
+  if (root != id && !watched && prepared->values[id].keep == IR_KEEP_PLANNED &&
+      prepared->values[root].keep == IR_KEEP_PLANNED && whole->producer != NULL &&
+      is_on_device (prepared, whole->producer))
+    return IR_PLACES_WITHIN;
+  return of_host[root] ? IR_PLACES_AT_ONCE : IR_PLACES_KEPT;
+}
+
 /* Which values are in which memory, in runs that keep what these do. */
 static gboolean
-make_places (IrPrepared *prepared, GError **error)
+make_places (IrPrepared *prepared, const IrRunOptions *options, GError **error)
 {
   g_autofree guint8 *kept = g_new0 (guint8, (gsize) prepared->n_values + 1);
+  g_autofree guint8 *of_host = g_new0 (guint8, (gsize) prepared->n_values + 1);
+  guint64 at;
 
-  for (guint id = 0; id < prepared->n_values; id++)
-    kept[id] = prepared->values[id].keep != IR_KEEP_NOT;
+  for (IrValueId id = 1; id < prepared->n_values; id++)
+    {
+      const IrValue *value = ir_model_live_value (prepared->model, id);
+      if (value != NULL && value->graph == prepared->model->main &&
+          prepared->values[id].keep != IR_KEEP_NOT && is_of_host (prepared, value))
+        of_host[ir_capture_root (prepared, id, &at)] = TRUE;
+    }
+  for (IrValueId id = 1; id < prepared->n_values; id++)
+    kept[id] = (guint8) how_kept (prepared, id, options->control != NULL, of_host);
   prepared->places = ir_places_new (prepared->schedule, prepared->model, kept);
   return ir_there_make (prepared, error);
 }
@@ -603,7 +655,7 @@ ir_steps_make (IrPrepared *prepared,
                                                : ir_exec_default_memory_limit (),
                     persistent };
   ir_capture_plan (prepared, options);
-  if (!make_places (prepared, error))
+  if (!make_places (prepared, options, error))
     return FALSE;
   prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
   prepared->alternate = options->alternate;

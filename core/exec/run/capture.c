@@ -83,6 +83,41 @@ ir_capture_drop_values (IrRun *run)
 }
 
 /**
+ * ir_capture_comes_with_whole:
+ * @prepared: a plan
+ * @id: a value that is kept
+ *
+ * Returns: whether it is not copied from a device by itself, as it lies in another value that is
+ */
+gboolean
+ir_capture_comes_with_whole (const IrPrepared *prepared, IrValueId id)
+{
+  const IrValuePlaces *row = prepared->places != NULL ? &prepared->places->values[id] : NULL;
+
+  return row != NULL && row->made_there && row->first_here > row->last_here;
+}
+
+/* The tensors of the first @n values of the slab, or (@with_whole) those of them that came with others. */
+static void
+adopt (IrRunState *state, guint n, gboolean with_whole)
+{
+  const IrPrepared *prepared = state->prepared;
+  IrTensor **values = state->run->values;
+  guint64 at;
+
+  for (guint i = 0; i < n; i++)
+    {
+      IrValueId id = g_array_index (prepared->slab_values, IrValueId, i);
+      IrValueId root = ir_capture_root (prepared, id, &at);
+      if (values[id] != NULL || ir_capture_comes_with_whole (prepared, id) != with_whole)
+        continue; /* the first: it got another shape than inference said */
+      if (!with_whole ||
+          (!state->diverged && values[root] == prepared->values[root].binding.tensor))
+        values[id] = ir_tensor_ref (prepared->values[id].binding.tensor);
+    }
+}
+
+/**
  * ir_run_adopt:
  * @state: a run that ends, or is left behind
  * @n_steps: how many steps of its schedule have run
@@ -95,12 +130,8 @@ ir_run_adopt (IrRunState *state, guint n_steps)
   const IrPrepared *prepared = state->prepared;
   guint n = n_steps > 0 ? prepared->steps[n_steps - 1].n_slab_values : 0;
 
-  for (guint i = 0; i < n; i++)
-    {
-      IrValueId id = g_array_index (prepared->slab_values, IrValueId, i);
-      if (state->run->values[id] == NULL) /* else it got another shape than inference said */
-        state->run->values[id] = ir_tensor_ref (prepared->values[id].binding.tensor);
-    }
+  adopt (state, n, FALSE);
+  adopt (state, n, TRUE);
 }
 
 /**

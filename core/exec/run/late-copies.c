@@ -161,6 +161,14 @@ ir_late_copies_forget (const IrRunState *state, IrRun *run)
   for (guint i = 0; state->late_pending && i < state->late->len; i++)
     g_clear_pointer (&run->values[g_array_index (state->late, LateCopy, i).copy->value],
                      ir_tensor_unref);
+  for (guint i = 0; state->late_pending && i < state->prepared->slab_values->len; i++)
+    {
+      guint64 at;
+      IrValueId id = g_array_index (state->prepared->slab_values, IrValueId, i);
+      if (ir_capture_comes_with_whole (state->prepared, id) &&
+          run->values[ir_capture_root (state->prepared, id, &at)] == NULL)
+        g_clear_pointer (&run->values[id], ir_tensor_unref);
+    }
 }
 
 /**

@@ -208,6 +208,7 @@ void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
 void ir_run_adopt (IrRunState *state, guint n_steps);
 void ir_run_end (IrRunState *state);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
+gboolean ir_capture_comes_with_whole (const IrPrepared *prepared, IrValueId id);
 
 /* -- runner.c -- */
 IrTensor *ir_run_give_memory (IrRunState *state,

@@ -2,6 +2,7 @@
  * value each way: before its first reader there, or behind its producer where the run hands it out. */
 #include "config.h"
 
+#include "core/exec/schedule/places-keep.h"
 #include "core/exec/schedule/schedule.h"
 
 typedef struct
@@ -97,21 +98,23 @@ static void
 plan_made_there (Planner *planner, const IrValue *value, IrValuePlaces *row)
 {
   guint step = planner->step_of[value->producer->id] - 1, first, last;
-  gboolean handed_out = ir_value_is_graph_output (value) ||
-                        (planner->kept != NULL && planner->kept[value->id]);
+  guint kept = planner->kept != NULL ? planner->kept[value->id] : IR_PLACES_LEFT;
 
   row->made_there = TRUE;
   find_readers (planner, value, TRUE, &first, &last);
   row->first_there = step;
   row->last_there = first != G_MAXUINT ? MAX (last, step) : step;
   find_readers (planner, value, FALSE, &first, &last);
+  gboolean handed_out = ir_value_is_graph_output (value) || kept == IR_PLACES_KEPT ||
+                        kept == IR_PLACES_AT_ONCE ||
+                        (kept == IR_PLACES_WITHIN && first != G_MAXUINT);
   if (!handed_out && first == G_MAXUINT)
     return;
   row->first_here = handed_out ? step : first;
   row->last_here = MAX (row->first_here, last);
   row->last_there = MAX (row->last_there, row->first_here);
   add_copy (planner, value, TRUE, row->first_here, handed_out);
-  if (first == G_MAXUINT)
+  if (first == G_MAXUINT && kept != IR_PLACES_AT_ONCE)
     make_late (planner, value, row);
 }
 
@@ -152,7 +155,7 @@ find_memory (const IrSchedule *schedule)
  * ir_places_new:
  * @schedule: a schedule
  * @model: its model, with types
- * @kept: (nullable) (array): by value id, what a run keeps beside the graph outputs
+ * @kept: (nullable) (array): by value id, an #IrPlacesKeep of what a run keeps beside the graph outputs
  *
  * Returns: (transfer full) (nullable): in which memory each value of the main graph is, from which step to
  *   which, and the copies that this takes; %NULL: all is in the host's

@@ -12,6 +12,7 @@
 #include "core/exec/gpu/occupancy.h"
 #include "core/exec/gpu/places.h"
 #include "core/exec/gpu/program.h"
+#include "core/exec/gpu/stats.h"
 #include "core/op/check.h"
 
 #include <errno.h>
@@ -149,6 +150,28 @@ compile (Dump *dump, const char *text, GError **error)
          (!dump->keeps || keep (dump, gpu, text, error));
 }
 
+/* Runs that keep statistics count values where they are made: with what is kept they can do so without a compiler. */
+static void
+add_stats (Dump *dump, const IrModel *model)
+{
+  gboolean seen[IR_N_DTYPES] = { FALSE };
+
+  for (IrValueId id = 1; id < model->values->len; id++)
+    {
+      const IrValue *value = ir_model_live_value (model, id);
+      if (value == NULL || value->producer == NULL || value->type == NULL ||
+          !ir_type_is_tensor (value->type) || seen[value->type->dtype])
+        continue;
+      seen[value->type->dtype] = TRUE;
+      g_autoptr (IrGpuProgram) program = ir_gpu_stats_program (value->type->dtype);
+      for (guint i = 0; program != NULL && i < program->launches->len; i++)
+        {
+          const IrGpuLaunch *launch = program->launches->pdata[i];
+          ir_gpu_program_add_text (dump->program, launch->name, launch->text);
+        }
+    }
+}
+
 static gboolean
 make (Dump *dump, const IrModel *model, GError **error)
 {
@@ -157,6 +180,8 @@ make (Dump *dump, const IrModel *model, GError **error)
 
   for (guint i = 0; i < n; i++)
     add_node (dump, nodes[i]);
+  if (dump->keeps)
+    add_stats (dump, model);
   g_autofree char *kernels = ir_gpu_program_text (dump->program);
   g_autofree char *whole = g_strconcat (ir_gpu_prelude (), kernels, NULL);
   if (g_mkdir_with_parents (dump->folder, 0777) != 0)

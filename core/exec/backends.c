@@ -3,6 +3,7 @@
 
 #include "core/exec/cpu/cpu.h"
 #include "core/exec/gpu/backend.h"
+#include "core/exec/gpu/stats.h"
 #include "core/exec/kernel/backend.h"
 #include "core/op/check.h"
 
@@ -14,6 +15,24 @@ static const IrBackend *const backends[] = {
   &ir_backend_ref,
   &ir_backend_gpu,
 };
+
+/* Those of their memories whose devices count. */
+static const IrDeviceStats *const counting[] = { &ir_gpu_stats };
+
+/**
+ * ir_device_stats_of:
+ * @memory: (nullable): a memory
+ *
+ * Returns: (transfer none) (nullable): how its device counts what lies there; %NULL: it does not
+ */
+const IrDeviceStats *
+ir_device_stats_of (const IrMemory *memory)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (counting); i++)
+    if (counting[i]->memory == memory)
+      return counting[i];
+  return NULL;
+}
 
 /**
  * ir_backends:

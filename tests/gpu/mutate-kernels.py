@@ -13,7 +13,7 @@ import sys
 import time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '../..'))
-TESTS = ['tests/gpu/test-gpu-emulator', 'tests/gpu/test-gpu-traffic', 'tests/gpu/test-gpu-kernels']
+TESTS = ['tests/gpu/test-gpu-emulator', 'tests/gpu/test-gpu-traffic', 'tests/gpu/test-gpu-stats', 'tests/gpu/test-gpu-kernels']
 
 # What is looked for in a line, and what comes in its place.
 MUTATIONS = [
@@ -49,6 +49,17 @@ MUTATIONS = [
     (r'\+ \$pla[cn]e\b', ''),
     (r' - shift', ''),
     (r'\$minus_[xw]', ''),
+    (r'first >= n \? 0 : ', ''),                                  # blocks of statistics
+    (r'n - first < \$block \?', '0 ?'),
+    (r'i \* \$per \+ k < count', '1'),
+    (r'count % 8 == 0 && ', ''),
+    (r'finite == count && ', ''),
+    (r'i \* 5\b', 'i * 4'),
+    (r'block \* 5\b', 'block * 4'),
+    (r'block \* 2\b', 'block'),
+    (r'K_BLOCK \* each', 'K_BLOCK'),
+    (r'first \+ each < n \?', '1 ?'),
+    (r'K_SET \(counts, k \* \$threads \+ K_THREAD, 0\);', ';'),
 ]
 
 

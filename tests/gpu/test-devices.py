@@ -238,7 +238,8 @@ def _():
     code, out, err = run(FAKES, 'schedule', os.path.join(ROOT, 'data/examples/if-branch.onnx'), '--device', 'gpu')
     assert code == 0 and 'the host waits: it decides which branch runs' in out, (out, err)
     assert 'while the device goes on: it is handed out' in out and 'the host waits: it is handed out' not in out, out
-    for arguments, words in ((('--device', 'gpu', '--streams', '9'), 'from 1 to 8'), (('--streams', '2'), '--device gpu')):
+    for arguments, words in ((('--device', 'gpu', '--streams', '9'), 'from 1 to 8'),
+                             (('--device', 'gpu', '--streams', '0'), 'from 1 to 8'), (('--streams', '2'), '--device gpu')):
         code, out, err = run(FAKES, 'run', BLOCK, *arguments)
         assert code == 2 and words in err, (arguments, code, err)
 
@@ -263,6 +264,23 @@ def _():
         events = json.load(open(trace))['traceEvents']
         assert code == 0 and ({event['tid'] for event in events if event['pid'] == 4 and event['ph'] == 'X'}
                               == set(range(1, streams + 1))), err
+
+
+@test('the device counts: statistics and breakpoints copy no value that a plain run leaves there')
+def _():
+    folder = tempfile.mkdtemp(prefix='irscope-gpu-')
+    copied, said = {}, {}
+    for name, arguments in (('plain', ()), ('stats', ('--capture', 'stats')), ('break', ('--break', 'max>1e30')), ('dead', ('--break', 'dead>1'))):
+        trace = os.path.join(folder, 'trace.json')
+        code, said[name], err = run(FAKES, 'run', BLOCK, '--device', 'gpu', *arguments, '--trace', trace, stand_in='fast')
+        assert code == 0, (name, err)
+        events = [event.get('cat') for event in json.load(open(trace))['traceEvents']]
+        copied[name] = events.count('CopyToHost')
+    assert copied['plain'] == copied['stats'] == copied['break'] < copied['dead'], copied
+    assert 'to count values in' in said['stats'] and 'to count values in' not in said['plain'], said
+    code, out, err = run(FAKES, 'run', BLOCK, '--device', 'gpu', '--capture', 'all', '--json', stand_in='fast')
+    taken = json.loads(out)['device_memory']
+    assert code == 0 and min(taken['values_bytes'], taken['constants_bytes'], taken['late_copies_bytes']) > 0 == taken['statistics_bytes'], taken
 
 
 @test('one of several devices, by its number')
@@ -313,7 +331,10 @@ def _():
                           env={**os.environ, 'IRSCOPE_GPU_PATH': FAKES, 'IRSCOPE_GPU_CACHE': folder})
     kept = json.loads(done.stdout)['cache']
     size = os.path.getsize(os.path.join(folder, os.listdir(folder)[0]))
-    assert kept == {'folder': folder, 'programs': 1, 'bytes': size, 'most_bytes': 256 << 20}, kept
+    assert kept == {'folder': folder, 'problem': None, 'programs': 1, 'bytes': size, 'most_bytes': 256 << 20}, kept
+    done = subprocess.run([PROGRAM, 'info', '--devices'], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, 'IRSCOPE_GPU_PATH': FAKES, 'IRSCOPE_GPU_CACHE': NET + '/kept'})
+    assert f'no compiled program can be kept in {NET}/kept: {NET} is no folder' in done.stdout, done
     # What fails where something is compiled does not fail now.
     code, out, err = run(FAKES, 'run', NET, '--device', 'gpu', stand_in='fail=nvrtcCompileProgram:0:6', cache=folder)
     assert code == 0, (code, err)

@@ -7,6 +7,7 @@
 
 #include "core/exec/gpu/compile.h"
 #include "core/exec/gpu/devices.h"
+#include "core/exec/gpu/stats.h"
 #include "tests/gpu/cases.h"
 
 #include <string.h>
@@ -164,6 +165,41 @@ test_strict (gconstpointer data)
 }
 
 static void
+add_stats (IrGpuProgram *to)
+{
+  for (IrDtype dtype = 0; dtype < IR_N_DTYPES; dtype++)
+    {
+      g_autoptr (IrGpuProgram) program = ir_gpu_stats_program (dtype);
+      for (guint i = 0; program != NULL && i < program->launches->len; i++)
+        {
+          const IrGpuLaunch *launch = program->launches->pdata[i];
+          ir_gpu_program_add_text (to, launch->name, launch->text);
+        }
+    }
+}
+
+/* Sums of statistics are in double, and rounded as the host rounds them. */
+static void
+test_stats (gconstpointer data)
+{
+  const All *all = data;
+  g_autoptr (IrGpuProgram) program = ir_gpu_program_new ();
+  g_autoptr (GError) error = NULL;
+
+  if (all->gpu->libraries[IR_GPU_NVRTC].state != IR_GPU_USABLE)
+    {
+      g_test_skip ("NVRTC is not installed");
+      return;
+    }
+  add_stats (program);
+  g_autofree char *text = ir_gpu_program_text (program);
+  g_autoptr (IrGpuCode) code = ir_gpu_compile (all->gpu, text, OLDEST, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (strstr (code->ptx, "add.rn.f64"));
+  g_assert_null (strstr (code->ptx, "fma.rn.f64"));
+}
+
+static void
 test_errors (gconstpointer data)
 {
   const All *all = data;
@@ -203,8 +239,10 @@ main (int argc, char **argv)
   for (IrOpId id = 1; id < (IrOpId) ir_op_n (); id++)
     if (ir_gpu_kernel_name (ir_op_by_id (id)) != NULL)
       cases_add (&all.cases, ir_op_by_id (id), wanted_trials);
+  add_stats (all.cases.program);
   g_test_add_data_func ("/gpu/nvrtc/compiles without spills", &all, test_compiles);
   g_test_add_data_func ("/gpu/nvrtc/is strict", &all, test_strict);
+  g_test_add_data_func ("/gpu/nvrtc/statistics", &all, test_stats);
   g_test_add_data_func ("/gpu/nvrtc/errors", &all, test_errors);
   int failed = g_test_run ();
   cases_clear (&all.cases);

@@ -34,7 +34,7 @@ static const GOptionEntry options[] = {
 };
 
 static guint n_own, n_fallback, n_copies, n_run, n_beside, n_timed, n_items, n_out, n_late,
-    n_launched;
+    n_launched, n_counted;
 
 /* What is predicted lies in the streams that a run uses. */
 static void
@@ -199,6 +199,48 @@ try_device_graphs (const char *what, IrModel *model, GHashTable *inputs, IrRun *
     }
 }
 
+static guint
+n_copied_to_host (const IrRun *run)
+{
+  const GArray *copies = run->trace->copies;
+  guint n = 0;
+
+  for (guint i = 0; copies != NULL && i < copies->len; i++)
+    n += g_array_index (copies, IrTraceCopy, i).to_host;
+  return n;
+}
+
+/* The bits that the host counts where every value is kept, and no copy of a value beside those of a @plain run: the device has
+ * counted what was not copied. */
+static void
+try_stats (const char *what, IrModel *model, GHashTable *inputs, const IrRun *plain, IrRun *kept)
+{
+  IrRunOptions counting = {
+    .backend = &ir_backend_gpu, .n_threads = 1, .seed = 1, .capture = IR_CAPTURE_STATS
+  };
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &counting, NULL);
+  g_autoptr (IrRun) run = run_once (what, executable, inputs);
+  GHashTableIter iter;
+  gpointer id, found;
+
+  if (n_copied_to_host (run) != n_copied_to_host (plain))
+    g_error ("%s: with statistics, %u values are copied to the host, and %u without", what,
+             n_copied_to_host (run), n_copied_to_host (plain));
+  g_hash_table_iter_init (&iter, run->stats);
+  while (g_hash_table_iter_next (&iter, &id, &found))
+    {
+      const IrValue *value = ir_model_value (run->model, GPOINTER_TO_UINT (id));
+      IrTensor *tensor = ir_run_value (kept, value->id);
+      IrTensorStats wanted;
+      if (tensor == NULL || value->graph != run->model->main)
+        continue;
+      ir_tensor_stats (tensor, G_N_ELEMENTS (wanted.bins), &wanted);
+      if (memcmp (found, &wanted, sizeof wanted) != 0)
+        g_error ("%s: the device counts %s otherwise than the host", what, value->name);
+      n_counted++;
+    }
+}
+
 static void
 try_runs (const char *what, IrModel *model, GHashTable *inputs)
 {
@@ -216,6 +258,7 @@ try_runs (const char *what, IrModel *model, GHashTable *inputs)
   compare (what, "in the second run", first, second);
   compare (what, "where every value is kept", first, kept);
   try_device_graphs (what, model, inputs, first);
+  try_stats (what, model, inputs, first, kept);
   n_own += first->n_own;
   n_fallback += first->n_fallback;
   n_run++;
@@ -302,6 +345,8 @@ test_graphs (void)
   g_assert_cmpuint (n_launched, >=, n_run / 4);
   g_test_message ("%u of %u steps have the times of the device", n_timed, n_items);
   g_assert_cmpuint (4 * n_timed, >=, 3 * n_items);
+  g_test_message ("statistics of %u values are those of their contents", n_counted);
+  g_assert_cmpuint (n_counted, >=, n_run);
   g_test_message ("%u of %u copies to the host were not waited for", n_late, n_out);
   g_assert_cmpuint (2 * n_late, >=, here ? 0 : n_out);
 }

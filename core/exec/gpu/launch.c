@@ -167,11 +167,11 @@ launch_product (const IrGpuProduct *product,
                        gpu_state.precision, at, error);
 }
 
-static gboolean
-launch_kernel (const IrGpuLaunch *launch,
-               gpointer const *inputs,
-               gpointer const *outputs,
-               GError **error)
+gboolean
+gpu_launch_kernel (const IrGpuLaunch *launch,
+                   gpointer const *inputs,
+                   gpointer const *outputs,
+                   GError **error)
 {
   unsigned long long addresses[IR_GPU_MAX_ARGS];
   void *parameters[IR_GPU_MAX_ARGS];
@@ -198,7 +198,7 @@ launch_one (const IrGpuLaunch *launch,
   const IrGpuLaunch *kernel = kernel_of (launch);
 
   return (kernel == launch || launch_product (launch->product, inputs, outputs, error)) &&
-         (kernel == NULL || launch_kernel (kernel, inputs, outputs, error));
+         (kernel == NULL || gpu_launch_kernel (kernel, inputs, outputs, error));
 }
 
 /**

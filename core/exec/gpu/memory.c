@@ -89,12 +89,10 @@ ask_out (gconstpointer from, gsize at, gsize bytes, GError **error)
                    gpu_state.streams[gpu_stream]);
 }
 
-static gboolean
-memory_copy_out (gpointer to, gconstpointer from, gsize bytes, GError **error)
+gboolean
+gpu_copy_out (gpointer to, gconstpointer from, gsize bytes, GError **error)
 {
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&gpu_state.lock);
-
-  if (!gpu_enter (error) || !ask_out (from, 0, bytes, error))
+  if (!ask_out (from, 0, bytes, error))
     return FALSE;
   for (gsize at = 0; at < bytes; at += GPU_STAGING_BYTES)
     {
@@ -104,6 +102,14 @@ memory_copy_out (gpointer to, gconstpointer from, gsize bytes, GError **error)
       memcpy ((guint8 *) to + at, staging_half (at), MIN (bytes - at, GPU_STAGING_BYTES));
     }
   return TRUE;
+}
+
+static gboolean
+memory_copy_out (gpointer to, gconstpointer from, gsize bytes, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&gpu_state.lock);
+
+  return gpu_enter (error) && gpu_copy_out (to, from, bytes, error);
 }
 
 static gboolean

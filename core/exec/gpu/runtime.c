@@ -4,6 +4,7 @@
 
 #include "core/exec/gpu/modules.h"
 #include "core/exec/gpu/state.h"
+#include "core/exec/gpu/stats.h"
 
 #include <string.h>
 
@@ -37,6 +38,7 @@ close_runtime (void)
   if (gpu_state.gpu == NULL)
     return;
   gpu_modules_close ();
+  gpu_stats_close ();
   g_clear_pointer (&gpu_state.blas, gpu_blas_free);
   g_clear_pointer (&gpu_state.no_blas, g_free);
   if (gpu_state.fault != 0)

@@ -30,10 +30,11 @@ typedef struct
   GHashTable *kept;  /* (nullable) name -> key of a program on disk; NULL: there is a compiler */
   GHashTable *facts; /* name -> IrGpuKernelFacts, of those that are loaded */
   GPtrArray *modules;
-  GpuBlas *blas;        /* (nullable) once a product was wanted, unless there is none */
-  char *no_blas;        /* (nullable) why */
-  int without_compiler; /* atomic: kernels are those of @kept */
-  gboolean lost;        /* no call of it can succeed any more */
+  IrGpuProgram *stats[IR_N_DTYPES]; /* (nullable) of stats.c: what counts elements of a type */
+  GpuBlas *blas;                    /* (nullable) once a product was wanted, unless there is none */
+  char *no_blas;                    /* (nullable) why */
+  int without_compiler;             /* atomic: kernels are those of @kept */
+  gboolean lost;                    /* no call of it can succeed any more */
   guint generation;
 } GpuState;
 
@@ -44,6 +45,14 @@ extern __thread guint gpu_stream; /* that this thread asks */
 gboolean gpu_enter (GError **error);
 /* Looks at what a library has returned, and remembers when the device is of no use any more. */
 gboolean gpu_look (IrGpuFunction function, IrGpuResult result, GError **error);
+
+/* With the lock held, and the device open: to memory of the host, which may be read when it returns. */
+gboolean gpu_copy_out (gpointer to, gconstpointer from, gsize bytes, GError **error);
+/* Of a kernel that is loaded. */
+gboolean gpu_launch_kernel (const IrGpuLaunch *launch,
+                            gpointer const *inputs,
+                            gpointer const *outputs,
+                            GError **error);
 
 #define GPU_CALL(symbol, error, ...)                                                               \
   gpu_look (IR_GPU_FUNCTION_##symbol, gpu_state.gpu->functions.symbol (__VA_ARGS__), error)

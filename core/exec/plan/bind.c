@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/exec/kernel/device-stats.h"
+#include "core/exec/kernel/stats-blocks.h"
 #include "core/exec/plan/plan.h"
 #include "core/exec/memory/ranges.h"
 #include "core/exec/schedule/places-keep.h"
@@ -543,6 +545,30 @@ make_trace (IrPrepared *prepared)
       trace_chain (prepared, k);
 }
 
+/* So much room takes what a device counts of the largest value that it makes. */
+static guint64
+room_for_stats (const IrPrepared *prepared)
+{
+  const IrPlaces *places = prepared->places;
+  const IrDeviceStats *device = places != NULL ? ir_device_stats_of (places->memory) : NULL;
+  guint64 most = 0;
+
+  for (guint id = 1; device != NULL && id < places->n_values; id++)
+    {
+      const IrType *type = places->values[id].made_there
+                               ? ir_model_value (prepared->model, id)->type
+                               : NULL;
+      IrStatsLayout layout;
+      guint64 n;
+      if (type == NULL || !ir_step_is_plain (type) || !ir_type_n_elements (type, &n) ||
+          !device->has (type->dtype))
+        continue;
+      ir_stats_layout (n, &layout);
+      most = MAX (most, layout.bytes);
+    }
+  return most;
+}
+
 static gboolean
 is_on_device (const IrPrepared *prepared, const IrNode *node)
 {
@@ -603,7 +629,8 @@ make_places (IrPrepared *prepared, const IrRunOptions *options, GError **error)
   for (IrValueId id = 1; id < prepared->n_values; id++)
     kept[id] = (guint8) how_kept (prepared, id, options->control != NULL, of_host);
   prepared->places = ir_places_new (prepared->schedule, prepared->model, kept);
-  return ir_there_make (prepared, error);
+  gboolean counts = options->capture == IR_CAPTURE_STATS || options->control != NULL;
+  return ir_there_make (prepared, counts ? room_for_stats (prepared) : 0, error);
 }
 
 /* -- once -- */

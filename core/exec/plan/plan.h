@@ -146,6 +146,7 @@ typedef struct
   IrPlaces *places;                     /* (nullable) NULL: all is in the host's memory */
   IrMemoryBlock there, constants_there; /* of values between the nodes, and of constants */
   IrMemoryBlock late_there;             /* of those that are kept, until they are copied */
+  IrMemoryBlock stats_there;            /* where the device counts, one value after the other */
   IrMemoryEvent *events;                /* (nullable) of the streams of places */
   IrMemoryEvent *stamps; /* (nullable) likewise: of the beginning, before and behind each step,
                           * and each copy */
@@ -266,7 +267,7 @@ void ir_steps_free (IrPrepared *prepared);
 
 /* -- there.c -- */
 gboolean ir_there_is_lost (const IrPrepared *prepared);
-gboolean ir_there_make (IrPrepared *prepared, GError **error);
+gboolean ir_there_make (IrPrepared *prepared, guint64 stats_bytes, GError **error);
 gboolean ir_there_bind (IrPrepared *prepared, IrRunStep *step, const IrScheduleItem *item);
 void ir_there_clear (IrPrepared *prepared);
 

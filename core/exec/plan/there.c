@@ -19,7 +19,8 @@ ir_there_is_lost (const IrPrepared *prepared)
          ((prepared->there.data != NULL && !memory->is_there (&prepared->there)) ||
           (prepared->constants_there.data != NULL &&
            !memory->is_there (&prepared->constants_there)) ||
-          (prepared->late_there.data != NULL && !memory->is_there (&prepared->late_there)));
+          (prepared->late_there.data != NULL && !memory->is_there (&prepared->late_there)) ||
+          (prepared->stats_there.data != NULL && !memory->is_there (&prepared->stats_there)));
 }
 
 static IrTensor *
@@ -89,6 +90,7 @@ n_stamps (const IrPrepared *prepared)
 /**
  * ir_there_make:
  * @prepared: a plan with its places
+ * @stats_bytes: what is counted there of one value after the other takes so much; 0: nothing is counted
  * @error: return location for an error
  *
  * Takes the memory that the plan needs in that of a back end, makes the tensors there, and copies the
@@ -99,7 +101,7 @@ n_stamps (const IrPrepared *prepared)
  * Returns: %TRUE if values can lie there
  */
 gboolean
-ir_there_make (IrPrepared *prepared, GError **error)
+ir_there_make (IrPrepared *prepared, guint64 stats_bytes, GError **error)
 {
   const IrMemPlan *plan = prepared->memplan->there;
 
@@ -111,6 +113,8 @@ ir_there_make (IrPrepared *prepared, GError **error)
     return FALSE;
   if (prepared->places->late_bytes > 0) /* without, the host waits for these copies */
     prepared->places->memory->alloc (prepared->places->late_bytes, &prepared->late_there, NULL);
+  if (stats_bytes > 0) /* likewise, and counts itself */
+    prepared->places->memory->alloc (stats_bytes, &prepared->stats_there, NULL);
   prepared->events = g_new0 (IrMemoryEvent, MAX (prepared->places->streams->n_events, 1));
   prepared->stamps = g_new0 (IrMemoryEvent, n_stamps (prepared));
   for (guint i = 0; i < plan->items->len; i++)
@@ -124,7 +128,9 @@ ir_there_make (IrPrepared *prepared, GError **error)
                ir_type_n_bytes (value->type, &bytes) && bytes == 0)
         prepared->values[value->id].there = tensor_at (value, &prepared->there, plan->peak_bytes);
     }
-  return make_constants (prepared, error);
+  if (!make_constants (prepared, error))
+    return FALSE;
+  return TRUE;
 }
 
 /**
@@ -194,5 +200,6 @@ ir_there_clear (IrPrepared *prepared)
   prepared->places->memory->free (&prepared->there);
   prepared->places->memory->free (&prepared->constants_there);
   prepared->places->memory->free (&prepared->late_there);
+  prepared->places->memory->free (&prepared->stats_there);
   g_clear_pointer (&prepared->places, ir_places_free);
 }

@@ -212,6 +212,21 @@ keep_if_fits (IrRunState *state, const IrValue *value, IrTensor *tensor)
   spill_value (state, value, tensor);
 }
 
+/**
+ * ir_run_wants_contents:
+ * @state: a run under way
+ * @value: a value that a device has made, of no body
+ *
+ * Returns: whether ir_run_capture() keeps more of it than statistics
+ */
+gboolean
+ir_run_wants_contents (const IrRunState *state, const IrValue *value)
+{
+  const IrPlanValue *row = &state->prepared->values[value->id];
+
+  return row->keep != IR_KEEP_NOT || row->spill;
+}
+
 static void
 take_stats (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {

@@ -310,10 +310,28 @@ typedef struct
   gboolean counted;
 } Given;
 
+/* Of what lies in the memory of a device alone, which counts it: most often that says that nothing is to be copied. */
+static gboolean
+may_hold_there (IrRunControl *self, const IrRunBreak *by, Given *given)
+{
+  IrRunFinding finding;
+
+  if (given->tensor != NULL || ir_run_break_needs (by) & IR_RUN_BREAK_CONTENTS)
+    return TRUE;
+  if (!given->counted &&
+      !ir_device_stats_now (self->state, given->value, &given->stats, &given->counted, NULL))
+    return TRUE; /* who copies it says what is wrong */
+  if (!given->counted)
+    return TRUE;
+  gboolean holds = ir_run_break_holds (by, NULL, &given->stats, &finding);
+  ir_run_finding_clear (&finding);
+  return holds;
+}
+
 static gboolean
 holds_of (IrRunControl *self, const IrRunBreak *by, Given *given, IrRunFinding *finding)
 {
-  if (given->value == NULL)
+  if (given->value == NULL || !may_hold_there (self, by, given))
     return FALSE;
   if (given->tensor == NULL)
     given->tensor = contents_of (self, given->value);

@@ -280,7 +280,8 @@ ir_copies_run (IrRunState *state, guint step, gboolean behind, GError **error)
  * @step: a step whose outputs lie in the memory of its back end
  * @error: return location for an error
  *
- * Shows what the options of the run ask for, statistics and files, the outputs that are not copied anyway.
+ * Shows what the options of the run ask for, statistics and files, the outputs that are not copied anyway. Where
+ * statistics are all, the device counts.
  *
  * Returns: %FALSE with the error of the device
  */
@@ -290,7 +291,13 @@ ir_copies_observe (IrRunState *state, const IrRunStep *step, GError **error)
   for (guint i = 0; step->there && step->observed && i < step->node->n_outputs; i++)
     {
       const IrValue *value = step->node->outputs[i];
+      gboolean counted = FALSE;
       if (value == NULL || state->tensors[value->id] != NULL)
+        continue;
+      if (!ir_run_wants_contents (state, value) &&
+          !ir_device_stats_keep (state, value, &counted, error))
+        return FALSE;
+      if (counted)
         continue;
       g_autoptr (IrTensor) here = copy_out (state, value, NULL, error);
       if (here == NULL)

@@ -2,6 +2,7 @@
  * for bodies) to what it hands out (capture.c); values.c says what its values hold. */
 #pragma once
 
+#include "core/exec/kernel/stats.h"
 #include "core/exec/plan/plan.h"
 #include "core/exec/run/account.h"
 #include "core/exec/run/capture.h"
@@ -209,6 +210,7 @@ void ir_run_adopt (IrRunState *state, guint n_steps);
 void ir_run_end (IrRunState *state);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
 gboolean ir_capture_comes_with_whole (const IrPrepared *prepared, IrValueId id);
+gboolean ir_run_wants_contents (const IrRunState *state, const IrValue *value);
 
 /* -- runner.c -- */
 IrTensor *ir_run_give_memory (IrRunState *state,
@@ -247,6 +249,7 @@ gboolean ir_steps_may_place (const IrPrepared *prepared, const IrCall *call);
 gboolean ir_steps_may_block (const IrPrepared *prepared, const IrCall *call);
 /* -- run/values.c -- */
 IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);
+gboolean ir_run_state_lies_there (const IrRunState *state, const IrValue *value);
 IrTensor *ir_run_state_plain (const IrRunState *state,
                               const IrValue *value,
                               const IrTensor *tensor,
@@ -282,6 +285,23 @@ gboolean ir_copies_give (IrRunState *state,
 
 guint ir_copies_note (
     IrRunState *state, IrValueId value, gboolean to_host, guint64 bytes, gint64 start_ns);
+
+/* -- device-stats.c -- */
+gboolean ir_device_stats (IrRunState *state,
+                          const IrValue *value,
+                          guint n_bins,
+                          IrTensorStats *stats,
+                          gboolean *counted,
+                          GError **error);
+gboolean ir_device_stats_keep (IrRunState *state,
+                               const IrValue *value,
+                               gboolean *counted,
+                               GError **error);
+gboolean ir_device_stats_now (IrRunState *state,
+                              const IrValue *value,
+                              IrTensorStats *stats,
+                              gboolean *counted,
+                              GError **error);
 
 /* -- device-graphs.c -- */
 void ir_device_graphs_allow (IrRunState *state);

@@ -24,9 +24,15 @@ let_go (IrRunState *state, const IrTensor *tensor)
   state->live_bytes -= ir_account_remove (state->account, tensor);
 }
 
-/* Whether a device has it still: behind its last reader its bytes may be another's. */
-static gboolean
-lies_there (const IrRunState *state, const IrValue *value)
+/**
+ * ir_run_state_lies_there:
+ * @state: a run under way
+ * @value: a value
+ *
+ * Returns: whether a device has it still: behind its last reader its bytes may be another's
+ */
+gboolean
+ir_run_state_lies_there (const IrRunState *state, const IrValue *value)
 {
   const IrPlaces *places = state->prepared->places;
 
@@ -46,7 +52,7 @@ ir_run_state_tensor (IrRunState *state, const IrValue *value)
 {
   IrTensor *tensor = state->tensors[value->id];
 
-  if (tensor == NULL && lies_there (state, value))
+  if (tensor == NULL && ir_run_state_lies_there (state, value))
     tensor = ir_copies_fetch (state, value, NULL);
   return tensor != NULL ? tensor : value->initializer;
 }

@@ -4,6 +4,7 @@
 #include "app/cli/output.h"
 
 #include "core/exec/kernel/size.h"
+#include "core/exec/memory/beside.h"
 
 #include <string.h>
 
@@ -38,12 +39,42 @@ cli_held_add_plan (cJSON *json, const IrHeld *held, guint64 planned)
 void
 cli_held_add (cJSON *json, const IrRun *run)
 {
+  const IrMemPlan *there = run->memplan != NULL ? run->memplan->there : NULL;
+
   cli_held_add_plan (json, &run->held, run->memplan != NULL ? run->memplan->peak_bytes : 0);
+  if (there == NULL)
+    return;
+  cJSON *object = cJSON_AddObjectToObject (json, "device_memory");
+  cli_json_add_uint (object, "values_bytes", there->peak_bytes);
+  cli_json_add_uint (object, "constants_bytes", ir_mem_plan_beside (there)->constant_bytes);
+  cli_json_add_uint (object, "late_copies_bytes", ir_mem_plan_beside (there)->late_bytes);
+  cli_json_add_uint (object, "statistics_bytes", ir_mem_plan_beside (there)->stats_bytes);
+}
+
+/* What it took of the memory of a device. */
+static void
+print_device (const IrMemPlan *plan)
+{
+  const IrMemBeside *beside = ir_mem_plan_beside (plan);
+  g_autofree char *values = cli_format_bytes (plan->peak_bytes);
+  g_autofree char *constants = cli_format_bytes (beside->constant_bytes);
+  g_autofree char *late = cli_format_bytes (beside->late_bytes);
+  g_autofree char *stats = cli_format_bytes (beside->stats_bytes);
+
+  cli_print ("in the memory of the %s: %s between nodes, %s of constants", plan->memory->name,
+             values, constants);
+  if (beside->late_bytes > 0)
+    cli_print (", %s until values are copied", late);
+  if (beside->stats_bytes > 0)
+    cli_print (", %s to count values in", stats);
+  cli_print ("\n");
 }
 
 void
 cli_held_print (const IrRun *run)
 {
+  if (run->memplan != NULL && run->memplan->there != NULL)
+    print_device (run->memplan->there);
   if (run->held.budget_bytes == 0)
     return;
   g_autofree char *budget = cli_format_bytes (run->held.budget_bytes);

@@ -176,6 +176,54 @@ ir_mem_plan_held (const IrMemPlan *plan)
 }
 
 /**
+ * ir_mem_plan_beside:
+ * @plan: the plan of what lies in the memory of a back end
+ *
+ * Returns: (transfer none): what the run that followed it has had there beside its values; 0 where none did
+ */
+const IrMemBeside *
+ir_mem_plan_beside (const IrMemPlan *plan)
+{
+  return &plan->details->beside;
+}
+
+/**
+ * ir_mem_plan_set_beside:
+ * @plan: a plan that a run is going to follow
+ * @beside: what it has there beside the values of the plan
+ */
+void
+ir_mem_plan_set_beside (IrMemPlan *plan, const IrMemBeside *beside)
+{
+  plan->details->beside = *beside;
+}
+
+/* (nullable) What a run has had in the memory of a back end beside the values of the plan, in words; %NULL: nothing */
+static char *
+beside_text (const IrMemPlan *plan)
+{
+  const IrMemBeside *beside = ir_mem_plan_beside (plan);
+  const struct
+  {
+    guint64 bytes;
+    const char *what;
+  } rows[] = {
+    { beside->constant_bytes, "constants" },
+    { beside->late_bytes, "values until they are copied" },
+    { beside->stats_bytes, "what is counted for statistics" },
+  };
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].bytes > 0)
+      {
+        g_autofree char *size = g_format_size_full (rows[i].bytes, G_FORMAT_SIZE_IEC_UNITS);
+        g_string_append_printf (text, "%s%s for %s", text->len > 0 ? ", " : "", size, rows[i].what);
+      }
+  return text->len > 0 ? g_string_free (text, FALSE) : (g_string_free (text, TRUE), NULL);
+}
+
+/**
  * ir_mem_plan_peak_text:
  * @plan: a memory plan
  * @model: the model that it is of
@@ -210,5 +258,8 @@ ir_mem_plan_peak_text (const IrMemPlan *plan, const IrModel *model, guint most)
     }
   if (items->len > most)
     g_string_append_printf (text, "and %u more\n", items->len - most);
+  g_autofree char *beside = beside_text (plan);
+  if (beside != NULL)
+    g_string_append_printf (text, "beside them, all the time: %s\n", beside);
   return g_string_free (text, FALSE);
 }

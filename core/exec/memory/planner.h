@@ -2,7 +2,7 @@
  * share.c asks which values share bytes (sharing.h), explain.c says why. */
 #pragma once
 
-#include "core/exec/memory/memory.h"
+#include "core/exec/memory/beside.h"
 #include "core/exec/kernel/nchwc.h"
 #include "core/exec/kernel/backend.h"
 #include "core/exec/memory/sharing.h"
@@ -10,6 +10,7 @@
 struct _IrMemDetails
 {
   IrMemResult result;
+  IrMemBeside beside;
   GArray *block_of; /* of guint, one per item: index into blocks, or IR_SHARING_NONE */
   GArray *blocks;   /* of IrMemBlock */
   GArray *owners;   /* of IrValueId, one per block: the value that it was made for */

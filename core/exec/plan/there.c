@@ -2,6 +2,7 @@
  * and the tensors of its values, whose addresses mean nothing to the host. */
 #include "config.h"
 
+#include "core/exec/memory/beside.h"
 #include "core/exec/plan/plan.h"
 
 /**
@@ -130,6 +131,9 @@ ir_there_make (IrPrepared *prepared, guint64 stats_bytes, GError **error)
     }
   if (!make_constants (prepared, error))
     return FALSE;
+  ir_mem_plan_set_beside (prepared->memplan->there, &(IrMemBeside){ prepared->constants_there.bytes,
+                                                                    prepared->late_there.bytes,
+                                                                    prepared->stats_there.bytes });
   return TRUE;
 }
 

@@ -97,8 +97,10 @@ static cJSON *
 cache_json (const Facts *facts)
 {
   cJSON *json = cJSON_CreateObject ();
+  g_autofree char *problem = facts->cache != NULL ? ir_gpu_cache_problem (facts->cache) : NULL;
 
   add_text (json, "folder", facts->cache);
+  add_text (json, "problem", problem);
   cJSON_AddNumberToObject (json, "programs", facts->kept.n_programs);
   cli_json_add_uint (json, "bytes", facts->kept.bytes);
   cli_json_add_uint (json, "most_bytes", IR_GPU_CACHE_BYTES);
@@ -185,10 +187,15 @@ static void
 print_cache (const Facts *facts)
 {
   g_autofree char *bytes = cli_format_bytes (facts->kept.bytes),
-                  *most = cli_format_bytes (IR_GPU_CACHE_BYTES);
+                  *most = cli_format_bytes (IR_GPU_CACHE_BYTES),
+                  *problem = facts->cache != NULL ? ir_gpu_cache_problem (facts->cache) : NULL;
 
   if (facts->cache == NULL)
     cli_print ("  %-9s no compiled program is kept, as " IR_GPU_CACHE " asks for\n", "cache");
+  else if (problem != NULL)
+    cli_print ("  %-9s no compiled program can be kept in %s: %s (" IR_GPU_CACHE
+               " names another folder, or -: none)\n",
+               "cache", facts->cache, problem);
   else
     cli_print ("  %-9s %u compiled programs, %s of at most %s, in %s (" IR_GPU_CACHE
                " names another folder, or -: none)\n",

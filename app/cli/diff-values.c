@@ -133,7 +133,7 @@ find_devices (const CliModelOptions *options,
     {
       CliModelOptions *host = first != NULL && first->memory != NULL ? &other : &one;
       host->precision = NULL;
-      host->streams = 0;
+      host->streams = NULL;
     }
   run->run.backend = cli_backend (&one, error);
   if (run->run.backend == NULL || second == NULL)

@@ -57,7 +57,7 @@
   { "precision", 0, G_OPTION_ARG_STRING, AT (precision), \
     "What cuBLAS may do to the operands of products in float32: strict (default), tf32 or half round them", \
     "P" }, \
-  { "streams", 0, G_OPTION_ARG_INT, AT (streams), \
+  { "streams", 0, G_OPTION_ARG_STRING, AT (streams), \
     "Streams of a GPU that run nodes beside each other, from 1 to 8 (default: 8)", "N" }, \
   { "kernel", 0, G_OPTION_ARG_STRING_ARRAY, AT (kernels), \
     "Run a node, those that fit a question of find (op:conv, scope:encoder), or with * all, by this kernel: ref, a " \

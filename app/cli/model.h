@@ -35,7 +35,7 @@ typedef struct
   gint64 seed;
   char *device;
   char *precision; /* of a GPU */
-  gint streams;    /* of a GPU; 0: as many as there may be */
+  char *streams;   /* (nullable) of a GPU; NULL: as many as there may be */
   char **kernels;  /* NODE=NAME */
   gint threads;
   char *memory_limit, *output_limit;

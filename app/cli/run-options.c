@@ -33,17 +33,19 @@ take_precision (const char *text, const IrBackend *backend, GError **error)
 }
 
 static gboolean
-take_streams (gint n, const IrBackend *backend, GError **error)
+take_streams (const char *text, const IrBackend *backend, GError **error)
 {
-  if (n < 0 || n > IR_GPU_MAX_STREAMS)
-    g_set_error (error, CLI_ERROR, 0, "--streams %d: needs a number from 1 to %d", n,
+  guint64 n = IR_GPU_MAX_STREAMS;
+
+  if (text != NULL && !g_ascii_string_to_unsigned (text, 10, 1, IR_GPU_MAX_STREAMS, &n, NULL))
+    g_set_error (error, CLI_ERROR, 0, "--streams %s: needs a number from 1 to %d", text,
                  IR_GPU_MAX_STREAMS);
-  else if (n > 0 && backend->memory == NULL)
+  else if (text != NULL && backend->memory == NULL)
     g_set_error (error, CLI_ERROR, 0,
-                 "--streams %d: is of a GPU; give --device gpu, or leave it out", n);
+                 "--streams %s: is of a GPU; give --device gpu, or leave it out", text);
   else
     {
-      ir_gpu_runtime_beside (n > 0 ? (guint) n : IR_GPU_MAX_STREAMS);
+      ir_gpu_runtime_beside ((guint) n);
       return TRUE;
     }
   return FALSE;

@@ -6,6 +6,7 @@
 #include "core/exec/gpu/cache.h"
 
 #include <glib/gstdio.h>
+#include <unistd.h>
 #include <string.h>
 #include <utime.h>
 
@@ -28,6 +29,30 @@ ir_gpu_cache_folder (void)
   if (given != NULL && *given != '\0')
     return strcmp (given, "-") != 0 ? g_strdup (given) : NULL;
   return g_build_filename (g_get_user_cache_dir (), "irscope", "gpu", NULL);
+}
+
+/**
+ * ir_gpu_cache_problem:
+ * @folder: where programs are kept
+ *
+ * Returns: (transfer full) (nullable): why none can be kept there; %NULL: they can, or the folder can be made
+ */
+char *
+ir_gpu_cache_problem (const char *folder)
+{
+  g_autofree char *at = g_strdup (folder);
+
+  while (!g_file_test (at, G_FILE_TEST_EXISTS))
+    {
+      char *above = g_path_get_dirname (at);
+      if (g_str_equal (above, at))
+        return above;
+      g_free (at);
+      at = above;
+    }
+  if (!g_file_test (at, G_FILE_TEST_IS_DIR))
+    return g_strdup_printf ("%s is no folder", at);
+  return g_access (at, W_OK | X_OK) != 0 ? g_strdup_printf ("%s cannot be written", at) : NULL;
 }
 
 static char *

@@ -15,6 +15,7 @@ typedef struct
 } IrGpuCacheUse;
 
 char *ir_gpu_cache_folder (void);
+char *ir_gpu_cache_problem (const char *folder);
 IrGpuCode *ir_gpu_cache_load (const char *folder, const char *key);
 gboolean ir_gpu_cache_store (
     const char *folder, const char *key, const IrGpuCode *code, guint64 most_bytes, GError **error);

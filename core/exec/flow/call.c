@@ -51,6 +51,7 @@ typedef struct
   gboolean taken;        /* of a branch */
   const IrGraph *header; /* (nullable) the function to which last calls come back: a loop */
   gint64 round;          /* how often they did */
+  IrFrameAt *at;         /* (nullable) (owned) likewise: where its values are */
 } Frame;
 
 /* From a call to where it returns */
@@ -333,19 +334,57 @@ is_loop (IrCalls *calls, const IrGraph *body)
   return known == 2;
 }
 
-static void
-tell_of_loop (Calling *x, Frame *frame, const IrGraph *body)
+/* Whether somebody looks on, or values of iterations are kept */
+static gboolean
+minds_loops (const IrRunState *state)
 {
-  if (x->state->observer == NULL || x->state->observer->flow == NULL)
-    return;
+  return (state->observer != NULL && state->observer->flow != NULL) ||
+         state->run->iterations != NULL;
+}
+
+/* The loop of @frame comes to its next iteration, or begins with @body, of which @given are the inputs. */
+static gboolean
+go_round (Calling *x, Frame *frame, const IrGraph *body, GPtrArray *given, GError **error)
+{
+  IrRunState *state = x->state;
+
+  if (!minds_loops (state))
+    return TRUE;
   if (frame->header == body)
-    frame->round++;
-  else if (frame->header == NULL && is_loop (x->state->calls, body))
-    frame->header = body;
+    {
+      if (!ir_iterations_end (state, frame->at, error))
+        return FALSE;
+      frame->round++;
+      state->frame = frame->at->outer;
+    }
+  else if (frame->header == NULL && is_loop (state->calls, body))
+    {
+      frame->header = body;
+      frame->round = ir_iterations_first (state, frame->node, given);
+      frame->at = g_new (IrFrameAt, 1);
+      *frame->at = (IrFrameAt){ state->frame, frame->node, NULL, NULL, 0 };
+    }
   else
-    return;
-  ir_run_tell_flow (x->state, frame->round > 0 ? IR_FLOW_NEXT : IR_FLOW_ENTERED, frame->node,
+    return TRUE;
+  if (state->run->iterations != NULL &&
+      !ir_iterations_begin (state, frame->node, frame->round, (IrTensor *const *) given->pdata,
+                            given->len, error))
+    return FALSE;
+  frame->at->iteration = frame->round;
+  state->frame = frame->at;
+  ir_run_tell_flow (state, frame->round > 0 ? IR_FLOW_NEXT : IR_FLOW_ENTERED, frame->node,
                     frame->round, -1);
+  return TRUE;
+}
+
+/* @frame ends; others that take its place keep where it is. */
+static void
+leave_loop (Calling *x, Frame *frame)
+{
+  if (frame->at == NULL)
+    return;
+  x->state->frame = frame->at->outer;
+  g_clear_pointer (&frame->at, g_free);
 }
 
 /* -- types -- */
@@ -474,9 +513,11 @@ take_back (Calling *x, guint n_saved)
 static void
 pop (Calling *x, gboolean stay)
 {
-  const Frame frame = *top_of (x);
+  Frame frame = *top_of (x);
 
   g_array_set_size (x->frames, x->frames->len - 1);
+  if (!stay)
+    leave_loop (x, &frame);
   drop_all (x, frame.program);
   x->state->depth--;
   if (is_branch (&frame))
@@ -551,6 +592,7 @@ begin_call (Calling *x, const IrNode *node, GError **error)
       frame.node = top_of (x)->node;
       frame.header = top_of (x)->header;
       frame.round = top_of (x)->round;
+      frame.at = top_of (x)->at;
       frame.n_saved = top_of (x)->n_saved;
       pop (x, TRUE);
     }
@@ -566,9 +608,9 @@ begin_call (Calling *x, const IrNode *node, GError **error)
   frame.program->n_active++;
   state->calls->depth++;
   state->depth++;
-  tell_of_loop (x, &frame, body);
+  const gboolean goes = go_round (x, &frame, body, given, error);
   g_array_append_val (x->frames, frame);
-  return set_inputs (x, body, given, error);
+  return goes && set_inputs (x, body, given, error);
 }
 
 /* @node is the one that waited. */

@@ -185,8 +185,9 @@ all_loops (const IrModel *model)
       const IrNode *node = ir_model_live_node (model, id);
       const IrGraph *body = node != NULL ? ir_node_attr_graph (node, "body") : NULL;
 
-      if (body == NULL || !is_repeated (node, body))
-        continue;
+      if (node == NULL ||
+          (!ir_op_is (node, IR_OP_CLOSURE_CALL) && (body == NULL || !is_repeated (node, body))))
+        continue; /* a call may begin a loop of calls */
       const Loop own = { ir_loop_name (node), id };
       GArray *loops = loops_around (NULL, node);
       g_array_prepend_val (loops, own);

@@ -214,6 +214,37 @@ test_entered_again (void)
   g_assert_cmpuint (ir_run_n_checkpoints (ir_flow_log_get_run (log), NULL), ==, 0);
 }
 
+/* A loop that functions make of calls goes on from a checkpoint, too, with the same events. */
+static void
+test_calls (void)
+{
+  static const char text[] =
+      "<ir_version: 10, opset_import: [\"\" : 21, \"irscope.closure\" : 1, \"local\" : 1]>\n"
+      "g (double x) => (double y) { most = Constant <value_int = 120> () zero = Constant <value_int = 0> () "
+      "h = irscope.closure.Partial <domain = \"local\", function = \"header\"> (most) y = irscope.closure.Call (h, zero, x) }\n"
+      "<domain: \"local\", opset_import: [\"\" : 21, \"irscope.closure\" : 1]>\n"
+      "header (int64 n, int64 i, double s) => (double r) { more = Less (i, n) "
+      "go = irscope.closure.Partial <domain = \"local\", function = \"body\"> (n, i, s) "
+      "stop = irscope.closure.Partial <domain = \"local\", function = \"after\"> (s) "
+      "c = irscope.closure.Switch (more, go, stop) r = irscope.closure.Call (c) }\n"
+      "<domain: \"local\", opset_import: [\"\" : 21, \"irscope.closure\" : 1]>\n"
+      "body (int64 n, int64 i, double s) => (double r) { one = Constant <value_int = 1> () j = Add (i, one) t = Sin (s) "
+      "h = irscope.closure.Partial <domain = \"local\", function = \"header\"> (n) r = irscope.closure.Call (h, j, t) }\n"
+      "<domain: \"local\", opset_import: [\"\" : 21]>\nafter (double s) => (double y) { y = Abs (s) }";
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = ir_text_read (text, -1, problems, &error);
+
+  g_assert_no_error (error);
+  g_autoptr (IrFlowLog) log = play (model, 0);
+  g_assert_cmpuint (ir_run_n_checkpoints (ir_flow_log_get_run (log), NULL), >, 4);
+  for (gint64 first = 0; first <= 116; first += 29)
+    {
+      g_autoptr (IrFlowLog) part = part_of (log, "y", first, first + 3);
+      same_events (part, log);
+    }
+}
+
 static void
 test_scanned (void)
 {
@@ -367,6 +398,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/flow-parts/same", test_same);
   g_test_add_func ("/flow-parts/branch", test_branch);
+  g_test_add_func ("/flow-parts/calls", test_calls);
   g_test_add_func ("/flow-parts/scanned", test_scanned);
   g_test_add_func ("/flow-parts/entered-again", test_entered_again);
   g_test_add_func ("/flow-parts/stacked", test_stacked);

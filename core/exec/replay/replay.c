@@ -627,6 +627,8 @@ ir_replay_find_iteration (IrReplay *replay,
   const IrNode *loop = name->loop != 0 ? ir_model_live_node (model, name->loop) : NULL;
   const IrNode *producer = loop != NULL ? producer_of (loop->graph, loop)
                                         : ir_replay_producer (name->value);
+  const IrNode *maker = ir_replay_producer (name->value);
+  const gboolean is_called = maker != NULL && ir_op_is (maker, IR_OP_FUNCTIONS);
   const gint64 start_us = g_get_monotonic_time ();
   g_auto (Query) query = { 0 };
   IrTensor *tensor;
@@ -642,8 +644,9 @@ ir_replay_find_iteration (IrReplay *replay,
     {
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
                    "%s was not computed in iteration %" G_GINT64_FORMAT
-                   " of %s: the loop has fewer iterations, or a branch was not taken there",
-                   name->value->name, name->iteration, name->frame);
+                   " of %s: the loop has fewer iterations, or a branch was not taken there%s",
+                   name->value->name, name->iteration, name->frame,
+                   is_called ? ", or loops call its function, which stand in front: LOOP@N/…" : "");
       return NULL;
     }
   found->how = IR_FOUND_COMPUTED;

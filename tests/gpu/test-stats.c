@@ -197,17 +197,18 @@ static void
 test_ends_of_range (void)
 {
   static const double ends[] = { 1e200, 1.7e308, 5e-324, 1e-310 };
+  static const gint64 sizes[] = { 2048 + 5, 5 };
 
-  for (guint e = 0; e < G_N_ELEMENTS (ends); e++)
+  for (guint e = 0; e < G_N_ELEMENTS (ends) * G_N_ELEMENTS (sizes); e++)
     {
-      const gint64 dims[] = { 2048 + 5 };
+      const double end = ends[e / G_N_ELEMENTS (sizes)];
+      const gint64 dims[] = { sizes[e % G_N_ELEMENTS (sizes)] };
       g_autoptr (IrTensor) tensor = ir_tensor_new_alloc (IR_DTYPE_DOUBLE, 1, dims, NULL);
       IrTensorStats wanted, found;
 
       for (gint64 i = 0; i < dims[0]; i++)
-        ((double *) ir_tensor_data_writable (tensor))[i] = i % 5 == 0
-                                                               ? -ends[e]
-                                                               : ends[e] * (double) (i % 3) / 3;
+        ((double *) ir_tensor_data_writable (tensor))[i] = i % 5 == 0 ? -end
+                                                                      : end * (double) (i % 3);
       ir_tensor_stats (tensor, IR_STATS_BINS, &wanted);
       g_autofree guint8 *counted = count (programs[1], tensor, EMU_FORWARD);
       ir_stats_of_counted (IR_DTYPE_DOUBLE, (guint64) dims[0], counted, IR_STATS_BINS, &found);

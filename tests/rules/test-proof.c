@@ -144,6 +144,9 @@ prove_all (const char *pipeline_name,
       prover = ir_prover_new (model, inputs, ir_backend_find (backend), NULL, &error);
   g_assert_no_error (error);
   g_assert_true (ir_prover_prove_all (prover, summary, NULL, NULL, NULL, &error));
+  const IrProofCost *cost = ir_prover_cost (prover);
+  g_assert_true (cost->captured_ns >= 0 && cost->new_ns >= 0 && cost->old_ns >= 0 &&
+                 cost->wide_ns >= 0 && cost->compare_ns >= 0 && cost->steps_ns >= 0);
   for (guint i = 1; i <= result.n_steps; i++)
     {
       const IrStep *step = ir_history_step (model, i);

@@ -313,6 +313,8 @@ vary_field (const Fields *f, GPtrArray *fields, guint at)
 {
   static const guint64 numbers[] = { G_MAXUINT64, G_GUINT64_CONSTANT (1) << 31,
                                      G_GUINT64_CONSTANT (1) << 62 };
+  static const char *const packed[] = { "\377\377\377\377\377\377\377\377\377\001",
+                                        "\200\200\200\200\200\200\200\200@" }; /* -1 and 2^62 */
   Field *field = fields->pdata[at], kept = *field;
 
   fields->pdata[at] = NULL;
@@ -347,6 +349,13 @@ vary_field (const Fields *f, GPtrArray *fields, guint at)
   if (kept.type == 2)
     {
       *field = (Field){ .id = kept.id, .type = 2 };
+      try_fields (f);
+    }
+  for (guint i = 0; kept.type == 2 && kept.fields == NULL && i < G_N_ELEMENTS (packed); i++)
+    {
+      *field = (Field){
+        .id = kept.id, .type = 2, .bytes = (const guint8 *) packed[i], .size = strlen (packed[i])
+      };
       try_fields (f);
     }
   *field = kept;

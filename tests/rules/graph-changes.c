@@ -122,15 +122,20 @@ other_attr (IrContext *context, const IrAttr *attr, guint change)
   if (attr->n == 0) /* or it is the caller's */
     return NULL;
   if (attr->kind == IR_ATTR_INT)
-    return ir_attr_int (context, attr->name, attr->ints[0] + (change == 0 ? 1 : -1));
+    return ir_attr_int (context, attr->name,
+                        change == 2 ? 0 : attr->ints[0] + (change == 0 ? 1 : -1));
   if (attr->kind == IR_ATTR_FLOAT)
-    return ir_attr_float (context, attr->name, change == 0 ? attr->floats[0] * 1.5f : 0);
+    return ir_attr_float (context, attr->name,
+                          change == 0   ? attr->floats[0] * 1.5f
+                          : change == 1 ? 0
+                                        : -1);
   if (attr->kind == IR_ATTR_STRING)
     return ir_attr_string (context, attr->name, "other", -1);
   if (attr->kind != IR_ATTR_INTS)
     return NULL;
   ints = g_memdup2 (attr->ints, attr->n * sizeof *ints);
-  ints[change == 0 ? 0 : attr->n - 1]++;
+  ints[change == 1 ? attr->n - 1 : 0]++;
+  ints[0] = change == 2 ? 0 : ints[0];
   return ir_attr_ints (context, attr->name, ints, attr->n);
 }
 
@@ -256,7 +261,7 @@ change_node (IrModel *model, IrEdit *edit, guint index, GString *said)
   {
     ATTRS = 6,
     INPUTS = 4,
-    EACH = 4 + 3 * ATTRS + N_CONTENTS + 1 + INPUTS
+    EACH = 4 + 4 * ATTRS + N_CONTENTS + 1 + INPUTS
   };
   g_autoptr (GPtrArray) nodes = graph_changes_nodes (model);
   guint change = index % EACH;
@@ -280,25 +285,25 @@ change_node (IrModel *model, IrEdit *edit, guint index, GString *said)
       ir_edit_set_input (edit, node, 0, node->inputs[1]);
       ir_edit_set_input (edit, node, 1, first);
     }
-  else if (change > 3 && change < 4 + 3 * ATTRS && (change - 4) / 3 < node->n_attrs)
+  else if (change > 3 && change < 4 + 4 * ATTRS && (change - 4) / 4 < node->n_attrs)
     {
-      const IrAttr *attr = node->attrs[(change - 4) / 3];
-      const IrAttr *other = (change - 4) % 3 < 2
-                                ? other_attr (model->context, attr, (change - 4) % 3)
+      const IrAttr *attr = node->attrs[(change - 4) / 4];
+      const IrAttr *other = (change - 4) % 4 < 3
+                                ? other_attr (model->context, attr, (change - 4) % 4)
                                 : NULL;
       if (other != NULL)
         ir_edit_set_attr (edit, node, other);
-      else if ((change - 4) % 3 == 2 && attr->kind != IR_ATTR_GRAPH)
+      else if ((change - 4) % 4 == 3 && attr->kind != IR_ATTR_GRAPH)
         ir_edit_unset_attr (edit, node, attr->name);
     }
   else if (change >= EACH - INPUTS && change + INPUTS - EACH < node->n_inputs)
     ir_edit_set_input (edit, node, change + INPUTS - EACH, NULL);
   else if (change == EACH - INPUTS - 1 && ir_node_is_constant (node) && node->graph == model->main)
     make_variable (model, edit, node->outputs[0]);
-  else if (change >= 4 + 3 * ATTRS && change < EACH - INPUTS - 1 && ir_node_is_constant (node))
+  else if (change >= 4 + 4 * ATTRS && change < EACH - INPUTS - 1 && ir_node_is_constant (node))
     {
       g_autoptr (IrTensor)
-          other = other_tensor (ir_value_constant (node->outputs[0]), change - 4 - 3 * ATTRS);
+          other = other_tensor (ir_value_constant (node->outputs[0]), change - 4 - 4 * ATTRS);
       if (other != NULL)
         ir_edit_set_attr (edit, node, ir_attr_tensor (model->context, "value", other));
     }

@@ -342,9 +342,9 @@ typedef struct
 
 static const Asked asked[] = {
   { "lower-control-flow", NULL, NULL, "", NULL, 3 },
-  { "raise-control-flow", NULL, NULL, "lower-control-flow", NULL, 5 },
-  { "to-closures", NULL, NULL, "", NULL, 3 },
-  { "from-closures", NULL, NULL, "to-closures", NULL, 5 },
+  { "raise-control-flow", NULL, NULL, "lower-control-flow", NULL, 9 },
+  { "to-closures", NULL, NULL, "", NULL, 5 },
+  { "from-closures", NULL, NULL, "to-closures", NULL, 13 },
   { "unroll-loops", NULL, NULL, "", NULL, 3 },
   { "unroll-loops", "by", "2", "", NULL, 3 },
   { "unroll-loops", "peel", "1..2", "", NULL, 3 },

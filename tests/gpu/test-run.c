@@ -1,6 +1,6 @@
 /* Whole graphs on the device, under the stand-in: each node that ran is computed again by ref on the inputs
  * that it had, a plain run gives the bits of one that keeps every value, a second run those of the
- * first, and the copies that were made are those of the plan, each once.
+ * first, and the copies that were made are those of the plan, each once. Two random graphs of three are run behind a pipeline.
  *
  *     test-gpu-run [--graphs 300] [--left-out N] [--from SEED] [--streams SEED] [--here] [FILE.onnx..] */
 #include "config.h"
@@ -14,6 +14,7 @@
 #include "core/exec/measure/timeline.h"
 #include "core/exec/plan/plan.h"
 #include "core/io/io.h"
+#include "passes/pipeline/pipeline.h"
 #include "tests/fuzz/graph-gen.h"
 
 #include <dlfcn.h>
@@ -34,7 +35,7 @@ static const GOptionEntry options[] = {
 };
 
 static guint n_own, n_fallback, n_copies, n_run, n_beside, n_timed, n_items, n_out, n_late,
-    n_launched, n_counted;
+    n_launched, n_counted, n_steps;
 
 /* What is predicted lies in the streams that a run uses. */
 static void
@@ -312,6 +313,28 @@ test_found (void)
   set_products (TRUE);
 }
 
+/* Two graphs of three are run as a pipeline leaves them. */
+static void
+optimize (Graph *graph, guint32 seed)
+{
+  static const char *const names[] = { NULL, "basic", "default" };
+  const char *name = names[seed % G_N_ELEMENTS (names)];
+  const IrPipelineOptions how = { .max_class = IR_CLASS_ROUNDING };
+  IrPipelineResult result = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  if (name == NULL)
+    return;
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load (name, &error);
+  g_assert_no_error (error);
+  IrModel *model = ir_model_clone (graph->model);
+  if (!ir_pipeline_run (model, pipeline, &how, &result, NULL, &error))
+    g_error ("seed %u (%s): pipeline %s: %s", seed, graph->family->name, name, error->message);
+  n_steps += result.n_steps;
+  ir_model_unref (graph->model);
+  graph->model = model;
+}
+
 static void
 test_graphs (void)
 {
@@ -325,6 +348,7 @@ test_graphs (void)
       for (int i = 0; i < n; i++)
         {
           graph_init (&graphs[i], (guint32) (from + at + i), NULL);
+          optimize (&graphs[i], (guint32) (from + at + i));
           g_ptr_array_add (inputs, graph_inputs (graphs[i].model, (guint32) (from + at + i), 0));
           announce (graphs[i].model, inputs->pdata[i]);
         }
@@ -341,6 +365,8 @@ test_graphs (void)
       "%u graphs, %u in several streams: %u nodes on the device, %u elsewhere, %u copies", n_run,
       n_beside, n_own, n_fallback, n_copies);
   g_assert_cmpuint (n_beside, >=, n_run / 4);
+  g_test_message ("%u steps of pipelines before", n_steps);
+  g_assert_cmpuint (n_steps, >=, n_run / 2);
   g_test_message ("%u graphs have steps that are launched together", n_launched);
   g_assert_cmpuint (n_launched, >=, n_run / 4);
   g_test_message ("%u of %u steps have the times of the device", n_timed, n_items);

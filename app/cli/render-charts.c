@@ -249,8 +249,9 @@ IrFlowLog *
 cli_flow_log (Cli *cli, const CliChartSource *source, IrModel *model, GError **error)
 {
   const IrFlowFilter all = { .to = MOST_EVENTS, .iteration = -1 };
-  g_autoptr (GArray) chosen = ir_flow_values (model);
-  IrRunOptions options = { .backend = cli_backend (source->model, error),
+  const IrBackend *backend = cli_backend (source->model, error);
+  g_autoptr (GArray) chosen = backend != NULL ? ir_flow_values (model, backend) : NULL;
+  IrRunOptions options = { .backend = backend,
                            .seed = (guint64) source->model->seed,
                            .capture = IR_CAPTURE_CHOSEN,
                            .chosen = chosen,

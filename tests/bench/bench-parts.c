@@ -79,7 +79,7 @@ main (int argc, char **argv)
   if (model == NULL)
     g_error ("%s", error->message);
   g_autoptr (GHashTable) inputs = read_inputs (model, argv + 4);
-  g_autoptr (GArray) chosen = ir_flow_values (model);
+  g_autoptr (GArray) chosen = ir_flow_values (model, ir_backend_find ("cpu"));
   const IrRunOptions options = { .backend = ir_backend_find ("cpu"),
                                  .capture = IR_CAPTURE_CHOSEN,
                                  .chosen = chosen,

@@ -46,7 +46,7 @@ static IrFlowLog *
 play (IrModel *model, gsize budget)
 {
   const IrFlowFilter all = { .to = G_MAXUINT64, .iteration = -1 };
-  g_autoptr (GArray) chosen = ir_flow_values (model);
+  g_autoptr (GArray) chosen = ir_flow_values (model, ir_backend_find ("ref"));
   const IrRunOptions options = { .backend = ir_backend_find ("ref"),
                                  .capture = IR_CAPTURE_CHOSEN,
                                  .chosen = chosen,
@@ -139,7 +139,7 @@ same_series (const IrFlowLog *part, const IrFlowLog *whole)
 {
   guint n = 0;
 
-  for (IrValueId id = 1; id < ir_flow_log_source (whole)->values->len; id++)
+  for (IrValueId id = 1; id < ir_flow_log_model (whole)->values->len; id++)
     {
       const GArray *some = ir_flow_log_series (part, id), *all = ir_flow_log_series (whole, id);
       for (guint i = 0, k = 0; some != NULL && i < some->len; i++, n++)
@@ -214,35 +214,47 @@ test_entered_again (void)
   g_assert_cmpuint (ir_run_n_checkpoints (ir_flow_log_get_run (log), NULL), ==, 0);
 }
 
-/* A loop that functions make of calls goes on from a checkpoint, too, with the same events. */
-static void
-test_calls (void)
+/* Two loops that the same functions make of calls, of which one is called twice in each iteration */
+static IrModel *
+calling_model (void)
 {
   static const char text[] =
       "<ir_version: 10, opset_import: [\"\" : 21, \"irscope.closure\" : 1, \"local\" : 1]>\n"
-      "g (double x) => (double y) { most = Constant <value_int = 120> () zero = Constant <value_int = 0> () "
-      "h = irscope.closure.Partial <domain = \"local\", function = \"header\"> (most) y = irscope.closure.Call (h, zero, x) }\n"
+      "g (double x) => (double y, double z) { most = Constant <value_int = 120> () zero = Constant <value_int = 0> () "
+      "few = Constant <value_int = 7> () "
+      "h = irscope.closure.Partial <domain = \"local\", function = \"header\"> (most) y = irscope.closure.Call (h, zero, x) "
+      "k = irscope.closure.Partial <domain = \"local\", function = \"header\"> (few) z = irscope.closure.Call (k, zero, y) }\n"
       "<domain: \"local\", opset_import: [\"\" : 21, \"irscope.closure\" : 1]>\n"
       "header (int64 n, int64 i, double s) => (double r) { more = Less (i, n) "
       "go = irscope.closure.Partial <domain = \"local\", function = \"body\"> (n, i, s) "
       "stop = irscope.closure.Partial <domain = \"local\", function = \"after\"> (s) "
       "c = irscope.closure.Switch (more, go, stop) r = irscope.closure.Call (c) }\n"
-      "<domain: \"local\", opset_import: [\"\" : 21, \"irscope.closure\" : 1]>\n"
-      "body (int64 n, int64 i, double s) => (double r) { one = Constant <value_int = 1> () j = Add (i, one) t = Sin (s) "
+      "<domain: \"local\", opset_import: [\"\" : 21, \"irscope.closure\" : 1, \"local\" : 1]>\n"
+      "body (int64 n, int64 i, double s) => (double r) { one = Constant <value_int = 1> () j = Add (i, one) "
+      "f = irscope.closure.Partial <domain = \"local\", function = \"rise\"> () "
+      "o = irscope.closure.Call (f, s) t = irscope.closure.Call (f, o) "
       "h = irscope.closure.Partial <domain = \"local\", function = \"header\"> (n) r = irscope.closure.Call (h, j, t) }\n"
-      "<domain: \"local\", opset_import: [\"\" : 21]>\nafter (double s) => (double y) { y = Abs (s) }";
+      "<domain: \"local\", opset_import: [\"\" : 21]>\nrise (double v) => (double w) { m = Sin (v) w = Cos (m) }\n"
+      "<domain: \"local\", opset_import: [\"\" : 21]>\nafter (double s) => (double y) { q = Neg (s) y = Abs (q) }";
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrModel) model = ir_text_read (text, -1, problems, &error);
+  IrModel *model = ir_text_read (text, -1, problems, &error);
 
   g_assert_no_error (error);
+  return model;
+}
+
+/* A loop that functions make of calls goes on from a checkpoint, too, with the same events and values. */
+static void
+test_calls (void)
+{
+  g_autoptr (IrModel) model = calling_model ();
   g_autoptr (IrFlowLog) log = play (model, 0);
+
   g_assert_cmpuint (ir_run_n_checkpoints (ir_flow_log_get_run (log), NULL), >, 4);
   for (gint64 first = 0; first <= 116; first += 29)
-    {
-      g_autoptr (IrFlowLog) part = part_of (log, "y", first, first + 3);
-      same_events (part, log);
-    }
+    same_part (log, "y", first, first + 3);
+  same_part (log, "z", 2, 5);
 }
 
 static void
@@ -373,6 +385,81 @@ test_inner_table (void)
     }
 }
 
+/* (nullable) The last of @value in an iteration: its function may have been called more than once there */
+static const IrSeriesPoint *
+last_point (const IrFlowLog *log, IrValueId value, const char *frame, gint64 iteration)
+{
+  const GArray *line = ir_run_series (ir_flow_log_get_run (log), value);
+  const IrSeriesPoint *last = NULL;
+
+  for (guint i = 0; line != NULL && i < line->len; i++)
+    {
+      const IrSeriesPoint *point = &g_array_index (line, IrSeriesPoint, i);
+      if (point->iteration == iteration && strcmp (point->frame, frame) == 0)
+        last = point;
+    }
+  return last;
+}
+
+static guint
+row_named (const IrLoopTable *table, const char *name)
+{
+  const IrModel *model = ir_flow_log_model (table->log);
+
+  for (guint row = 0; row < table->rows->len; row++)
+    if (strcmp (ir_model_value (model, g_array_index (table->rows, IrLoopRow, row).value)->name,
+                name) == 0)
+      return row;
+  g_error ("%s is not in the table of %s", name, table->name);
+}
+
+/* A part of the table is as the log of the whole run has it. */
+static void
+same_rounds (const IrLoopTable *table, const IrFlowLog *log, guint first, guint last)
+{
+  for (guint row = 0; row < table->rows->len; row++)
+    for (guint round = first; round <= last; round++)
+      {
+        const IrValueId value = g_array_index (table->rows, IrLoopRow, row).value;
+        const IrSeriesPoint *point = ir_loop_table_point (table, row, round),
+                            *as = last_point (log, value, table->name, round);
+        g_assert_true ((point == NULL) == (as == NULL));
+        if (point != NULL)
+          g_assert_cmpmem (&point->min, 4 * sizeof point->min, &as->min, 4 * sizeof as->min);
+      }
+}
+
+/* What functions compute is in the loop that called them, and in no other. */
+static void
+test_calling_table (void)
+{
+  g_autoptr (IrModel) model = calling_model ();
+  g_autoptr (IrFlowLog) log = play (model, 0);
+  g_autoptr (IrLoopTable) most = ir_loop_table_new (log, "y"), few = ir_loop_table_new (log, "z"),
+                          none = ir_loop_table_new (log, "nothing");
+  const guint after = row_named (few, "after/q");
+
+  g_assert_cmpuint (none->rows->len, ==, 0);
+  g_assert_cmpuint (ir_loop_table_n_rounds (most), ==,
+                    121); /* the last one finds that it is over */
+  g_assert_cmpuint (ir_loop_table_n_rounds (few), ==, 8);
+  g_assert_nonnull (ir_loop_table_point (few, row_named (few, "rise/m"), 6));
+  g_assert_nonnull (ir_loop_table_point (few, row_named (few, "header/s"), 0));
+  g_assert_null (ir_loop_table_point (few, after, 6));
+  g_assert_nonnull (ir_loop_table_point (few, after, 7));
+  same_rounds (most, log, 0, 120);
+  same_rounds (few, log, 0, 7);
+
+  g_autoptr (IrFlowLog) thin = play (model, 24000);
+  g_autoptr (IrFlowLog) part = part_of (thin, "y", 97, 99);
+  g_autoptr (IrLoopTable) table = ir_loop_table_new (part, "y");
+  g_assert_cmpuint (ir_loop_table_n_rounds (table), ==, 121);
+  g_assert_false (ir_loop_table_has_round (table, 3));
+  g_assert_true (ir_loop_table_has_round (table, 98));
+  g_assert_nonnull (ir_loop_table_point (table, row_named (table, "rise/m"), 98));
+  same_rounds (table, log, 97, 99);
+}
+
 /* Of tokens there are no parts: where there are too many, a round is several of them. */
 static void
 test_tokens (void)
@@ -405,6 +492,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow-parts/thinned", test_thinned);
   g_test_add_func ("/flow-parts/table", test_table);
   g_test_add_func ("/flow-parts/a loop in a loop", test_inner_table);
+  g_test_add_func ("/flow-parts/a loop of calls", test_calling_table);
   g_test_add_func ("/flow-parts/tokens", test_tokens);
   return g_test_run ();
 }

@@ -29,7 +29,7 @@ static IrFlowLog *
 play (IrModel *model, GHashTable *inputs)
 {
   const IrFlowFilter all = { .to = G_MAXUINT64, .iteration = -1 };
-  g_autoptr (GArray) chosen = ir_flow_values (model);
+  g_autoptr (GArray) chosen = ir_flow_values (model, ir_backend_find ("ref"));
   const IrRunOptions options = { .backend = ir_backend_find ("ref"),
                                  .capture = IR_CAPTURE_CHOSEN,
                                  .chosen = chosen,

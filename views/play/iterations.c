@@ -263,7 +263,7 @@ draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 
 /* -- showing -- */
 
-/* Of functions that call each other the values have no iterations of their own. */
+/* A loop may compute constants and sequences alone. */
 static const char *
 why_empty (const IrIterationsPane *self)
 {
@@ -271,7 +271,7 @@ why_empty (const IrIterationsPane *self)
 
   for (guint i = 0; frames != NULL && i < frames->len; i++)
     if (g_str_equal (g_array_index (frames, IrFlowFrame, i).name, self->table->name))
-      return "What functions hold is not kept by iterations; Events and Lanes have what they did";
+      return "None of its values is kept by iterations; Events and Lanes have what it did";
   return "No iteration of this loop was run";
 }
 
@@ -379,14 +379,18 @@ first_loop (const IrFlowLog *log)
   return NULL;
 }
 
-/* The first that is drawn as a line: no number of an iteration, and no condition. */
+/* The first that is drawn as a line: no number of an iteration, no condition, and not what functions hand on as it is. */
 static guint
 first_row (const IrIterationsPane *self)
 {
-  for (guint i = 0; i < self->table->rows->len; i++)
-    if (ir_dtype_is_float (ir_value_dtype (value_of (self, i))))
-      return i;
-  return 0;
+  guint first = 0;
+  double least, largest;
+
+  for (guint i = self->table->rows->len; i-- > 0;)
+    if (ir_dtype_is_float (ir_value_dtype (value_of (self, i))) &&
+        range_of (line_of (self, i), &least, &largest) && least < largest)
+      first = i;
+  return first;
 }
 
 static void

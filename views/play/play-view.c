@@ -437,7 +437,10 @@ on_chosen (IrValueId id, const IrLoopRound *round, gpointer data)
   IrPlayView *self = data;
   const IrFrame *frame = ir_session_get_frame (session_of (self));
   const IrFlowLog *log = ir_session_get_events (session_of (self));
-  const IrValue *value = frame != NULL && id != 0 ? ir_model_live_value (frame->model, id) : NULL;
+  /* What a function computes where it is called is no value of what was given. */
+  const gboolean is_given = frame != NULL && log != NULL && id != 0 &&
+                            id < ir_flow_log_source (log)->values->len;
+  const IrValue *value = is_given ? ir_model_live_value (frame->model, id) : NULL;
   const IrFlowEvent *last;
 
   self->chose_value |= id != 0;

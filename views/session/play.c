@@ -72,8 +72,9 @@ run_play (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   if (inputs == NULL)
     return NULL;
   g_autoptr (GHashTable) own = ir_inputs_of (model, inputs);
-  g_autoptr (GArray) chosen = ir_flow_values (model);
-  const IrRunOptions options = { .backend = ir_backend_find ("cpu"),
+  const IrBackend *backend = ir_backend_find ("cpu");
+  g_autoptr (GArray) chosen = ir_flow_values (model, backend);
+  const IrRunOptions options = { .backend = backend,
                                  .seed = request->feed.seed,
                                  .capture = IR_CAPTURE_CHOSEN,
                                  .chosen = chosen,

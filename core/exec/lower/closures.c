@@ -10,14 +10,17 @@
 #include "core/ir/inline.h"
 #include "core/op/op.h"
 
-/* @declared: (nullable) of the function */
+/* Called as what the function computes will be. @declared: (nullable) of the function */
 static IrValue *
-add_value (IrEdit *edit, IrGraph *graph, const IrValue *declared, const char *prefix)
+add_value (IrEdit *edit, IrGraph *graph, const IrValue *declared, const char *function)
 {
-  g_autofree char *name = g_strconcat (prefix, "/", declared != NULL ? declared->name : "", NULL);
+  g_autofree char *name = g_strconcat (function, "/", declared != NULL ? declared->name : "", NULL);
+  const char *own = ir_edit_name_is_free (edit, name)
+                        ? ir_context_intern (ir_edit_model (edit)->context, name)
+                        : ir_edit_unique_name (edit, name);
   const IrType *type = declared != NULL ? ir_function_declared_type (declared) : NULL;
 
-  return ir_edit_add_value (edit, graph, ir_edit_unique_name (edit, name), type);
+  return ir_edit_add_value (edit, graph, own, type);
 }
 
 /* (transfer none) The graph that stands for @function */
@@ -33,9 +36,9 @@ add_body (IrEdit *edit, const IrGraph *function)
   const IrFunctionInfo *info = function->function;
 
   for (guint i = 0; i < n_inputs; i++)
-    inputs[i] = add_value (edit, graph, ir_graph_input (function, i), key);
+    inputs[i] = add_value (edit, graph, ir_graph_input (function, i), info->name);
   for (guint i = 0; i < n_outputs; i++)
-    outputs[i] = add_value (edit, graph, ir_graph_output (function, i), key);
+    outputs[i] = add_value (edit, graph, ir_graph_output (function, i), info->name);
   ir_edit_set_graph_inputs (edit, graph, inputs, n_inputs);
   IrNode *call = ir_edit_add_node_with_outputs (edit, graph, info->name, info->domain, info->name,
                                                 n_inputs, inputs, n_outputs, outputs);

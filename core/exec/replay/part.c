@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "core/exec/replay/replay.h"
-#include "core/exec/run/flow-state.h"
+#include "core/exec/run/loop-table.h"
 #include "core/exec/run/state.h"
 
 /**
@@ -36,7 +36,7 @@ ir_flow_log_replay (IrFlowLog *log,
                                  : NULL;
   const IrResume resume = { loop, last, from };
   IrCaptureAttachment *attachment = ir_capture_attachment (run);
-  g_autoptr (GArray) values = ir_flow_values (ir_flow_log_source (whole));
+  g_autoptr (GArray) values = ir_loop_values (ir_flow_log_model (whole));
   g_autoptr (IrFlowLog) part = ir_flow_log_new_part (whole, loop, from, first, last, max_events);
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&attachment->lock);
   IrReplay *replay = ir_replay_of_run (run, attachment, error);

@@ -4,6 +4,7 @@
 
 #include "core/exec/run/flow-state.h"
 
+#include "core/exec/lower/lower.h"
 #include "core/exec/run/iteration-name.h"
 #include "core/exec/run/iterations.h"
 #include "core/exec/run/loop-table.h"
@@ -547,22 +548,26 @@ ir_flow_state_log (const IrFlowState *state)
 /**
  * ir_flow_values:
  * @model: a model
+ * @backend: what is to run it
  *
- * Returns: (transfer full) (element-type IrValueId): the values of all loops, and single elements outside
+ * Returns: (transfer full) (element-type IrValueId): of what runs, the values of all loops, those in functions too, and
+ *   single elements outside
  */
 GArray *
-ir_flow_values (const IrModel *model)
+ir_flow_values (IrModel *model, const IrBackend *backend)
 {
-  GArray *values = ir_loop_values (model);
+  g_autoptr (IrModel) lowered = ir_exec_lower (model, backend, NULL);
+  const IrModel *runs = lowered != NULL ? lowered : model; /* why not, the run says */
+  GArray *values = ir_loop_values (runs);
 
-  for (IrValueId id = 1; id < model->values->len; id++)
+  for (IrValueId id = 1; id < runs->values->len; id++)
     {
-      const IrValue *value = ir_model_live_value (model, id);
-      g_autofree char *loop = value != NULL && value->graph == model->main ? ir_value_loop (value)
-                                                                           : NULL;
+      const IrValue *value = ir_model_live_value (runs, id);
+      g_autofree char *loop = value != NULL && value->graph == runs->main ? ir_value_loop (value)
+                                                                          : NULL;
       guint64 n;
 
-      if (value != NULL && value->graph == model->main && loop == NULL &&
+      if (value != NULL && value->graph == runs->main && loop == NULL &&
           ir_type_n_elements (value->type, &n) && n == 1)
         g_array_append_val (values, id);
     }

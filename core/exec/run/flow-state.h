@@ -41,7 +41,7 @@ GArray *ir_flow_state_tokens (const IrFlowState *state); /* (transfer full) of I
 const IrFlowNote *ir_flow_state_note (const IrFlowState *state, IrNodeId node); /* (nullable) */
 const IrFlowLog *ir_flow_state_log (const IrFlowState *state);
 /* What a run has to keep so that tokens say what they hold. (transfer full) of IrValueId */
-GArray *ir_flow_values (const IrModel *model);
+GArray *ir_flow_values (IrModel *model, const IrBackend *backend);
 /* What a value held in an iteration, as short as fits a small box. (transfer full) (nullable) */
 char *ir_flow_value_text (const IrFlowLog *log,
                           const IrValue *value,

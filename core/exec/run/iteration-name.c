@@ -304,6 +304,18 @@ is_called (const IrGraph *graph)
   return owner != NULL && ir_op_is (owner, IR_OP_FUNCTIONS);
 }
 
+/**
+ * ir_value_is_called:
+ * @value: a value of a model as it runs
+ *
+ * Returns: whether a function computes it that closures name, so that the loops around it are those that call that
+ */
+gboolean
+ir_value_is_called (const IrValue *value)
+{
+  return is_called (value->graph);
+}
+
 /* (transfer full): as it is, without the escapes */
 static char *
 plain_name (const char *text)

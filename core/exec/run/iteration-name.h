@@ -42,5 +42,6 @@ gboolean ir_iteration_name_parse_loop (const IrModel *model,
 /* Whether @path, of a run, is @frame, which may have * for iterations. */
 gboolean ir_iteration_frame_is (const char *frame, const char *path);
 GPtrArray *ir_model_loop_names (const IrModel *model); /* (transfer full) of char *: each once */
+gboolean ir_value_is_called (const IrValue *value);    /* in a function that closures name */
 char *ir_value_loop (const IrValue *value);  /* (transfer full) (nullable) the innermost alone */
 char *ir_value_loops (const IrValue *value); /* (transfer full) (nullable) "outer/inner" */

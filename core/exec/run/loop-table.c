@@ -9,7 +9,11 @@
 static void
 row_clear (gpointer data)
 {
-  g_free (((IrLoopRow *) data)->points);
+  IrLoopRow *row = data;
+
+  g_array_unref (row->line);
+  g_clear_pointer (&row->series, g_array_unref);
+  g_free (row->points);
 }
 
 static guint
@@ -53,14 +57,90 @@ outermost_of (const IrFlowLog *log, const char *frame, gint64 iteration, gint64 
 
 /* Of the loop by itself: by the frame that any of its values has. 0: it cannot be played again */
 static IrNodeId
-loop_to_replay (const IrRun *run, const IrFlowLog *log, const char *loop, const IrValue *value)
+loop_to_replay (const IrFlowLog *log, const char *loop, const GArray *line)
 {
-  const GArray *line = ir_run_series (run, value->id);
   gint64 iteration;
 
-  return line == NULL || line->len == 0
+  return line->len == 0
              ? ir_flow_log_outer_loop (log, loop)
              : outermost_of (log, g_array_index (line, IrSeriesPoint, 0).frame, 0, &iteration);
+}
+
+/* Whether @loop is the innermost of "outer@3/inner"; names may have / in them */
+static gboolean
+is_innermost (const char *frame, const char *loop)
+{
+  const char *rest = frame + strlen (frame) - MIN (strlen (loop), strlen (frame));
+
+  if (strcmp (rest, loop) != 0)
+    return FALSE;
+  if (rest == frame)
+    return TRUE;
+  if (*--rest != '/')
+    return FALSE;
+  const char *digits = rest;
+  while (digits > frame && g_ascii_isdigit (digits[-1]))
+    digits--;
+  return digits < rest && digits > frame && digits[-1] == '@';
+}
+
+/* Functions may be called in several loops, and outside. (transfer full): those points that are in @loop */
+static GArray *
+points_in (GArray *points, const char *loop)
+{
+  g_autoptr (GArray) some = g_array_new (FALSE, FALSE, sizeof (IrSeriesPoint));
+  const char *frame = NULL;
+  gboolean is_in = FALSE;
+
+  for (guint i = 0; i < points->len; i++)
+    {
+      const IrSeriesPoint *point = &g_array_index (points, IrSeriesPoint, i);
+      is_in = point->frame == frame ? is_in : is_innermost (point->frame, loop);
+      frame = point->frame;
+      if (is_in)
+        g_array_append_val (some, *point);
+    }
+  return g_array_ref (some->len == points->len ? points : some);
+}
+
+/* FALSE: @id is no value of @loop, or nothing of it was kept. */
+static gboolean
+row_init (IrLoopRow *row, const IrFlowLog *log, IrValueId id, const char *loop)
+{
+  const IrRun *run = ir_flow_log_get_run (log);
+  GArray *line = (GArray *) ir_run_series (run, id),
+         *series = (GArray *) ir_flow_log_series (log, id);
+  const IrValue *value = line != NULL ? ir_model_live_value (run->model, id) : NULL;
+  g_autofree char *own = value != NULL ? ir_value_loop (value) : NULL;
+  const gboolean is_called = value != NULL && own == NULL && ir_value_is_called (value);
+
+  if (!is_called && (own == NULL || strcmp (own, loop) != 0))
+    return FALSE;
+  *row = (IrLoopRow){ .value = id,
+                      .line = is_called ? points_in (line, loop) : g_array_ref (line) };
+  if (is_called && row->line->len == 0)
+    {
+      row_clear (row);
+      return FALSE;
+    }
+  if (series != NULL)
+    row->series = is_called ? points_in (series, loop) : g_array_ref (series);
+  else if (loop_to_replay (log, loop, row->line) == 0) /* several in one are better than none */
+    row->series = g_array_ref (row->line);
+  return TRUE;
+}
+
+/* A function may be called again in the same one. */
+static guint
+count_rounds (const GArray *series)
+{
+  const IrSeriesPoint *points = (const IrSeriesPoint *) (gconstpointer) series->data;
+  guint n = 0;
+
+  for (guint i = 0; i < series->len; i++)
+    n += i == 0 || points[i].iteration != points[i - 1].iteration ||
+         points[i].frame != points[i - 1].frame;
+  return n;
 }
 
 /* Values of the loop, with their series; the one that came in most iterations says which there were. */
@@ -69,24 +149,39 @@ find_rows (IrLoopTable *table, const IrFlowLog *log, const char *loop)
 {
   const IrRun *run = ir_flow_log_get_run (log);
   const GArray *longest = NULL;
+  guint most = 0;
 
   for (IrValueId id = 1; run != NULL && id < run->n_values; id++)
     {
-      const GArray *line = ir_run_series (run, id), *series = ir_flow_log_series (log, id);
-      const IrValue *value = line != NULL ? ir_model_live_value (run->model, id) : NULL;
-      g_autofree char *own = value != NULL ? ir_value_loop (value) : NULL;
-      IrLoopRow row = { id, line, series, NULL };
-
-      if (own == NULL || strcmp (own, loop) != 0)
+      IrLoopRow row;
+      if (!row_init (&row, log, id, loop))
         continue;
-      if (row.series == NULL &&
-          loop_to_replay (run, log, loop, value) == 0) /* several in one are better than none */
-        row.series = line;
       g_array_append_val (table->rows, row);
-      if (row.series != NULL && (longest == NULL || row.series->len > longest->len))
+      const guint n = row.series != NULL ? count_rounds (row.series) : 0;
+      if (n > most)
         longest = row.series;
+      most = MAX (most, n);
     }
   return longest;
+}
+
+/* Each once, in the order of @longest, which stays: @index points to them. */
+static void
+find_rounds (IrLoopTable *table, const GArray *longest, GHashTable *index)
+{
+  g_array_set_size (table->rounds, longest->len);
+  g_array_set_size (table->rounds, 0);
+  for (guint i = 0; i < longest->len; i++)
+    {
+      const IrSeriesPoint *point = &g_array_index (longest, IrSeriesPoint, i);
+      const IrLoopRound round = { .frame = point->frame, .iteration = point->iteration };
+      if (g_hash_table_contains (index, &round))
+        continue;
+      g_array_append_val (table->rounds, round);
+      g_hash_table_insert (index,
+                           &g_array_index (table->rounds, IrLoopRound, table->rounds->len - 1),
+                           GUINT_TO_POINTER (table->rounds->len));
+    }
 }
 
 /* Of a loop in a loop: a value that was computed in each of its rounds tells which round a point is. */
@@ -117,10 +212,10 @@ find_others (IrLoopTable *table, const IrFlowLog *log, const char *loop)
 
   for (guint i = 0; i < table->rows->len; i++)
     {
-      const IrValueId id = g_array_index (table->rows, IrLoopRow, i).value;
-      if (!is_thin && ir_run_series_step (run, id) > 1)
-        table->loop = loop_to_replay (run, log, loop, ir_model_value (run->model, id));
-      is_thin |= ir_run_series_step (run, id) > 1;
+      const IrLoopRow *row = &g_array_index (table->rows, IrLoopRow, i);
+      if (!is_thin && ir_run_series_step (run, row->value) > 1)
+        table->loop = loop_to_replay (log, loop, row->line);
+      is_thin |= ir_run_series_step (run, row->value) > 1;
     }
   for (guint i = 0; table->loop != 0 && i < frames->len; i++)
     if (strcmp (g_array_index (frames, IrFlowFrame, i).name, loop) == 0)
@@ -184,15 +279,8 @@ ir_loop_table_new (const IrFlowLog *log, const char *loop)
   table->log = log;
   longest = find_rows (table, log, loop);
   find_others (table, log, loop);
-  for (guint i = 0; longest != NULL && i < longest->len; i++)
-    {
-      const IrSeriesPoint *point = &g_array_index (longest, IrSeriesPoint, i);
-      const IrLoopRound round = { .frame = point->frame, .iteration = point->iteration };
-      g_array_append_val (table->rounds, round);
-    }
-  for (guint i = 0; i < table->rounds->len; i++)
-    g_hash_table_insert (index, &g_array_index (table->rounds, IrLoopRound, i),
-                         GUINT_TO_POINTER (i + 1));
+  if (longest != NULL)
+    find_rounds (table, longest, index);
   find_first (table, index);
   for (guint i = 0; i < table->rows->len; i++)
     place_points (&g_array_index (table->rows, IrLoopRow, i), index, table->rounds->len);
@@ -315,10 +403,10 @@ ir_loop_table_point (const IrLoopTable *table, guint row, guint round)
 
 /**
  * ir_loop_values:
- * @model: a model
+ * @model: a model; as it runs for those in functions, too
  *
- * Returns: (transfer full) (element-type IrValueId): values that loops compute; constants, and bodies of
- *   functions, are left out
+ * Returns: (transfer full) (element-type IrValueId): values that loops compute, and functions that closures name, which
+ *   loops may call; constants, and functions that are not where they are called, are left out
  */
 GArray *
 ir_loop_values (const IrModel *model)
@@ -328,12 +416,11 @@ ir_loop_values (const IrModel *model)
   for (IrValueId id = 1; id < model->values->len; id++)
     {
       const IrValue *value = ir_model_live_value (model, id);
-      g_autofree char *loop = value != NULL && value->graph != NULL &&
-                                      value->graph->kind != IR_GRAPH_FUNCTION &&
-                                      ir_value_constant (value) == NULL
-                                  ? ir_value_loop (value)
-                                  : NULL;
-      if (loop != NULL)
+      if (value == NULL || value->graph == NULL || value->graph->kind == IR_GRAPH_FUNCTION ||
+          ir_value_constant (value) != NULL)
+        continue;
+      g_autofree char *loop = ir_value_loop (value);
+      if (loop != NULL || ir_value_is_called (value))
         g_array_append_val (values, id);
     }
   return values;

@@ -18,9 +18,9 @@ typedef struct
 typedef struct
 {
   IrValueId value;
-  const GArray *line;   /* of IrSeriesPoint: of the whole loop, maybe several rounds in each */
-  const GArray *series; /* (nullable) likewise: single rounds, in which it was computed */
-  guint32 *points;      /* by round from the first that there is: 1 + index in @series; 0: none */
+  GArray *line;    /* of IrSeriesPoint: of the whole loop, maybe several rounds in each */
+  GArray *series;  /* (nullable) likewise: single rounds, in which it was computed */
+  guint32 *points; /* by round from the first that there is: 1 + index in @series; 0: none */
 } IrLoopRow;
 
 typedef struct

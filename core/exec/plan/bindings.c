@@ -4,6 +4,8 @@
 
 #include "core/exec/plan/plan.h"
 
+#include <string.h>
+
 /**
  * ir_step_is_plain:
  * @type: (nullable): a type
@@ -15,6 +17,22 @@ ir_step_is_plain (const IrType *type)
 {
   return type != NULL && type->kind == IR_TYPE_TENSOR && type->dtype != IR_DTYPE_UNDEFINED &&
          type->dtype != IR_DTYPE_STRING && ir_type_is_static (type);
+}
+
+/**
+ * ir_step_has_type:
+ * @tensor: contents
+ * @type: (nullable): a type
+ *
+ * Returns: whether @tensor is a dense one of the element type and the sizes that @type says, and it says all of them
+ */
+gboolean
+ir_step_has_type (const IrTensor *tensor, const IrType *type)
+{
+  return !ir_tensor_is_container (tensor) && ir_step_is_plain (type) &&
+         ir_tensor_sparse_values (tensor) == NULL && ir_tensor_dtype (tensor) == type->dtype &&
+         ir_tensor_rank (tensor) == (guint) type->rank &&
+         memcmp (ir_tensor_dims (tensor), type->dims, sizeof (gint64) * (guint) type->rank) == 0;
 }
 
 /**

@@ -249,6 +249,7 @@ void ir_output_slab_clear (IrPrepared *prepared);
 
 /* -- bindings.c -- */
 gboolean ir_step_is_plain (const IrType *type);
+gboolean ir_step_has_type (const IrTensor *tensor, const IrType *type);
 gboolean ir_step_is_shape_static (const IrCall *call);
 guint64 ir_step_bytes (const IrType *type);
 guint64 ir_prepared_kept_bytes (const IrPrepared *prepared, const IrValue *value);

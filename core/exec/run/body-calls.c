@@ -17,8 +17,7 @@ typedef struct
 {
   IrTensor *spares[N_SPARES]; /* (nullable) (owned) given before */
   guint n_given;
-  IrTensor
-      *counted; /* (nullable) the one of them that the value held, whose bytes are counted still */
+  IrTensor *counted; /* (nullable) of them, what the value held: its bytes are counted still */
 } Memory;
 
 struct _IrBodyCall
@@ -49,6 +48,8 @@ clear (IrBodyCall *self)
  * ir_body_calls_free:
  * @calls: (transfer full) (nullable): of a run
  * @n_nodes: of its model
+ *
+ * Lets go of them, and of the memory that their outputs had.
  */
 void
 ir_body_calls_free (IrBodyCall **calls, guint n_nodes)
@@ -187,14 +188,6 @@ ir_body_call_make (IrRunState *state, const IrNode *node)
 
 /* -- running -- */
 
-static gboolean
-has_type (const IrTensor *tensor, const IrType *type)
-{
-  return !ir_tensor_is_container (tensor) && ir_tensor_dtype (tensor) == type->dtype &&
-         ir_tensor_rank (tensor) == (guint) type->rank &&
-         memcmp (ir_tensor_dims (tensor), type->dims, sizeof (gint64) * (guint) type->rank) == 0;
-}
-
 /**
  * ir_body_call_fits:
  * @state: a run under way, in a body
@@ -215,8 +208,7 @@ ir_body_call_fits (IrRunState *state, const IrNode *node)
       if (self->types[i] == NULL)
         continue;
       const IrTensor *tensor = ir_run_state_tensor (state, node->inputs[i]);
-      if (tensor == NULL || ir_tensor_sparse_values (tensor) != NULL ||
-          !has_type (tensor, self->types[i]))
+      if (tensor == NULL || !ir_step_has_type (tensor, self->types[i]))
         {
           clear (self);
           self->n_misses++;

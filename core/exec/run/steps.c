@@ -120,15 +120,6 @@ ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error)
   return TRUE;
 }
 
-static gboolean
-has_type (const IrTensor *tensor, const IrType *type)
-{
-  return !ir_tensor_is_container (tensor) && ir_step_is_plain (type) &&
-         ir_tensor_sparse_values (tensor) == NULL && ir_tensor_dtype (tensor) == type->dtype &&
-         ir_tensor_rank (tensor) == (guint) type->rank &&
-         memcmp (ir_tensor_dims (tensor), type->dims, sizeof (gint64) * (guint) type->rank) == 0;
-}
-
 /* @all: also those whose sizes the plan does not know */
 static gboolean
 has_planned_inputs (const IrPrepared *prepared, const IrCall *call, gboolean all)
@@ -141,7 +132,7 @@ has_planned_inputs (const IrPrepared *prepared, const IrCall *call, gboolean all
                                ? ir_schedule_kept_type (prepared->schedule, node->inputs[i])
                                : NULL;
       if (node->inputs[i] != NULL && (all || ir_step_is_plain (type)) &&
-          !has_type (call->inputs[i].tensor, type))
+          !ir_step_has_type (call->inputs[i].tensor, type))
         return FALSE;
     }
   return TRUE;
@@ -201,7 +192,7 @@ ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor)
     state->diverged = TRUE; /* the next call of the device says why */
   if (prepared->values[value->id].binding.n == 0)
     return;
-  if (has_type (tensor, ir_schedule_kept_type (prepared->schedule, value)))
+  if (ir_step_has_type (tensor, ir_schedule_kept_type (prepared->schedule, value)))
     ir_steps_tell (prepared, value->id, tensor);
   else
     state->diverged = TRUE;
@@ -237,7 +228,7 @@ take_bound (IrRunState *state, IrRunStep *step, guint slot, GError **error)
   if (tensor == NULL)
     return ir_call_fail (&step->call, error, IR_OP_ERROR_UNSUPPORTED,
                          "the kernel does not compute output %u (%s)", slot, value->name);
-  if (has_type (tensor, ir_schedule_kept_type (state->prepared->schedule, value)))
+  if (ir_step_has_type (tensor, ir_schedule_kept_type (state->prepared->schedule, value)))
     {
       gconstpointer from = ir_tensor_data (tensor);
       gpointer to = ir_tensor_data_writable (wanted);

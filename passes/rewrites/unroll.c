@@ -3,6 +3,7 @@
 
 #include "passes/rewrites/unroll.h"
 
+#include "core/ir/frames.h"
 #include "core/ir/inline.h"
 #include "core/op/check.h"
 #include "core/op/op.h"
@@ -65,24 +66,16 @@ ir_unroll_find (IrNode *node, IrKnownLoop *loop)
 gboolean
 ir_unroll_only_limit (const IrKnownLoop *loop)
 {
-  return ir_is_true_inside (loop->body, ir_graph_output (loop->body, 0));
+  return ir_is_true_inside (loop->body, ir_graph_output (loop->body, 0)) ||
+         ir_node_trips (loop->node) >= 0;
 }
 
 /* How often the body runs, if the graph says so. */
 gboolean
 ir_unroll_count_trips (IrKnownLoop *loop)
 {
-  const IrValue *limit = ir_node_input (loop->node, 0), *condition = ir_node_input (loop->node, 1);
-  gboolean limited = ir_pass_constant_element (limit, &loop->trips);
-  gint64 first = 1;
-
-  loop->trips = limited ? MAX (loop->trips, 0) : -1;
-  if (condition != NULL && ir_pass_constant_element (condition, &first) && first == 0)
-    loop->trips = 0;
-  if (loop->trips <= 0)
-    return loop->trips == 0;
-  return (condition == NULL || ir_pass_constant_element (condition, &first)) &&
-         (loop->trips == 1 || ir_unroll_only_limit (loop));
+  loop->trips = ir_node_trips (loop->node);
+  return loop->trips >= 0;
 }
 
 /* What makes the number of iterations unknown, by its name. (transfer full) */
@@ -92,16 +85,16 @@ ir_unroll_why_unknown (const IrKnownLoop *loop)
   const IrValue *limit = ir_node_input (loop->node, 0), *first = ir_node_input (loop->node, 1);
   gint64 element;
 
-  if (limit == NULL)
+  if (limit == NULL && ir_is_true_inside (loop->body, ir_graph_output (loop->body, 0)))
     return g_strdup ("how often it runs is not known: it has no limit");
-  if (!ir_pass_constant_element (limit, &element))
+  if (limit != NULL && !ir_value_known_integer (limit, &element))
     return g_strdup_printf ("how often it runs is not known: its limit %s is no constant",
                             limit->name);
-  if (first != NULL && !ir_pass_constant_element (first, &element))
+  if (first != NULL && !ir_value_known_integer (first, &element))
     return g_strdup_printf ("how often it runs is not known: its condition %s is no constant",
                             first->name);
   return g_strdup_printf (
-      "how often it runs is not known: the condition %s that its body gives may end it",
+      "how often it runs is not known: the condition %s that its body gives may end it, and compares no counter with a constant",
       ir_graph_output (loop->body, 0)->name);
 }
 

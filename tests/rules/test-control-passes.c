@@ -53,6 +53,9 @@ typedef struct
   "{ " GO_ON "f = Cast <to = 1> (i)  a = Tanh (s)  t = Add (a, f)  "                               \
   "ax = Constant <value_ints = [0]> ()  p = ReduceMax <keepdims = 0> (t, ax) }> }"
 #define COUNTED "(float[3,4] x) => (float[3,4] y, float[k,4] z) { "
+#define ENDED_BY(CONDITION)                                                                        \
+  IO "{ three = Constant <value_int = 3> ()  " TRUE_C "y = Loop (, c, x) " BODY (                  \
+      "") "{ f = Cast <to = 1> (i)  t = Sub (s, f)  more = " CONDITION " }> }"
 #define ADDS                                                                                       \
   "body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { t = Add (s, e)  r = Mul (t, e) }"
 #define MULS                                                                                       \
@@ -466,8 +469,14 @@ static const Case cases[] = {
     "its limit m is no constant" },
   { "nor one that a condition ends", UNROLL, 0, -1,
     "(float[n,4] x) => (float[n,4] y) { " NUMBER (4) "y = Loop (m, , x) " BODY (
-        "") "{ three = Constant <value_int = 3> ()  more = Less (i, three)  t = Neg (s) }> }",
+        "") "{ three = Constant <value = float {3}> ()  q = ReduceSum <keepdims = 0> (s)  "
+            "more = Less (q, three)  t = Neg (s) }> }",
     "the condition more that its body gives" },
+  { "but one that a counter ends", UNROLL, 1, -1, ENDED_BY ("Less (i, three)") },
+  { "three at once until a counter ends it", BY (3), 1, -1, ENDED_BY ("LessOrEqual (i, three)") },
+  { "a part of what a counter ends", PEEL ("1..2"), 1, -1, ENDED_BY ("Greater (three, i)") },
+  { "a few rounds that a counter ends are written out", CONTROL, 1, -1,
+    ENDED_BY ("Less (i, three)") },
   /* -- loops that become one -- */
   { "two Scans over the same are one, and cut it once", MERGE, 1, -1,
     SCANS "{ y, z = Scan (v, x) <num_scan_inputs = 1, " ADDS

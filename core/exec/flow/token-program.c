@@ -142,7 +142,6 @@ ir_token_program_new (const IrGraph *graph)
   guint n;
   IrNode *const *nodes = ir_graph_order (graph, &n);
 
-  g_atomic_ref_count_init (&program->ref_count);
   program->graph = graph;
   program->frames = ir_frames_new (graph);
   program->n_nodes = n;
@@ -177,19 +176,10 @@ ir_token_program_new (const IrGraph *graph)
   return program;
 }
 
-/* (transfer full) */
-IrTokenProgram *
-ir_token_program_ref (IrTokenProgram *program)
-{
-  g_atomic_ref_count_inc (&program->ref_count);
-  return program;
-}
-
-/* (nullable) @program */
 void
-ir_token_program_unref (IrTokenProgram *program)
+ir_token_program_free (IrTokenProgram *program)
 {
-  if (program == NULL || !g_atomic_ref_count_dec (&program->ref_count))
+  if (program == NULL)
     return;
   for (guint i = 0; i < program->n_nodes; i++)
     {

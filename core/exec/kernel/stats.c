@@ -35,7 +35,14 @@
 #define VECTORIZED
 #endif
 
-/* All functions that take or give vectors are inlined: no call depends on how they are passed. */
+/* All functions that take or give vectors are inlined, however little is optimized: how they are
+ * passed depends on the instructions that the caller may use.
+ */
+#ifdef __GNUC__
+#define ALWAYS_INLINE static inline __attribute__ ((always_inline))
+#else
+#define ALWAYS_INLINE static inline
+#endif
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 typedef double Doubles __attribute__ ((vector_size (32)));
@@ -45,7 +52,7 @@ typedef gint32 Ints __attribute__ ((vector_size (32)));
 typedef float FourFloats __attribute__ ((vector_size (16)));
 typedef gint32 FourInts __attribute__ ((vector_size (16)));
 
-static inline Doubles
+ALWAYS_INLINE Doubles
 load (const double *from)
 {
   Doubles v;
@@ -55,7 +62,7 @@ load (const double *from)
 }
 
 /* Four floats, widened. */
-static inline Doubles
+ALWAYS_INLINE Doubles
 load_wide (const float *from)
 {
   FourFloats v;
@@ -64,7 +71,7 @@ load_wide (const float *from)
   return __builtin_convertvector(v, Doubles);
 }
 
-static inline Floats
+ALWAYS_INLINE Floats
 load_floats (const float *from)
 {
   Floats v;
@@ -73,26 +80,26 @@ load_floats (const float *from)
   return v;
 }
 
-static inline Doubles
+ALWAYS_INLINE Doubles
 choose (Longs mask, Doubles yes, Doubles no)
 {
   return (Doubles) ((mask & (Longs) yes) | (~mask & (Longs) no));
 }
 
-static inline Floats
+ALWAYS_INLINE Floats
 choose_floats (Ints mask, Floats yes, Floats no)
 {
   return (Floats) ((mask & (Ints) yes) | (~mask & (Ints) no));
 }
 
-static inline Doubles
+ALWAYS_INLINE Doubles
 all_of (double x)
 {
   return (Doubles){ x, x, x, x };
 }
 
 /* All bits where the element is neither infinite nor NaN. */
-static inline Longs
+ALWAYS_INLINE Longs
 is_finite (Doubles v)
 {
   const Longs exponent = { 0x7ff0000000000000, 0x7ff0000000000000, 0x7ff0000000000000,
@@ -101,33 +108,33 @@ is_finite (Doubles v)
   return ((Longs) v & exponent) != exponent;
 }
 
-static inline double
+ALWAYS_INLINE double
 sum_of (Doubles v)
 {
   return (v[0] + v[1]) + (v[2] + v[3]);
 }
 
 /* Masks count as -1. */
-static inline guint64
+ALWAYS_INLINE guint64
 count_of (Longs v)
 {
   return (guint64) - (v[0] + v[1] + v[2] + v[3]);
 }
 
-static inline guint64
+ALWAYS_INLINE guint64
 count_of_ints (Ints v)
 {
   return (guint64) - (v[0] + v[1] + v[2] + v[3] + v[4] + v[5] + v[6] + v[7]);
 }
 
 /* Which of two zeros comes out depends on who compares. */
-static inline double
+ALWAYS_INLINE double
 plain_zero (double x)
 {
   return x == 0 ? 0 : x;
 }
 
-static inline void
+ALWAYS_INLINE void
 set_range (IrStatsPart *part, Doubles low, Doubles high)
 {
   part->min = plain_zero (MIN (MIN (low[0], low[1]), MIN (low[2], low[3])));

@@ -6,11 +6,14 @@
   mutations.py --list REGEX
   mutations.py --check
 
-A copy of the working tree in FOLDER is built with a switch at every place (IRSCOPE_MUTANT chooses one), and every
-test runs once without one, which says what each of its cases reaches. Both serve all draws; after a change of the
-tree only what changed is built, and only tests that changed are measured again. Then each mutation that was drawn
-meets the cases that reach it, those first that noticed most in the least time, of its file before others, until one fails. Fuzzers make a
-tenth of their trials; those of operators and graphs meet it by operator or family, each with as many as it has among all. FOLDER keeps everything, so a call that was stopped goes on. Seconds are those of processors.
+A copy of the working tree in FOLDER is built with a switch at every place (IRSCOPE_MUTANT chooses one), plainly and
+as ./check builds it under sanitizers. In the plain build every test runs once without a mutation, which says what each
+of its cases reaches. All this serves all draws; after a change of the tree only what changed is built, and only tests
+that changed are measured again. Then each mutation that was drawn meets the cases that reach it, those first that
+noticed most in the least time, of its file before others, until one fails. Fuzzers make a tenth of their trials; those
+of operators and graphs meet it by operator or family, each with as many as it has among all. What none of them noticed
+within the budget meets the tests that ./check runs under sanitizers there, with the same budget again. FOLDER keeps
+everything, so a call that was stopped goes on. Seconds are those of processors.
 What is left is unreached, unnoticed, over its budget, or equivalent (equivalent.txt says why).
 
 --where  only places whose name matches; --list prints the names   --tests   only these tests
@@ -41,14 +44,32 @@ from places import KINDS, places, switched
 ROOT = Path(__file__).resolve().parents[2]
 HERE = "tests/mutation"
 SLOTS = 20000
-SUITES = {"unit", "table", "golden", "models", "flow", "fuzz-smoke"}
-MEMORY = 16 << 30
 LONG = 1.0  # seconds of cases that run together
 WRAPPED = ("g_test_add_func", "g_test_add_data_func", "g_test_add_data_func_full", "g_test_add_vtable")
 BUSY = re.compile("exec-(detached|stopping|threads|signals|run-control)|io-kills|cut|bombs")  # may fail by itself on a busy machine
-TRIALS = 1100  # of one operator
-GRAPHS = 200   # of one family
-FATES = ("caught", "equivalent", "unnoticed", "unreached", "budget")
+NOTICED = ("caught", "sanitizers")
+FATES = (*NOTICED, "equivalent", "unnoticed", "unreached", "budget")
+
+
+class Build:
+  """A way to build and run irscope: in FOLDER of the sources by OPTIONS of meson, with the tests of SUITES, ENV for them
+  ({root} is that of the sources), so many TRIALS of one operator and GRAPHS of one family, at most MEMORY bytes, and
+  SLOWER so many times than the plain build."""
+
+  def __init__(self, folder, options, suites, env, trials, graphs, memory, slower):
+    self.folder, self.options, self.suites, self.env = folder, options, suites, env
+    self.trials, self.graphs, self.memory, self.slower = trials, graphs, memory, slower
+
+
+# meson fills memory that is allocated and freed, too; by which byte is left to chance there
+PLAIN = Build("build", ["-Doptimization=1"], {"unit", "table", "golden", "models", "flow", "fuzz-smoke"},
+              {"MALLOC_PERTURB_": "165"}, 1100, 200, 16 << 30, 1)
+# as in ./check, but for names of lines, which nobody reads; whoever takes all memory is ended by the sanitizer
+SANITIZED = Build("build-asan", ["-Doptimization=1", "-Dc_args=-g0 -fno-omit-frame-pointer", "-Db_sanitize=address,undefined"],
+                  {"unit", "table", "golden", "flow", "fuzz-smoke"},
+                  {"ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:hard_rss_limit_mb=6000",
+                   "LSAN_OPTIONS": "suppressions={root}/tools/lsan.supp:print_suppressions=0",
+                   "UBSAN_OPTIONS": "halt_on_error=1", "MALLOC_PERTURB_": "165"}, 165, 60, None, 8)
 
 
 def draw(found, seed, count):
@@ -131,7 +152,6 @@ def build(folder, state, jobs):
   numbers, dropped = state.data.setdefault("numbers", {}), set(state.data.get("dropped", []))
   quiet = sorted(map(tuple, state.data.get("quiet", [])))
   source, reach = folder / "source", folder / "reach.o"
-  target = source / "build"
   source.mkdir(exist_ok=True)
   if (ROOT.parent / "shared").exists() and not (folder / "shared").exists():
     (folder / "shared").symlink_to(ROOT.parent / "shared")
@@ -141,15 +161,10 @@ def build(folder, state, jobs):
     write_tree(source, found, numbers, dropped, quiet)
     state.data.update(dropped=sorted(dropped), quiet=quiet)
     state.save()
-    if not (target / "build.ninja").exists():
-      link = " ".join([str(reach), *(f"-Wl,--wrap={w}" for w in WRAPPED)])
-      subprocess.run(["meson", "setup", target, source, "--buildtype=plain", "-Doptimization=1", "-Dwerror=true",
-                      "-Dgui=disabled", "-Dimages=enabled", f"-Dc_link_args={link}"], check=True)
-    done = subprocess.run(["ninja", "-C", target, "-k", "0", f"-j{jobs}", "meson-test-prereq"], text=True, capture_output=True)
-    if done.returncode == 0:
+    said = next(filter(None, (compile_in(source / b.folder, source, reach, b.options, jobs) for b in (PLAIN, SANITIZED))), None)
+    if said is None:
       return found
-    errors = re.findall(r"(?:^|[ /])((?:core|passes|app)/\S+?\.c)\.mutated\.h:(\d+):\d+: error(?:.*\[-Werror=(.*)\])?",
-                        done.stdout)
+    errors = re.findall(r"(?:^|[ /])((?:core|passes|app)/\S+?\.c)\.mutated\.h:(\d+):\d+: error(?:.*\[-Werror=(.*)\])?", said)
     loud = {(file, warning) for file, _, warning in errors if warning} - set(quiet)
     if loud:
       quiet = sorted({*quiet, *loud})
@@ -158,26 +173,37 @@ def build(folder, state, jobs):
     more = {p.key for some in found.values() for p in some
             if p.key not in dropped and any((p.file, at) in wrong for at in range(p.line - 1, p.last_line + 2))}
     if not more:
-      sys.exit(done.stdout[-6000:])
+      sys.exit(said[-6000:])
     print(f"{len(more)} places do not compile with their switch", flush=True)
     dropped |= more
   sys.exit("mutations.py: it still does not compile")
 
 
-def tests_of(folder, pattern):
+def compile_in(target, source, reach, options, jobs):
+  """What was said of SOURCE where it did not compile in TARGET, None where it did."""
+  if not (target / "build.ninja").exists():
+    link = " ".join([str(reach), *(f"-Wl,--wrap={w}" for w in WRAPPED)])
+    subprocess.run(["meson", "setup", target, source, "--buildtype=plain", *options, "-Dwerror=true", "-Dgui=disabled",
+                    "-Dimages=enabled", f"-Dc_link_args={link}"], check=True)
+  done = subprocess.run(["ninja", "-C", target, "-k", "0", f"-j{jobs}", "meson-test-prereq"], text=True, capture_output=True)
+  return done.stdout if done.returncode else None
+
+
+def tests_of(folder, how, pattern):
   """{name: how to run it, and a hash of its sources}."""
+  target = folder / "source" / how.folder
+
   def introspect(what):
-    return json.loads(subprocess.run(["meson", "introspect", what, folder / "source/build"], capture_output=True,
-                                     check=True).stdout)
+    return json.loads(subprocess.run(["meson", "introspect", what, target], capture_output=True, check=True).stdout)
 
   sources = {f: [s for group in t["target_sources"] for s in group.get("sources", [])]
              for t in introspect("--targets") for f in t["filename"]}
   tests = {}
   for test in introspect("--tests"):
     suites = {s.split(":")[-1] for s in test["suite"]}
-    if not suites & SUITES or "long" in suites or not re.search(pattern, test["name"]):
+    if not suites & how.suites or "long" in suites or not re.search(pattern, test["name"]):
       continue
-    cmd, by = [*test["cmd"]], split(test["name"], folder)
+    cmd, by = [*test["cmd"]], split(test["name"], folder, how)
     if by and by[2]:
       cmd = cmd[:1]
     for at, word in enumerate(cmd[:-1]):
@@ -185,21 +211,23 @@ def tests_of(folder, pattern):
         cmd[at + 1] = str(int(cmd[at + 1]) // 10)
     own = [f for f in sources.get(cmd[0], cmd) if "/tests/" in f and Path(f).is_file()]
     text = repr(cmd).encode() + b"".join(Path(f).read_bytes() for f in own)
-    tests[test["name"]] = {"cmd": cmd, "env": test["env"], "cwd": test["workdir"] or str(folder / "source/build"),
+    env = {name: value.format(root=folder / "source") for name, value in how.env.items()}
+    tests[test["name"]] = {"cmd": cmd, "env": {**env, **test["env"]}, "cwd": test["workdir"] or str(target),
+                           "memory": how.memory,
                            "hash": hashlib.sha1(text).hexdigest(), "cases": cmd[0] in sources and len(cmd) == 1 and not by, "by": by}
   return tests
 
 
-def split(name, folder):
+def split(name, folder, how):
   """(option, its values, option of the number, number for each) of a test whose cases are chosen by an option; without
   a number where each is tried once."""
   if name == "fuzz-ops":
     listed = subprocess.run([folder / "source/build/irscope", "ops", "--json"], capture_output=True, check=True).stdout
     ops = [(op["domain"], op["name"]) for op in json.loads(listed)["ops"]]
-    return "--op", [n if d == "ai.onnx" else f"{d}.{n}" for d, n in ops], "--trials", TRIALS
+    return "--op", [n if d == "ai.onnx" else f"{d}.{n}" for d, n in ops], "--trials", how.trials
   if name == "fuzz-graphs":
     source = (ROOT / "tests/fuzz/graph-gen.c").read_text().split("families[] = {", 1)[1].split("};")[0]
-    return "--family", re.findall(r'\{ "([^"]+)"', source), "--graphs", GRAPHS
+    return "--family", re.findall(r'\{ "([^"]+)"', source), "--graphs", how.graphs
   if name == "said":
     listed = subprocess.run([ROOT / "tests/cli/test-said.py", folder / "source/build/irscope", ROOT, "--list"],
                             capture_output=True, check=True, text=True).stdout
@@ -219,7 +247,8 @@ def run_test(test, arguments, cpu, wall, **env):
   """(status, seconds): 0 passed, 77 skipped, other failed, None took longer than allowed."""
   def limits():
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a run in the background ignores it
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if test["memory"]:
+      resource.setrlimit(resource.RLIMIT_AS, (test["memory"], test["memory"]))
     resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + 1, int(cpu) + 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -269,8 +298,9 @@ def measure(folder, name, test, n_numbers):
 class Hunt:
   """Holds mutations against tests; those that noticed most per second come first, by what they did for the same file."""
 
-  def __init__(self, tests, measured, numbers, budget, noticed):
-    self.tests, self.budget, self.numbers = tests, budget, numbers
+  def __init__(self, how, tests, measured, numbers, budget, noticed):
+    self.how, self.tests, self.budget, self.numbers = how, tests, budget, numbers
+    self.sound = {}  # does an item pass without a mutation, of those that failed with one
     self.noticed = noticed.data  # item, and "item @ folder or file": [mutations that it noticed, of how many]
     self.base = {n: m for n, m in measured.items() if n in tests and m["status"] == 0}
     self.lock = threading.Lock()
@@ -281,7 +311,7 @@ class Hunt:
       self.of_file[key.split(" ", 2)[1]].add(number)
     for m in self.base.values():
       for case in m["cases"]:
-        case[2] = set(case[2])
+        case[2] = frozenset(case[2])
 
   def items(self, key):
     """(seconds, name of a test, its arguments, name of the item): what reaches KEY, the best first."""
@@ -331,20 +361,52 @@ class Hunt:
     for tried, (cost, name, arguments, label) in enumerate(items):
       if spent > self.budget:
         return {"outcome": "budget", "tests": tried, "of": len(items), "seconds": spent}
+      if not self.sound.get((name, *arguments), True):
+        continue
       for _ in range(2):
-        status, seconds = run_test(self.tests[name], arguments, 10 + 4 * cost, 60 + 20 * cost,
-                                   IRSCOPE_MUTANT=str(self.numbers[key]))
+        status, seconds = self.run(self.numbers[key], name, arguments, cost)
         spent += seconds
         if status in (0, 77) or (status is not None and not BUSY.match(name)):
           break
+      if status not in (0, 77) and not self.is_sound(name, arguments, cost):
+        continue
       with self.lock:
         for kept in self.labels(label, key):
           kills, tries = self.noticed.get(kept, (0, 0))
           self.noticed[kept] = [kills + (status not in (0, 77)), tries + 1]
       if status not in (0, 77):
-        return {"outcome": "caught", "by": label, "how": "time" if status in (None, -signal.SIGXCPU) else status,
+        return {"outcome": NOTICED[self.how is SANITIZED], "by": label, "how": "time" if status in (None, -signal.SIGXCPU) else status,
                 "tests": tried + 1, "seconds": spent}
     return {"outcome": "unnoticed" if items else "unreached", "tests": len(items), "seconds": spent}
+
+  def run(self, number, name, arguments, cost):
+    cost *= self.how.slower
+    return run_test(self.tests[name], arguments, 10 * self.how.slower + 4 * cost, 60 * self.how.slower + 20 * cost,
+                    IRSCOPE_MUTANT=str(number))
+
+  def is_sound(self, name, arguments, cost):
+    """Does an item pass without a mutation, too? Asked when it fails for the first time: what was measured is of before
+    the last change of the tree, and of one build."""
+    item = (name, *arguments)
+    if item not in self.sound:
+      self.sound[item] = self.run(-1, name, arguments, cost)[0] in (0, 77)
+      if not self.sound[item]:
+        print(f"{' '.join(item)} fails without a mutation", flush=True)
+    return self.sound[item]
+
+
+def hold(hunt, keys, results, noticed, jobs):
+  """What becomes of KEYS. What is tried again under sanitizers and not noticed there keeps its outcome."""
+  with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    started = {pool.submit(hunt.one, key): key for key in keys}
+    for done in concurrent.futures.as_completed(started):
+      key, result = started[done], done.result()
+      before = results.data.get(key)
+      results.data[key] = {**before, "sanitizers": result} if before and result["outcome"] not in NOTICED else result
+      results.save()
+      with hunt.lock:
+        noticed.save()
+      print(f"{key}: {result}", flush=True)
 
 
 def report(drawn, dropped, results):
@@ -352,12 +414,13 @@ def report(drawn, dropped, results):
   for place in drawn:
     if place.key in results:
       outcome = results[place.key]["outcome"]
-      if outcome != "caught" and place.key in reasons:
+      if outcome not in NOTICED and place.key in reasons:
         outcome = "equivalent"
       rows[place.kind][outcome] += 1
-      if outcome not in ("caught", "equivalent"):
+      if outcome not in (*NOTICED, "equivalent"):
         survivors.append(f"{place.key}  [line {place.line}, {outcome}]")
-  print("| Kind | Tried | Caught | Equivalent | Unnoticed | Unreached | Out of budget |\n|---|---:|---:|---:|---:|---:|---:|")
+  print("| Kind | Tried | Caught | Under sanitizers | Equivalent | Unnoticed | Unreached | Out of budget |\n"
+        "|---|---:|---:|---:|---:|---:|---:|---:|")
   for kind in [*KINDS, "all"]:
     row = sum(rows.values(), collections.Counter()) if kind == "all" else rows[kind]
     print(f"| {kind} | {row.total()} | " + " | ".join(str(row[f]) for f in FATES) + " |")
@@ -417,7 +480,7 @@ def main():
     drawn = draw(found, args.seed, args.count)
   if not args.report:
     print(f"{len(numbers)} places, {len(dropped)} do not compile", flush=True)
-    tests = tests_of(folder, args.tests)
+    tests, sanitized = (tests_of(folder, how, args.tests) for how in (PLAIN, SANITIZED))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
       def again(name):
         measured.data[name] = measure(folder, name, tests[name], len(numbers))
@@ -428,18 +491,16 @@ def main():
                or measured.data[n]["status"] not in (0, 77)]
       list(pool.map(again, sorted(stale, key=lambda n: not tests[n]["cases"])))
     noticed = Kept(folder, "noticed.json")
-    hunt = Hunt(tests, measured.data, numbers, args.budget, noticed)
-    todo = [p.key for p in drawn if p.key not in dropped and
-            (results.data.get(p.key, {}).get("outcome") not in (None, "caught") if args.again else p.key not in results.data)]
+    plain = Hunt(PLAIN, tests, measured.data, numbers, args.budget, noticed)
+    under = Kept(folder, "noticed-asan.json")
+    hunt = Hunt(SANITIZED, sanitized, measured.data, numbers, args.budget, under)
+    todo = [p.key for p in drawn if p.key not in dropped]
     random.Random(args.seed).shuffle(todo)
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-      started = {pool.submit(hunt.one, key): key for key in todo}
-      for done in concurrent.futures.as_completed(started):
-        results.data[started[done]] = done.result()
-        results.save()
-        with hunt.lock:
-          noticed.save()
-        print(f"{started[done]}: {done.result()}", flush=True)
+    if args.again:
+      results.data = {key: r for key, r in results.data.items() if r["outcome"] in NOTICED}
+    hold(plain, [key for key in todo if key not in results.data], results, noticed, args.jobs)
+    left = [key for key in todo if results.data[key]["outcome"] in ("unnoticed", "budget") and "sanitizers" not in results.data[key]]
+    hold(hunt, left, results, under, args.jobs)
   return 1 if report(drawn, dropped, results.data) else 0
 
 

@@ -24,6 +24,7 @@ Exit status: 0 done, 1 something survived, 2 wrong usage or no build.
 import argparse
 import collections
 import concurrent.futures
+import fcntl
 import hashlib
 import json
 import mmap
@@ -44,6 +45,7 @@ from places import KINDS, places, switched
 ROOT = Path(__file__).resolve().parents[2]
 HERE = "tests/mutation"
 SLOTS = 20000
+PORTION = 20  # mutations that meet all builds before others do, so that of a call that is stopped nearly all tried did
 LONG = 1.0  # seconds of cases that run together
 WRAPPED = ("g_test_add_func", "g_test_add_data_func", "g_test_add_data_func_full", "g_test_add_vtable")
 BUSY = re.compile("exec-(detached|stopping|threads|signals|run-control)|io-kills|cut|bombs")  # may fail by itself on a busy machine
@@ -381,8 +383,10 @@ class Hunt:
 
   def run(self, number, name, arguments, cost):
     cost *= self.how.slower
-    return run_test(self.tests[name], arguments, 10 * self.how.slower + 4 * cost, 60 * self.how.slower + 20 * cost,
-                    IRSCOPE_MUTANT=str(number))
+    env = {"IRSCOPE_MUTANT": str(number)}
+    if "-p" in arguments and "ASAN_OPTIONS" in self.how.env:  # what cases that do not run would free
+      env["ASAN_OPTIONS"] = f"{self.how.env['ASAN_OPTIONS']}:detect_leaks=0"
+    return run_test(self.tests[name], arguments, 10 * self.how.slower + 4 * cost, 60 * self.how.slower + 20 * cost, **env)
 
   def is_sound(self, name, arguments, cost):
     """Does an item pass without a mutation, too? Asked when it fails for the first time: what was measured is of before
@@ -467,6 +471,11 @@ def main():
     return 0
   folder = args.folder.resolve()
   folder.mkdir(parents=True, exist_ok=True)
+  alone = (folder / "lock").open("w")
+  try:
+    fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
+  except BlockingIOError:
+    sys.exit(f"mutations.py: another call works in {folder}; wait until it has ended, or choose another folder")
   what = hashlib.sha1(args.where.encode()).hexdigest()[:8] if args.where else "all"
   state, measured = Kept(folder, "state.json"), Kept(folder, "measured.json")
   results = Kept(folder, f"results-{what}-{args.seed}-{args.count}.json")
@@ -498,9 +507,11 @@ def main():
     random.Random(args.seed).shuffle(todo)
     if args.again:
       results.data = {key: r for key, r in results.data.items() if r["outcome"] in NOTICED}
-    hold(plain, [key for key in todo if key not in results.data], results, noticed, args.jobs)
-    left = [key for key in todo if results.data[key]["outcome"] in ("unnoticed", "budget") and "sanitizers" not in results.data[key]]
-    hold(hunt, left, results, under, args.jobs)
+    for at in range(0, len(todo), PORTION):
+      some = todo[at:at + PORTION]
+      hold(plain, [key for key in some if key not in results.data], results, noticed, args.jobs)
+      left = [k for k in some if results.data[k]["outcome"] in ("unnoticed", "budget") and "sanitizers" not in results.data[k]]
+      hold(hunt, left, results, under, args.jobs)
   return 1 if report(drawn, dropped, results.data) else 0
 
 

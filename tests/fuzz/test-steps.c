@@ -87,6 +87,26 @@ drop_output (IrEdit *edit, GRand *rand)
                                n - (guint) g_rand_int_range (rand, 1, (gint) n));
 }
 
+/* Of bodies that have several */
+static void
+swap_body_outputs (IrEdit *edit, GRand *rand)
+{
+  IrModel *model = ir_edit_model (edit);
+
+  for (guint id = 1; id < model->graphs->len; id++)
+    {
+      IrGraph *graph = model->graphs->pdata[id];
+      guint n = ir_graph_n_outputs (graph);
+      g_autofree IrValue **outputs = g_new0 (IrValue *, n + 1);
+
+      if (graph->state != IR_STATE_LIVE || graph->kind != IR_GRAPH_SUBGRAPH || n < 2)
+        continue;
+      for (guint i = 0; i < n; i++)
+        outputs[i] = ir_graph_output (graph, n - 1 - i);
+      ir_edit_set_graph_outputs (edit, graph, outputs, n);
+    }
+}
+
 static const Way ways[] = {
   { "plain", { .n_threads = 1 } },
   { "all kept", { .n_threads = 1, .capture = IR_CAPTURE_ALL } },
@@ -102,6 +122,7 @@ static const Way ways[] = {
   { "behind an attribute", { AGAIN }, drop_attribute },
   { "behind other contents", { AGAIN }, clear_contents },
   { "behind fewer outputs", { AGAIN }, drop_output },
+  { "behind other outputs of bodies", { AGAIN }, swap_body_outputs },
 };
 
 static GString *said; /* (nullable) where plans are described when they end */

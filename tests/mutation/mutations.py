@@ -384,7 +384,7 @@ class Hunt:
   def run(self, number, name, arguments, cost):
     cost *= self.how.slower
     env = {"IRSCOPE_MUTANT": str(number)}
-    if "-p" in arguments and "ASAN_OPTIONS" in self.how.env:  # what cases that do not run would free
+    if arguments and "ASAN_OPTIONS" in self.how.env:  # what cases that do not run would free, and options
       env["ASAN_OPTIONS"] = f"{self.how.env['ASAN_OPTIONS']}:detect_leaks=0"
     return run_test(self.tests[name], arguments, 10 * self.how.slower + 4 * cost, 60 * self.how.slower + 20 * cost, **env)
 

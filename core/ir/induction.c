@@ -1,6 +1,7 @@
 /* What the loops of tokens carry, and how often they run, by induction over their counters. */
 #include "config.h"
 
+#include "core/ir/counter.h"
 #include "core/ir/frames-private.h"
 
 #include "core/op/op.h"
@@ -120,26 +121,6 @@ constant_integer (const IrFrames *frames, const IrValue *value, gint64 *number)
   return ir_value_known_integer (root_value (frames, value), number);
 }
 
-/* What is added to a variable in each iteration. */
-static gboolean
-constant_step (const IrFrames *frames, const IrLoopVariable *variable, gint64 *step)
-{
-  const IrModel *model = frames->graph->model;
-  const IrNode *merge = ir_model_live_node (model, variable->merge);
-  const IrNode *next = ir_model_live_node (model, variable->next);
-  const IrValue *sum = ir_node_input (next, 0);
-  const IrNode *add = sum != NULL ? sum->producer : NULL;
-
-  if (add == NULL || !ir_node_is (add, "Add") || add->n_inputs != 2 || merge->outputs[0] == NULL)
-    return FALSE;
-  for (guint i = 0; i < 2; i++)
-    if (add->inputs[i] != NULL &&
-        ir_frames_root (frames, add->inputs[i]) == merge->outputs[0]->id &&
-        constant_integer (frames, add->inputs[1 - i], step))
-      return TRUE;
-  return FALSE;
-}
-
 /* Whether @value is true in each iteration: a constant, or carried round from one as it is. (nullable) @value */
 static gboolean
 stays_true (const IrFrames *frames, const IrFrame *frame, const IrValue *value)
@@ -163,52 +144,75 @@ stays_true (const IrFrames *frames, const IrFrame *frame, const IrValue *value)
   return FALSE;
 }
 
-/* (nullable) The comparison that alone may end the loop */
-static const IrNode *
-comparison_of (const IrFrames *frames, const IrFrame *frame, const IrValue *condition)
+typedef struct
 {
-  for (;;)
-    {
-      const IrValue *root = root_value (frames, condition);
-      const IrNode *node = root != NULL ? root->producer : NULL;
+  const IrFrames *frames;
+  const IrFrame *frame;
+} Loop;
 
-      if (node == NULL || !ir_node_is (node, "And") || node->n_inputs != 2)
-        return node;
-      const gboolean first = stays_true (frames, frame, node->inputs[0]);
-      if (!first && !stays_true (frames, frame, node->inputs[1]))
-        return NULL;
-      condition = node->inputs[first ? 1 : 0];
-    }
+static const IrValue *
+origin (const IrValue *value, gconstpointer data)
+{
+  return root_value (((const Loop *) data)->frames, value);
 }
 
-/* By induction: the condition is variable < limit, perhaps with one that stays true, the variable begins with a
- * constant and grows by one that is positive; a limit may be a size. The body runs once less than the condition is
- * asked for. */
+static gboolean
+is_true (const IrValue *value, gconstpointer data)
+{
+  const Loop *loop = data;
+
+  return stays_true (loop->frames, loop->frame, value);
+}
+
+/* (nullable) The variable that @value is in each iteration */
+static const IrLoopVariable *
+variable_of (const IrFrame *frame, const IrValue *value)
+{
+  for (guint i = 0; value != NULL && value->producer != NULL && i < frame->variables->len; i++)
+    {
+      const IrLoopVariable *variable = &g_array_index (frame->variables, IrLoopVariable, i);
+      if (variable->merge == value->producer->id && value->output_slot == 0)
+        return variable;
+    }
+  return NULL;
+}
+
+/* What a variable begins with, and what it becomes. */
+static gboolean
+ends_of (const IrFrames *frames,
+         const IrLoopVariable *variable,
+         gint64 *first,
+         const IrValue **next)
+{
+  const IrModel *model = frames->graph->model;
+  const IrNode *enter = ir_model_live_node (model, variable->enter);
+
+  *next = ir_node_input (ir_model_live_node (model, variable->next), 0);
+  return enter != NULL && constant_integer (frames, ir_node_input (enter, 0), first);
+}
+
+/* By induction: the condition compares a variable that begins with a constant and moves by one. Where it is carried itself, as
+ * the body of a Loop gives it, it is that of the iteration before. A limit may be a size. */
 void
 ir_frames_find_trips (const IrFrames *frames, IrFrame *frame)
 {
-  const IrModel *model = frames->graph->model;
-  const IrNode *cond = ir_model_live_node (model, frame->loop_cond);
-  const IrValue *asked = cond != NULL && frame->n_conds == 1 ? ir_node_input (cond, 0) : NULL;
-  const IrNode *less = comparison_of (frames, frame, asked);
-  gint64 first, limit, step;
+  const Loop loop = { frames, frame };
+  const IrCounterScope scope = { origin, is_true, &loop };
+  const IrNode *cond = ir_model_live_node (frames->graph->model, frame->loop_cond);
+  const IrValue *asked = cond != NULL && frame->n_conds == 1 ? ir_node_input (cond, 0) : NULL,
+                *next;
+  const IrLoopVariable *carried = variable_of (frame, root_value (frames, asked));
+  IrComparison comparison;
+  gint64 first, step;
 
-  if (less == NULL || !ir_node_is (less, "Less") || less->n_inputs != 2 ||
-      less->inputs[0] == NULL || !constant_integer (frames, less->inputs[1], &limit))
+  if (carried != NULL && (!ends_of (frames, carried, &first, &asked) || first == 0))
     return;
-  for (guint i = 0; i < frame->variables->len; i++)
-    {
-      const IrLoopVariable *variable = &g_array_index (frame->variables, IrLoopVariable, i);
-      const IrNode *merge = ir_model_live_node (model, variable->merge);
-      const IrNode *enter = ir_model_live_node (model, variable->enter);
-      if (enter == NULL || merge->outputs[0] == NULL ||
-          ir_frames_root (frames, less->inputs[0]) != merge->outputs[0]->id ||
-          !constant_integer (frames, ir_node_input (enter, 0), &first) ||
-          !constant_step (frames, variable, &step) || step <= 0)
-        continue;
-      if (first >= limit)
-        frame->trips = 0;
-      else if (limit <= G_MAXINT64 - step) /* else it might wrap around */
-        frame->trips = (gint64) (((guint64) limit - (guint64) first - 1) / (guint64) step + 1);
-    }
+  if (!ir_comparison_read (&scope, asked, &comparison))
+    return;
+  const IrLoopVariable *counter = variable_of (frame, comparison.counter);
+  if (counter == NULL || !ends_of (frames, counter, &first, &next) ||
+      ir_counter_read (&scope, next, &step) != comparison.counter)
+    return;
+  const gint64 last = ir_comparison_ends (&comparison, first, step);
+  frame->trips = last >= 0 ? last + (carried != NULL) : -1;
 }

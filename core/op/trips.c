@@ -4,6 +4,7 @@
 
 #include "core/op/trips.h"
 
+#include "core/ir/counter.h"
 #include "core/ir/frames.h"
 #include "core/op/infer-util.h"
 #include "core/op/infer.h"
@@ -24,6 +25,17 @@ ir_node_repeated (const IrNode *node)
                                                                  : NULL;
 }
 
+/* Past Identity */
+static const IrValue *
+origin (const IrValue *value, gconstpointer body)
+{
+  for (guint i = 0; i < MAX_HOPS && value != NULL && value->producer != NULL &&
+                    ir_op_is (value->producer, IR_OP_IDENTITY);
+       i++)
+    value = ir_node_input (value->producer, 0);
+  return value;
+}
+
 /**
  * ir_is_true_inside:
  * @body: the body of a Loop
@@ -36,145 +48,59 @@ ir_is_true_inside (const IrGraph *body, const IrValue *value)
 {
   gint64 element;
 
-  for (guint i = 0; i < MAX_HOPS && value != NULL && value->producer != NULL &&
-                    ir_op_is (value->producer, IR_OP_IDENTITY);
-       i++)
-    value = ir_node_input (value->producer, 0);
+  value = origin (value, body);
   return value != NULL && (value == ir_graph_input (body, 1) ||
                            (ir_value_known_integer (value, &element) && element != 0));
 }
 
 /* -- the counter of a Loop -- */
 
-/* What is one integer: input @slot of the body plus @offset. */
-typedef struct
-{
-  guint slot;
-  gint64 offset;
-} Counter;
-
 static gboolean
-read_counter (const IrGraph *body, const IrValue *value, Counter *counter)
+is_true (const IrValue *value, gconstpointer body)
 {
-  gint64 number;
+  return ir_is_true_inside (body, value);
+}
 
-  counter->offset = 0;
-  for (guint hops = 0; hops < MAX_HOPS && value != NULL && value->producer != NULL; hops++)
-    {
-      const IrNode *node = value->producer;
-      const IrValue *a = ir_node_input (node, 0), *b = ir_node_input (node, 1);
-      const gboolean swapped = ir_node_is (node, "Add") && ir_value_known_integer (a, &number);
-      if (ir_op_is (node, IR_OP_IDENTITY))
-        number = 0;
-      else if (!swapped && ((!ir_node_is (node, "Add") && !ir_node_is (node, "Sub")) ||
-                            !ir_value_known_integer (b, &number)))
-        return FALSE;
-      if (ir_node_is (node, "Sub") && __builtin_sub_overflow (0, number, &number))
-        return FALSE;
-      if (__builtin_add_overflow (counter->offset, number, &counter->offset))
-        return FALSE;
-      value = swapped ? b : a;
-    }
-  for (counter->slot = 0; counter->slot < ir_graph_n_inputs (body); counter->slot++)
-    if (ir_graph_input (body, counter->slot) == value)
-      return value != NULL;
-  return FALSE;
+/* Which input of the body it is; its number if it is none */
+static guint
+input_slot (const IrGraph *body, const IrValue *value)
+{
+  guint slot = 0;
+
+  while (slot < ir_graph_n_inputs (body) && ir_graph_input (body, slot) != value)
+    slot++;
+  return slot;
 }
 
 /* What it begins with, and what is added to it behind each iteration. */
 static gboolean
-follow_counter (const IrNode *node, const IrGraph *body, guint slot, gint64 *first, gint64 *step)
+follow_counter (
+    const IrNode *node, const IrCounterScope *scope, guint slot, gint64 *first, gint64 *step)
 {
-  Counter next;
+  const IrGraph *body = scope->data;
 
-  if (slot == 0)
-    {
-      *first = 0;
-      *step = 1;
-      return TRUE;
-    }
-  if (slot < 2 || slot > ir_graph_n_outputs (body) ||
-      !ir_value_known_integer (ir_node_input (node, slot), first) ||
-      !read_counter (body, ir_graph_output (body, slot - 1), &next) || next.slot != slot)
-    return FALSE;
-  *step = next.offset;
-  return TRUE;
+  *first = 0;
+  *step = 1;
+  return slot == 0 ||
+         (slot >= 2 && slot < ir_graph_n_inputs (body) && slot <= ir_graph_n_outputs (body) &&
+          ir_value_known_integer (ir_node_input (node, slot), first) &&
+          ir_counter_read (scope, ir_graph_output (body, slot - 1), step) ==
+              ir_graph_input (body, slot));
 }
 
-/* (nullable) The comparison that alone may end the loop, behind And with what is true, and Not */
-static const IrNode *
-comparison_of (const IrGraph *body, const IrValue *condition, gboolean *negated)
-{
-  *negated = FALSE;
-  for (guint hops = 0; hops < MAX_HOPS && condition != NULL && condition->producer != NULL; hops++)
-    {
-      const IrNode *node = condition->producer;
-      const IrValue *a = ir_node_input (node, 0), *b = ir_node_input (node, 1);
-      const gboolean is_and = ir_node_is (node, "And") && !*negated;
-      if (is_and && (ir_is_true_inside (body, a) || ir_is_true_inside (body, b)))
-        condition = ir_is_true_inside (body, a) ? b : a;
-      else if (ir_op_is (node, IR_OP_IDENTITY) || ir_node_is (node, "Not"))
-        {
-          *negated ^= ir_node_is (node, "Not");
-          condition = a;
-        }
-      else
-        return node;
-    }
-  return NULL;
-}
-
-/* A condition: @counter < @limit, or <= where @or_equal; > and >= where @above. */
-typedef struct
-{
-  Counter counter;
-  gint64 limit;
-  gboolean above, or_equal;
-} Comparison;
-
-static gboolean
-read_comparison (const IrGraph *body, const IrNode *node, gboolean negated, Comparison *c)
-{
-  const gboolean less = ir_node_is (node, "Less"), at_most = ir_node_is (node, "LessOrEqual");
-  const gboolean more = ir_node_is (node, "Greater"),
-                 at_least = ir_node_is (node, "GreaterOrEqual");
-
-  if ((!less && !at_most && !more && !at_least) || node->n_inputs != 2)
-    return FALSE;
-  const gboolean swapped = ir_value_known_integer (node->inputs[0], &c->limit);
-  c->above = (more || at_least) ^ swapped ^ negated;
-  c->or_equal = (at_most || at_least) ^ negated;
-  return (swapped || ir_value_known_integer (node->inputs[1], &c->limit)) &&
-         read_counter (body, node->inputs[swapped ? 1 : 0], &c->counter);
-}
-
-/* By induction: the body gives the condition of the next iteration, a comparison of a counter that nothing else changes. It
- * is false first behind iteration t, the least with |step| t >= distance. -1: not known, or the counter would wrap around */
+/* By induction: the body gives the condition of the next iteration. -1: not known */
 static gint64
 trips_by_counter (const IrNode *node, const IrGraph *body)
 {
-  Comparison c;
-  gboolean negated;
+  const IrCounterScope scope = { origin, is_true, body };
+  IrComparison comparison;
   gint64 first, step;
-  const IrNode *compares = comparison_of (body, ir_graph_output (body, 0), &negated);
 
-  if (compares == NULL || !read_comparison (body, compares, negated, &c) ||
-      !follow_counter (node, body, c.counter.slot, &first, &step))
+  if (!ir_comparison_read (&scope, ir_graph_output (body, 0), &comparison) ||
+      !follow_counter (node, &scope, input_slot (body, comparison.counter), &first, &step))
     return -1;
-  gint64 begin, distance, speed = step, t = 0, moved, last, trips;
-  if (__builtin_add_overflow (first, c.counter.offset, &begin) ||
-      (c.above ? __builtin_sub_overflow (begin, c.limit, &distance)
-               : __builtin_sub_overflow (c.limit, begin, &distance)) ||
-      __builtin_add_overflow (distance, c.or_equal, &distance) ||
-      (c.above && __builtin_sub_overflow (0, step, &speed)) || (distance > 0 && speed <= 0))
-    return -1;
-  if (distance > 0)
-    t = (distance - 1) / speed + 1;
-  return __builtin_mul_overflow (step, t, &moved) || __builtin_add_overflow (begin, moved, &last) ||
-                 __builtin_add_overflow (first, moved, &last) ||
-                 __builtin_add_overflow (last, step, &last) || __builtin_add_overflow (t, 1, &trips)
-             ? -1
-             : trips;
+  const gint64 last = ir_comparison_ends (&comparison, first, step);
+  return last >= 0 ? last + 1 : -1;
 }
 
 static gint64

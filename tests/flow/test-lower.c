@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/ir/frames.h"
+#include "core/op/trips.h"
 #include "tests/rules/pass-test.h"
 
 #include <string.h>
@@ -262,6 +263,47 @@ test_proved (void)
     }
 }
 
+/* How often a loop runs is known of its tokens, if it was of the Loop. */
+static void
+test_trips (void)
+{
+  static const struct
+  {
+    const char *limit, *condition;
+    gint64 trips;
+  } loops[] = {
+    { "", "more = Less (i, seven)", 8 },
+    { "", "k = Add (one, t) more = Less (k, seven)", 6 },
+    { "", "more = LessOrEqual (s, seven)", 9 },
+    { "", "k = Greater (t, seven) more = Not (k)", 8 },
+    { "", "k = GreaterOrEqual (seven, t) more = And (yes, k)", 8 },
+    { "", "k = Sub (t, seven) more = Less (k, one)", 8 },
+    { "seven", "more = Identity (go)", 7 },
+    { "", "f = Cast <to = 1> (t) k = Sin (f) more = Less (k, half)", -1 },
+    { "", "more = Less (seven, t)", 1 },
+    { "", "k = Neg (t) more = Less (k, seven)", -1 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (loops); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *text = g_strdup_printf (
+          "() => (int64 y) <int64 zero = {0}, int64 one = {1}, int64 seven = {7}, float half = {0.5}, bool yes = {1}> "
+          "{ [loop] y = Loop (%s, yes, zero) <body = b (int64 i, bool go, int64 s) => (bool more, int64 t) "
+          "{ t = Add (s, one) %s }> }",
+          loops[i].limit, loops[i].condition);
+      g_autoptr (IrModel) model = test_model (text);
+      g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find (PASS));
+
+      g_assert_cmpint (ir_node_trips (ir_graph_find_node (model->main, "loop")), ==,
+                       loops[i].trips);
+      g_assert_true (ir_pipeline_run (model, pipeline, NULL, NULL, NULL, &error));
+      g_autoptr (IrFrames) frames = ir_frames_new (model->main);
+      g_assert_cmpuint (frames->frames->len, ==, 2);
+      g_assert_cmpint (g_array_index (frames->frames, IrFrame, 1).trips, ==, loops[i].trips);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -276,5 +318,6 @@ main (int argc, char **argv)
   g_test_add_func ("/lower/nothing unread", test_nothing_unread);
   g_test_add_func ("/lower/functions", test_functions);
   g_test_add_func ("/lower/proved", test_proved);
+  g_test_add_func ("/lower/trips", test_trips);
   return g_test_run ();
 }

@@ -113,8 +113,14 @@ both (IrFrames *frames, const IrCondition *a, const IrCondition *b, IrValueId st
   return n <= MAX_OUTCOMES ? intern (frames, outcomes, n) : only (frames, stands_for, TRUE);
 }
 
-static gboolean
-is_never (const IrCondition *condition)
+/**
+ * ir_condition_is_never:
+ * @condition: a condition
+ *
+ * Returns: whether it contradicts itself
+ */
+gboolean
+ir_condition_is_never (const IrCondition *condition)
 {
   return condition->n > 0 && condition->outcomes[0].predicate == NEVER;
 }
@@ -131,7 +137,7 @@ ir_conditions_exclude (const IrCondition *a, const IrCondition *b)
 {
   guint i = 0, k = 0;
 
-  if (is_never (a) || is_never (b))
+  if (ir_condition_is_never (a) || ir_condition_is_never (b))
     return TRUE;
   while (i < a->n && k < b->n)
     {
@@ -163,8 +169,8 @@ either (IrFrames *frames, const IrCondition *a, const IrCondition *b)
 
   if (a->n > b->n)
     return either (frames, b, a);
-  if (is_never (a) || is_never (b))
-    return is_never (a) ? b : a;
+  if (ir_condition_is_never (a) || ir_condition_is_never (b))
+    return ir_condition_is_never (a) ? b : a;
   for (guint i = 0; i < a->n; i++)
     if (asks_for (b, a->outcomes[i]))
       outcomes[n++] = a->outcomes[i];
@@ -360,7 +366,7 @@ condition_behind (const IrFrames *frames, const IrNode *node, guint slot, gboole
     return frames->enter_conditions[node->id] != NULL ? frames->enter_conditions[node->id]
                                                       : always (own);
   if (rule == IR_TOKENS_EXIT && frame->condition != NULL)
-    return leaves_with_loop (frames, node) || is_never (frame->condition)
+    return leaves_with_loop (frames, node) || ir_condition_is_never (frame->condition)
                ? frame->condition
                : only (own, first_output (node), TRUE);
   if (rule != IR_TOKENS_SWITCH || control || node->n_inputs < 2 || node->inputs[1] == NULL)
@@ -760,19 +766,22 @@ ir_frames_value_condition (const IrFrames *frames, const IrValue *value)
  * @model: the model of the predicates
  * @condition: a condition
  *
- * Returns: (transfer full): "p = true, q = false", or "always"
+ * Returns: (transfer full): "p = true, q = false", "always" or "never"; "x is live" where x is no predicate
  */
 char *
 ir_condition_text (const IrModel *model, const IrCondition *condition)
 {
-  GString *text = g_string_new (condition->n == 0 ? "always" : NULL);
-
+  if (condition->n == 0 || ir_condition_is_never (condition))
+    return g_strdup (condition->n == 0 ? "always" : "never");
+  GString *text = g_string_new (NULL);
   for (guint i = 0; i < condition->n; i++)
     {
       const IrValue *value = ir_model_value (model, condition->outcomes[i].predicate);
-      g_string_append_printf (text, "%s%s = %s", i > 0 ? ", " : "",
-                              value != NULL ? value->name : "(never)",
-                              condition->outcomes[i].outcome ? "true" : "false");
+      const gboolean decides = value->type == NULL || value->type->dtype == IR_DTYPE_BOOL ||
+                               value->type->dtype == IR_DTYPE_UNDEFINED;
+      const char *outcome = condition->outcomes[i].outcome ? "= true" : "= false";
+      g_string_append_printf (text, "%s%s %s", i > 0 ? ", " : "", value->name,
+                              decides ? outcome : "is live");
     }
   return g_string_free (text, FALSE);
 }

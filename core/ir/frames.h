@@ -68,6 +68,7 @@ gboolean ir_node_is_free_constant (const IrNode *node);
 guint ir_frames_value_frame (const IrFrames *frames, const IrValue *value);
 gboolean ir_value_known_integer (const IrValue *value, gint64 *number); /* a constant, or a size */
 gboolean ir_conditions_exclude (const IrCondition *a, const IrCondition *b);
+gboolean ir_condition_is_never (const IrCondition *condition);
 char *ir_condition_text (const IrModel *model, const IrCondition *condition);
 char *ir_frame_path (const IrFrames *frames, guint frame);
 /* (transfer container) of IrValue: what subgraphs of @node read of the graph that it is in, each once */

@@ -25,7 +25,7 @@ check_bindings (GHashTable *bindings, GError **error)
  * ir_infer_bind:
  * @edit: an edit of the model, within a step unless it imports
  * @bindings: (element-type utf8 gint64): symbol name to its number
- * @problems: (nullable): list that findings are added to
+ * @problems: (nullable) (element-type IrProblem): what is known already; findings are added, each once
  * @error: return location for an error
  *
  * Replaces symbols by numbers in the types of all values outside of functions, then infers.
@@ -38,6 +38,7 @@ gboolean
 ir_infer_bind (IrEdit *edit, GHashTable *bindings, GPtrArray *problems, GError **error)
 {
   IrModel *model = ir_edit_model (edit);
+  g_autoptr (GPtrArray) found = ir_problems_new ();
   if (!check_bindings (bindings, error))
     return FALSE;
   for (guint i = 1; i < model->values->len; i++)
@@ -48,7 +49,9 @@ ir_infer_bind (IrEdit *edit, GHashTable *bindings, GPtrArray *problems, GError *
       ir_edit_set_type (edit, value, ir_type_substitute (model->context, value->type, bindings));
       ir_edit_set_claim (edit, value, ir_type_substitute (model->context, value->claim, bindings));
     }
-  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  ir_infer_model (edit, IR_INFER_DEFAULT, found);
+  if (problems != NULL)
+    ir_problems_merge (problems, found);
   return TRUE;
 }
 

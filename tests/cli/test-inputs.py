@@ -354,4 +354,12 @@ def _():
         assert code in (2, 3) and text in err, (given, code, err)
 
 
+@test('what is wrong with a graph is said once when inputs are given, too')
+def _():
+    path = model('mismatch', 'g (float[2] x, float[3] z) => (y) { y = Add (x, z) }')
+    err = irscope('run', path, '--value', 'x=1', '--value', 'z=2')[2].splitlines()
+    assert err and len(err) == len(set(err)), err
+    assert sum(line.startswith('error: ') for line in err) == 1, err
+
+
 run_tests()

@@ -665,6 +665,26 @@ run_ready (IrTokenExecutor *x, IrTokenIteration *iteration, guint32 index, GErro
 
 /* -- the graph -- */
 
+/* Why @value is dead: in front of Exits, which are live when what they read is. */
+static gboolean
+explain_dead (IrTokenExecutor *x, const char *name, const IrValue *value, GError **error)
+{
+  while (ir_node_tokens (value->producer) == IR_TOKENS_EXIT &&
+         ir_token_is (x->program->graph, value->producer->inputs[0]))
+    value = value->producer->inputs[0];
+  const IrCondition *condition = ir_frames_value_condition (x->program->frames, value);
+  if (ir_condition_is_never (condition))
+    return ir_token_fail (x, NULL, value->producer, error,
+                          "%s is dead: not all that this node reads can be live in one iteration; "
+                          "let it read what comes from one output of a Switch",
+                          name);
+  g_autofree char *when = ir_condition_text (x->program->graph->model, condition);
+  return ir_token_fail (x, NULL, value->producer, error,
+                        "%s is dead: it is computed only where %s; bring both cases together by a "
+                        "Merge",
+                        name, when);
+}
+
 /* A dead output, or one that never came. */
 static gboolean
 explain_missing (IrTokenExecutor *x, guint output, GError **error)
@@ -676,14 +696,7 @@ explain_missing (IrTokenExecutor *x, guint output, GError **error)
   if (node == NULL)
     return ir_token_fail (x, NULL, x->owner, error, "%s has no contents", name);
   if (x->has_result[output])
-    {
-      const IrCondition *condition = ir_frames_value_condition (x->program->frames, value);
-      g_autofree char *when = ir_condition_text (x->program->graph->model, condition);
-      return ir_token_fail (
-          x, NULL, node, error,
-          "%s is dead: it is computed only where %s; bring both cases together by a Merge", name,
-          when);
-    }
+    return explain_dead (x, name, value, error);
   note_stalled (x, x->root->iterations->pdata[0]);
   return ir_token_fail (
       x, NULL, node, error,

@@ -435,11 +435,18 @@ run_iterations (const FlowTrial *trial, IrModel *model, IrIterationsKind kind, G
   return ir_model_run (model, inputs, &options, NULL, error);
 }
 
-/* Some values of iterations by their names, from a run that has kept checkpoints alone. */
+/* Some values of iterations by their names, from a run that has kept checkpoints alone. @dense: (nullable): one that has
+ * kept them all */
 static char *
-try_names (const FlowTrial *trial, IrModel *model, const IrRun *dense, GRand *rand)
+try_names (const FlowTrial *trial, IrModel *model, IrRun *dense, GRand *rand)
 {
   g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) own = dense == NULL ? run_iterations (trial, model, IR_ITERATIONS_EVERY, &error)
+                                        : ir_run_ref (dense);
+
+  if (own == NULL)
+    return g_strdup (error->message);
+  dense = own;
   const guint n = ir_run_n_iterations_kept (dense);
   g_autoptr (IrRun)
       sparse = n > 0 ? run_iterations (trial, model, IR_ITERATIONS_CHECKPOINTS, &error) : NULL;
@@ -505,7 +512,11 @@ try_iterations (FlowTrial *trial, GRand *rand, char **found)
                                 kept->frame, kept->iteration, value->name);
       k++;
     }
-  return try_names (trial, trial->model, dense, rand);
+  char *differs = try_names (trial, trial->model, dense, rand);
+  if (differs == NULL)
+    differs = try_names (trial, single, other, rand);
+  g_autoptr (IrModel) several = differs == NULL ? make_lowered (trial, rand, found) : NULL;
+  return several != NULL ? try_names (trial, several, NULL, rand) : differs;
 }
 
 /* -- ways -- */

@@ -6,6 +6,7 @@
 #include "core/exec/run/capture.h"
 #include "core/exec/run/iterations.h"
 #include "core/io/io.h"
+#include "passes/pipeline/pipeline.h"
 #include "tests/exec/graphs.h"
 
 #include <math.h>
@@ -200,6 +201,125 @@ test_graph (gconstpointer data)
       for (guint i = 0; i < ir_run_n_iterations_kept (dense); i++)
         assert_comes_back (sparse, ir_run_iteration (dense, i), n, graph);
     }
+}
+
+/* -- tokens -- */
+
+/* Both stack. Of the second, 80 iterations have 240 of the frame inside of them. */
+static const Graph frames[] = {
+  { "a frame that stacks and draws random numbers",
+    "<ir_version: 10, opset_import: [\"\" : 21, \"irscope.flow\" : 1]>\n"
+    "g (double[3] x) => (double[3] y, double[n,3] rows) {\n"
+    "  zero = Constant <value = int64 {0}> () one = Constant <value = int64 {1}> ()\n"
+    "  most = Constant <value = int64 {600}> () two = Constant <value = double {2}> ()\n"
+    "  none = SequenceEmpty <dtype = 11> () big = Mul (x, two)\n"
+    "  ei = irscope.flow.Enter <frame_name = \"while\"> (zero)\n"
+    "  ex = irscope.flow.Enter <frame_name = \"while\"> (x)\n"
+    "  es = irscope.flow.Enter <frame_name = \"while\"> (none)\n"
+    "  k = irscope.flow.Enter <frame_name = \"while\", is_constant = 1> (big)\n"
+    "  i = irscope.flow.Merge (ei, ni) v = irscope.flow.Merge (ex, nx)\n"
+    "  s = irscope.flow.Merge (es, ns) more = Less (i, most) go = irscope.flow.LoopCond (more)\n"
+    "  i_out, i_in = irscope.flow.Switch (i, go) v_out, v_in = irscope.flow.Switch (v, go)\n"
+    "  s_out, s_in = irscope.flow.Switch (s, go) r = RandomUniformLike (v_in) w = Sin (v_in)\n"
+    "  u = Add (w, r) q = Mul (u, k) j = Add (i_in, one) t = SequenceInsert (s_in, q)\n"
+    "  ni = irscope.flow.NextIteration (j) nx = irscope.flow.NextIteration (u)\n"
+    "  ns = irscope.flow.NextIteration (t) y = irscope.flow.Exit (v_out)\n"
+    "  rs = irscope.flow.Exit (s_out) rows = irscope.flow.Stack (rs)\n}\n" },
+  { "a frame in a frame, behind which a branch is taken",
+    HEAD "g (double x) => (double y, double[n] z) {\n"
+         "  n = Constant <value = int64 {80}> () yes = Constant <value = bool {1}> ()\n"
+         "  seven = Constant <value = int64 {7}> () zero = Constant <value = int64 {0}> ()\n"
+         "  [outer] y, z = Loop (n, yes, x) <body = b (int64 i, bool c, double v) => "
+         "(bool more, double w, double u) {\n    more = Identity (c) times = Mod (i, seven)\n"
+         "    [inner] d = Loop (times, yes, v) <body = b2 (int64 j, bool e, double p) => "
+         "(bool more2, double q) {\n      more2 = Identity (e) q = Cos (p)\n    }>\n"
+         "    odd = Greater (times, zero)\n"
+         "    w = If (odd) <then_branch = t () => (a) { a = Neg (d) }, "
+         "else_branch = f () => (h) { h = Sin (d) }>\n    u = Mul (w, x)\n  }>\n}\n",
+    TRUE, 6 },
+};
+
+#define IN_FLIGHT 10
+
+static IrModel *
+model_of_tokens (const Graph *graph)
+{
+  static const char *const passes[] = { "lower-control-flow", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  IrModel *model = ir_text_read (graph->text, -1, problems, &error);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (passes, &error);
+
+  g_assert_no_error (error);
+  g_assert_true (ir_pipeline_run (model, pipeline, NULL, NULL, NULL, &error));
+  g_assert_no_error (error);
+  return model;
+}
+
+/* Each value of each iteration of each frame comes back by running few iterations of all of them again. */
+static void
+test_tokens (gconstpointer data)
+{
+  const Graph *graph = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = model_of_tokens (graph);
+  g_autoptr (GHashTable) inputs = ir_random_inputs (model, 7, NULL, &error);
+
+  g_assert_no_error (error);
+  g_autoptr (IrRun) dense = run_with (model, inputs, "ref", IR_ITERATIONS_EVERY);
+  g_autoptr (IrRun) sparse = run_with (model, inputs, "ref", IR_ITERATIONS_CHECKPOINTS);
+  const guint n_kept = ir_run_n_iterations_kept (dense);
+  const double n = 600;
+
+  g_assert_cmpuint (n_kept, >, 1000);
+  g_assert_cmpuint (ir_run_n_iterations_kept (sparse), ==, 0);
+  g_assert_cmpfloat (ir_run_n_checkpoints (sparse, NULL), >, sqrt (n) / 4);
+  g_assert_cmpfloat (ir_run_n_checkpoints (sparse, NULL), <=, sqrt (n));
+  for (guint i = 0; i < n_kept; i += 1 + n_kept / 3000)
+    {
+      const IrKeptIteration *kept = ir_run_iteration (dense, i);
+      g_autofree char *text = g_strdup_printf ("%s@%" G_GINT64_FORMAT "/#%u", kept->frame,
+                                               kept->iteration, kept->value);
+      g_auto (IrIterationName) name = { 0 };
+      g_auto (IrFound) found = { 0 };
+      ir_iteration_name_parse (sparse->model, text, &name, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrTensor) tensor = ir_run_find_iteration (sparse, &name, NULL, &found, &error);
+      g_assert_no_error (error);
+      g_assert_true (ir_tensor_equal (tensor, kept->tensor));
+      g_assert_cmpfloat ((double) found.n_iterations, <=,
+                         2 * sqrt (n) + (1 + graph->calls) * IN_FLIGHT);
+    }
+}
+
+/* Where they do not fit into the budget there are fewer, and values come back all the same. */
+static void
+test_tokens_budget (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = model_of_tokens (&frames[0]);
+  g_autoptr (GHashTable) inputs = ir_random_inputs (model, 7, NULL, &error);
+  IrRunOptions options = { .backend = ir_backend_find ("ref"),
+                           .n_threads = 1,
+                           .iterations = { IR_ITERATIONS_CHECKPOINTS, 0, 0, NULL } };
+  g_auto (IrIterationName) name = { 0 };
+  guint64 all, bytes;
+
+  g_autoptr (IrRun) ample = ir_model_run (model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  const guint n = ir_run_n_checkpoints (ample, &all);
+  options.capture_budget = all / 2;
+  g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_run_n_checkpoints (run, &bytes), <, n);
+  g_assert_cmpuint (ir_run_n_checkpoints (run, NULL), >, 0);
+  g_assert_cmpuint (bytes, <=, options.capture_budget);
+  g_assert_true (ir_iteration_name_parse (run->model, "while@597/t", &name, &error));
+  g_autoptr (IrTensor) again = ir_run_find_iteration (run, &name, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_tensor_n_items (again), ==, 598);
+  g_autoptr (IrTensor) wanted = ir_run_find_iteration (ample, &name, NULL, NULL, &error);
+  g_assert_true (ir_tensor_equal (again, wanted));
 }
 
 /* -- names -- */
@@ -407,6 +527,12 @@ main (int argc, char **argv)
       g_autofree char *path = g_strdup_printf ("/iterations/%s", called[i].title);
       g_test_add_data_func (path, &called[i], test_graph);
     }
+  for (guint i = 0; i < G_N_ELEMENTS (frames); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/iterations/%s", frames[i].title);
+      g_test_add_data_func (path, &frames[i], test_tokens);
+    }
+  g_test_add_func ("/iterations/budget of tokens", test_tokens_budget);
   g_test_add_func ("/iterations/names", test_names);
   g_test_add_func ("/iterations/names of loops and nodes", test_other_names);
   g_test_add_func ("/iterations/which", test_which);

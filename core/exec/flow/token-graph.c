@@ -205,6 +205,7 @@ next_iteration (IrTokenExecutor *x, IrTokenInstance *instance, const IrNode *nex
       return NULL;
     }
   g_array_set_size (instance->dead_exits, 0);
+  x->n_begun++;
   IrTokenIteration *iteration = ir_token_iteration_new (x, instance, instance->newest + 1);
   return begin_iteration (x, iteration, error) ? iteration : NULL;
 }
@@ -226,29 +227,6 @@ entered (IrTokenExecutor *x, IrTokenIteration *iteration, const IrTokenNode *nod
   g_hash_table_insert (iteration->children, key, child);
   iteration->n_children++;
   return begin_iteration (x, ir_token_iteration_new (x, child, 0), error) ? child : NULL;
-}
-
-/* Notes, of what ends, a node that has some of its tokens and not all: if an output does not come, it
- * may be why. */
-static void
-note_stalled (IrTokenExecutor *x, const IrTokenIteration *iteration)
-{
-  const IrTokenFrame *frame = &x->program->by_frame[iteration->instance->frame];
-
-  for (guint i = 0; i < frame->n_nodes && x->stalled == NULL; i++)
-    {
-      const IrTokenNode *node = &x->program->nodes[g_array_index (frame->nodes, guint32, i)];
-      const IrTokenWaiting *own = &iteration->nodes[i];
-      if (own->is_ready || own->pending == 0 || node->rule == IR_TOKENS_MERGE ||
-          own->pending == node->n_data + node->n_control)
-        continue;
-      g_autofree char *label = ir_token_label (x, iteration, node->node);
-      const char *missing = "what it waits for";
-      for (guint k = 0; k < node->n_data; k++)
-        if (!iteration->came[node->first_data + k])
-          missing = node->data[k]->name;
-      x->stalled = g_strdup_printf ("%s waits for %s", label, missing);
-    }
 }
 
 static gboolean
@@ -292,7 +270,7 @@ end_iterations (IrTokenExecutor *x, IrTokenInstance *instance, GError **error)
       if (!is_over (instance, oldest))
         break;
       if (oldest->number == instance->newest && instance->deferred->len == 0)
-        note_stalled (x, oldest);
+        ir_token_note_stalled (x, oldest);
       g_ptr_array_remove_index (instance->iterations, 0);
       instance->oldest++;
       ir_token_iteration_free (x, oldest);
@@ -322,7 +300,7 @@ settle (IrTokenExecutor *x, IrTokenInstance *instance, GError **error)
                           TRUE, error);
         }
       parent->n_children--;
-      g_hash_table_remove (parent->children, GUINT_TO_POINTER (instance->frame + 1));
+      g_hash_table_insert (parent->children, GUINT_TO_POINTER (instance->frame + 1), NULL);
       ir_token_instance_free (x, instance);
       if (!good)
         return FALSE;
@@ -697,7 +675,7 @@ explain_missing (IrTokenExecutor *x, guint output, GError **error)
     return ir_token_fail (x, NULL, x->owner, error, "%s has no contents", name);
   if (x->has_result[output])
     return explain_dead (x, name, value, error);
-  note_stalled (x, x->root->iterations->pdata[0]);
+  ir_token_note_stalled (x, x->root->iterations->pdata[0]);
   return ir_token_fail (
       x, NULL, node, error,
       "%s was never computed%s%s; the graph stalls there: let all that a node reads come in the same iterations",
@@ -724,11 +702,13 @@ publish (IrTokenExecutor *x, GError **error)
 }
 
 static gboolean
-execute (IrTokenExecutor *x, GError **error)
+begin (IrTokenExecutor *x, GError **error)
 {
-  IrTokenIteration *first = ir_token_iteration_new (x, x->root, 0);
   const GArray *sources = x->program->sources;
+  IrTokenIteration *first;
 
+  x->root = ir_token_instance_new (x, 0, NULL);
+  first = ir_token_iteration_new (x, x->root, 0);
   if (!begin_iteration (x, first, error))
     return FALSE;
   for (guint i = 0; i < sources->len; i++)
@@ -737,41 +717,36 @@ execute (IrTokenExecutor *x, GError **error)
       first->nodes[x->program->nodes[index].place].is_ready = TRUE;
       push (x, first, index);
     }
+  return TRUE;
+}
+
+static gboolean
+execute (IrTokenExecutor *x, GError **error)
+{
+  static const IrFrameAt nowhere = { 0 };
+  const gboolean again = x->state->resume != NULL;
+
+  if (!ir_token_resume (x) && !begin (x, error))
+    return FALSE;
   while (x->first < x->ready->len)
     {
       const IrTokenReady ready = g_array_index (x->ready, IrTokenReady, x->first);
       x->first++;
-      if (!run_ready (x, ready.iteration, ready.node, error))
+      if (!run_ready (x, ready.iteration, ready.node, error) ||
+          (x->n_begun > x->n_seen && !ir_token_save (x, error)) ||
+          (again && !ir_iterations_end (x->state, &nowhere, error)))
         return FALSE;
     }
   return publish (x, error);
 }
 
-static void
-executor_clear (IrTokenExecutor *x)
-{
-  GHashTableIter iter;
-  gpointer instance;
-
-  while (g_hash_table_iter_init (&iter, x->instances),
-         g_hash_table_iter_next (&iter, &instance, NULL))
-    ir_token_instance_free (x, instance);
-  for (guint i = 0; i < ir_graph_n_outputs (x->program->graph); i++)
-    ir_token_let_go (x, &x->results[i]);
-  g_hash_table_unref (x->instances);
-  g_array_unref (x->ready);
-  g_free (x->results);
-  g_free (x->has_result);
-  g_free (x->stalled);
-}
-
 /* (transfer none) Made once for each run */
-static const IrTokenProgram *
+static IrTokenProgram *
 program_of (IrRunState *state, const IrGraph *graph)
 {
   if (state->token_programs == NULL)
     state->token_programs = g_hash_table_new_full (NULL, NULL, NULL,
-                                                   (GDestroyNotify) ir_token_program_free);
+                                                   (GDestroyNotify) ir_token_program_unref);
   IrTokenProgram *program = g_hash_table_lookup (state->token_programs, graph);
   if (program == NULL)
     {
@@ -796,14 +771,10 @@ ir_token_graph_run (IrRunState *state, const IrNode *node, GError **error)
   if (body == NULL || ir_graph_n_outputs (body) != node->n_outputs)
     return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
                              "the graph is missing, or has not as many outputs as the node");
-  IrTokenExecutor x = { .state = state, .program = program_of (state, body), .owner = node };
-  x.instances = g_hash_table_new (NULL, NULL);
-  x.ready = g_array_new (FALSE, FALSE, sizeof (IrTokenReady));
-  x.results = g_new0 (IrTensor *, node->n_outputs + 1);
-  x.has_result = g_new0 (guint8, node->n_outputs + 1);
-  x.root = ir_token_instance_new (&x, 0, NULL);
+  IrTokenExecutor x = { .state = state, .is_outermost = state->frame == NULL };
+  ir_token_executor_init (&x, program_of (state, body), node);
   gboolean done = execute (&x, error);
-  executor_clear (&x);
+  ir_token_executor_clear (&x);
   return done;
 }
 

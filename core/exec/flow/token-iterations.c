@@ -161,7 +161,7 @@ ir_token_hold (IrTokenExecutor *x, IrTensor *tensor)
 void
 ir_token_let_go (IrTokenExecutor *x, IrTensor **tensor)
 {
-  if (*tensor == NULL)
+  if (*tensor == NULL || x->state == NULL) /* those of a checkpoint are its inputs */
     return;
   x->state->live_bytes -= ir_account_remove (x->state->account, *tensor);
   g_clear_pointer (tensor, ir_tensor_unref);
@@ -169,13 +169,22 @@ ir_token_let_go (IrTokenExecutor *x, IrTensor **tensor)
 
 /* -- iterations -- */
 
+gsize
+ir_token_iteration_bytes (const IrTokenProgram *program, guint32 frame)
+{
+  const IrTokenFrame *of = &program->by_frame[frame];
+
+  return sizeof (IrTokenIteration) + sizeof (IrTokenWaiting) * of->n_nodes +
+         (sizeof (gpointer) + 1) * of->n_data;
+}
+
 IrTokenIteration *
 ir_token_iteration_new (IrTokenExecutor *x, IrTokenInstance *instance, gint64 number)
 {
   const IrTokenFrame *frame = &x->program->by_frame[instance->frame];
   gsize head = sizeof (IrTokenIteration) +
                sizeof (IrTokenWaiting) * frame->n_nodes; /* a multiple of pointers */
-  IrTokenIteration *iteration = g_malloc0 (head + (sizeof (gpointer) + 1) * frame->n_data);
+  IrTokenIteration *iteration = g_malloc0 (ir_token_iteration_bytes (x->program, instance->frame));
 
   iteration->data = (IrTensor **) (void *) ((guint8 *) iteration + head);
   iteration->came = (guint8 *) (iteration->data + frame->n_data);
@@ -244,4 +253,61 @@ ir_token_instance_free (IrTokenExecutor *x, IrTokenInstance *instance)
   g_array_unref (instance->deferred);
   g_free (instance->path);
   g_free (instance);
+}
+
+/* -- all -- */
+
+/* Notes, of what ends, a node that has some of its tokens and not all: if an output does not come, it
+ * may be why. */
+void
+ir_token_note_stalled (IrTokenExecutor *x, const IrTokenIteration *iteration)
+{
+  const IrTokenFrame *frame = &x->program->by_frame[iteration->instance->frame];
+
+  for (guint i = 0; i < frame->n_nodes && x->stalled == NULL; i++)
+    {
+      const IrTokenNode *node = &x->program->nodes[g_array_index (frame->nodes, guint32, i)];
+      const IrTokenWaiting *own = &iteration->nodes[i];
+      if (own->is_ready || own->pending == 0 || node->rule == IR_TOKENS_MERGE ||
+          own->pending == node->n_data + node->n_control)
+        continue;
+      g_autofree char *label = ir_token_label (x, iteration, node->node);
+      const char *missing = "what it waits for";
+      for (guint k = 0; k < node->n_data; k++)
+        if (!iteration->came[node->first_data + k])
+          missing = node->data[k]->name;
+      x->stalled = g_strdup_printf ("%s waits for %s", label, missing);
+    }
+}
+
+/* @x: filled with 0, but for its state */
+void
+ir_token_executor_init (IrTokenExecutor *x, IrTokenProgram *program, const IrNode *owner)
+{
+  x->program = program;
+  x->owner = owner;
+  x->n_results = owner->n_outputs;
+  x->instances = g_hash_table_new (NULL, NULL);
+  x->ready = g_array_new (FALSE, FALSE, sizeof (IrTokenReady));
+  x->results = g_new0 (IrTensor *, x->n_results + 1);
+  x->has_result = g_new0 (guint8, x->n_results + 1);
+}
+
+void
+ir_token_executor_clear (IrTokenExecutor *x)
+{
+  GHashTableIter iter;
+  gpointer instance;
+
+  while (g_hash_table_iter_init (&iter, x->instances),
+         g_hash_table_iter_next (&iter, &instance, NULL))
+    ir_token_instance_free (x, instance);
+  for (guint i = 0; i < x->n_results; i++)
+    ir_token_let_go (x, &x->results[i]);
+  g_hash_table_unref (x->instances);
+  g_array_unref (x->ready);
+  g_free (x->results);
+  g_free (x->has_result);
+  g_free (x->stalled);
+  g_clear_pointer (&x->lasting, g_hash_table_unref);
 }

@@ -44,6 +44,7 @@ typedef struct
 
 typedef struct
 {
+  gatomicrefcount ref_count;
   const IrGraph *graph;
   IrFrames *frames; /* for what is said of places and conditions */
   guint n_nodes;
@@ -56,7 +57,8 @@ typedef struct
 
 gboolean ir_token_is (const IrGraph *graph, const IrValue *value);
 IrTokenProgram *ir_token_program_new (const IrGraph *graph);
-void ir_token_program_free (IrTokenProgram *program);
+IrTokenProgram *ir_token_program_ref (IrTokenProgram *program);
+void ir_token_program_unref (IrTokenProgram *program);
 
 /* -- while it runs -- */
 
@@ -112,17 +114,22 @@ typedef struct
 
 typedef struct
 {
-  IrRunState *state;
-  const IrTokenProgram *program;
+  IrRunState *state; /* (nullable) of a checkpoint, which has none */
+  IrTokenProgram *program;
   const IrNode *owner;
   IrTokenInstance *root;
   GArray *ready;      /* of IrTokenReady */
   guint first;        /* of those that have not begun */
   IrTensor **results; /* by output of the graph */
   guint8 *has_result;
+  guint n_results;
   GHashTable *instances; /* set of all of them */
   char *
       stalled; /* (nullable) the first node of a frame that ended that had some of its tokens only */
+  guint64 n_begun,
+      n_seen; /* iterations, but first ones of frames; the second: of which checkpoints know */
+  gboolean is_outermost; /* in no loop */
+  GHashTable *lasting;   /* (nullable) tensor -> the same outside of the arena: for checkpoints */
 } IrTokenExecutor;
 
 const char *ir_token_frame_name (const IrTokenExecutor *x, guint32 frame);
@@ -151,9 +158,17 @@ void ir_token_let_go (IrTokenExecutor *x, IrTensor **tensor);
 IrTokenIteration *ir_token_iteration_new (IrTokenExecutor *x,
                                           IrTokenInstance *instance,
                                           gint64 number);
+gsize ir_token_iteration_bytes (const IrTokenProgram *program, guint32 frame);
 void ir_token_iteration_free (IrTokenExecutor *x, IrTokenIteration *iteration);
 IrTokenIteration *ir_token_iteration_at (const IrTokenInstance *instance, gint64 number);
 IrTokenInstance *ir_token_instance_new (IrTokenExecutor *x,
                                         guint32 frame,
                                         IrTokenIteration *parent);
 void ir_token_instance_free (IrTokenExecutor *x, IrTokenInstance *instance);
+void ir_token_note_stalled (IrTokenExecutor *x, const IrTokenIteration *iteration);
+void ir_token_executor_init (IrTokenExecutor *x, IrTokenProgram *program, const IrNode *owner);
+void ir_token_executor_clear (IrTokenExecutor *x);
+
+/* -- token-checkpoint.c -- */
+gboolean ir_token_resume (IrTokenExecutor *x);
+gboolean ir_token_save (IrTokenExecutor *x, GError **error);

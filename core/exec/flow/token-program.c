@@ -142,6 +142,7 @@ ir_token_program_new (const IrGraph *graph)
   guint n;
   IrNode *const *nodes = ir_graph_order (graph, &n);
 
+  g_atomic_ref_count_init (&program->ref_count);
   program->graph = graph;
   program->frames = ir_frames_new (graph);
   program->n_nodes = n;
@@ -176,10 +177,19 @@ ir_token_program_new (const IrGraph *graph)
   return program;
 }
 
-void
-ir_token_program_free (IrTokenProgram *program)
+/* (transfer full) */
+IrTokenProgram *
+ir_token_program_ref (IrTokenProgram *program)
 {
-  if (program == NULL)
+  g_atomic_ref_count_inc (&program->ref_count);
+  return program;
+}
+
+/* (nullable) @program */
+void
+ir_token_program_unref (IrTokenProgram *program)
+{
+  if (program == NULL || !g_atomic_ref_count_dec (&program->ref_count))
     return;
   for (guint i = 0; i < program->n_nodes; i++)
     {

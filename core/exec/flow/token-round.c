@@ -373,7 +373,7 @@ ir_token_rounds (const IrModel *model)
           const IrTokenRound round = follow_frame (program, frame);
           g_array_append_val (rounds, round);
         }
-      ir_token_program_free (program);
+      ir_token_program_unref (program);
     }
   return rounds;
 }

@@ -32,7 +32,9 @@ ir_flow_log_replay (IrFlowLog *log,
   IrFlowLog *whole = ir_flow_log_whole (log);
   IrRun *run = ir_flow_log_get_run (whole);
   const IrCheckpoint *from = run->iterations != NULL
-                                 ? ir_iteration_values_checkpoint (run->iterations, loop, first)
+                                 ? ir_checkpoints_find (
+                                       ir_iteration_values_checkpoints (run->iterations), loop,
+                                       first)
                                  : NULL;
   const IrResume resume = { loop, last, from };
   IrCaptureAttachment *attachment = ir_capture_attachment (run);

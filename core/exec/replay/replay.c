@@ -593,10 +593,15 @@ run_until_value (Query *query, const IrIterationName *name, const IrNode *produc
   const IrIterations wanted = { IR_ITERATIONS_ONE, name->iteration, 0, name->frame };
   const IrIterationValues *values = query->replay->run != NULL ? query->replay->run->iterations
                                                                : NULL;
-  const IrResume resume = {
-    name->loop, name->outermost,
-    values != NULL ? ir_iteration_values_checkpoint (values, name->loop, name->outermost) : NULL
-  };
+  const IrCheckpoints *checkpoints = values != NULL ? ir_iteration_values_checkpoints (values)
+                                                    : NULL;
+  IrResume resume = { name->loop, name->outermost, NULL };
+
+  if (checkpoints != NULL && name->loop != 0)
+    resume.from = ir_checkpoints_find (checkpoints, name->loop, name->outermost);
+  else if (checkpoints != NULL)
+    resume.from = ir_checkpoints_find_tokens (checkpoints, name->value->graph, name->frame,
+                                              name->iteration, &resume.loop);
 
   keep (query, name->value->id);
   return run_until (query, &resume, &wanted, producer, error);

@@ -1,7 +1,4 @@
-/* What a run keeps of iterations. Checkpoints are of loops of the outermost level: those of the levels
- * below run inside of one iteration of them. Their distance is a power of two that doubles, with each
- * second one let go, as soon as there are more of them than it is long. So of n iterations there are at
- * most sqrt (n) checkpoints, and none is further away than 2 sqrt (n). */
+/* What a run keeps of iterations. */
 #include "config.h"
 
 #include "core/exec/run/iterations.h"
@@ -12,15 +9,6 @@
 
 #include <math.h>
 #include <string.h>
-
-/* Of one loop. */
-typedef struct
-{
-  gint64 distance;
-  GArray *rows; /* of IrCheckpoint */
-  gboolean
-      again; /* it was entered more than once, by calls of a function: which time is not told by names */
-} Checkpoints;
 
 /* What is kept of one value, by time from the oldest on. */
 typedef struct
@@ -44,8 +32,8 @@ struct _IrIterationValues
   GHashTable *kept;   /* value id -> KeptRounds */
   GHashTable *series; /* value id -> Series */
   guint64 series_bytes;
-  GHashTable *checkpoints; /* node id -> Checkpoints */
-  GPtrArray *all;          /* (nullable) of IrKeptIteration (unowned): made when first asked for */
+  IrCheckpoints *checkpoints;
+  GPtrArray *all; /* (nullable) of IrKeptIteration (unowned): made when first asked for */
   guint n_lost;
   guint64 n_noted;
   gboolean found; /* IR_ITERATIONS_ONE: it has come */
@@ -115,24 +103,6 @@ series_free (gpointer data)
   g_free (self);
 }
 
-static void
-checkpoint_clear (gpointer data)
-{
-  IrCheckpoint *checkpoint = data;
-
-  g_clear_pointer (&checkpoint->inputs, g_ptr_array_unref);
-  g_clear_pointer (&checkpoint->draws, g_hash_table_unref);
-}
-
-static void
-checkpoints_free (gpointer data)
-{
-  Checkpoints *self = data;
-
-  g_array_unref (self->rows);
-  g_free (self);
-}
-
 /**
  * ir_iteration_values_new:
  * @wanted: which iterations; copied
@@ -150,7 +120,7 @@ ir_iteration_values_new (const IrIterations *wanted)
   self->frames = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->kept = g_hash_table_new_full (NULL, NULL, NULL, rounds_free);
   self->series = g_hash_table_new_full (NULL, NULL, NULL, series_free);
-  self->checkpoints = g_hash_table_new_full (NULL, NULL, NULL, checkpoints_free);
+  self->checkpoints = ir_checkpoints_new ();
   return self;
 }
 
@@ -166,7 +136,7 @@ ir_iteration_values_free (IrIterationValues *self)
   g_clear_pointer (&self->all, g_ptr_array_unref);
   g_hash_table_unref (self->kept);
   g_hash_table_unref (self->series);
-  g_hash_table_unref (self->checkpoints);
+  ir_checkpoints_free (self->checkpoints);
   g_hash_table_unref (self->frames);
   g_free ((char *) self->wanted.frame);
   g_clear_pointer (&self->wanted.names, g_array_unref);
@@ -503,7 +473,7 @@ ir_iteration_values_find (const IrIterationValues *self,
   return NULL;
 }
 
-/* -- checkpoints -- */
+/* -- while a loop runs -- */
 
 static gboolean
 takes_checkpoints (const IrIterationValues *self)
@@ -511,136 +481,56 @@ takes_checkpoints (const IrIterationValues *self)
   return self->wanted.kind != IR_ITERATIONS_ONE && self->wanted.kind != IR_ITERATIONS_SERIES;
 }
 
-/* Each second one goes. */
-static void
-thin_out (IrRunState *state, Checkpoints *self)
+/**
+ * ir_iterations_checkpoint_due:
+ * @state: a run under way
+ * @loop: a node that runs something again and again, and comes to an iteration
+ * @iteration: from 0; of tokens, how many there were
+ *
+ * Returns: whether what it has now is to be kept by ir_iterations_add_checkpoint()
+ */
+gboolean
+ir_iterations_checkpoint_due (IrRunState *state, const IrNode *loop, gint64 iteration)
 {
-  guint n = 0;
+  const IrIterationValues *self = state->run->iterations;
 
-  self->distance *= 2;
-  for (guint i = 0; i < self->rows->len; i++)
-    {
-      IrCheckpoint *row = &g_array_index (self->rows, IrCheckpoint, i);
-      const IrCheckpoint keep = *row;
-      if (row->iteration % self->distance != 0)
-        {
-          state->kept_bytes -= row->bytes;
-          checkpoint_clear (row);
-          continue;
-        }
-      *row = (IrCheckpoint){ 0 };
-      g_array_index (self->rows, IrCheckpoint, n++) = keep;
-    }
-  g_array_set_size (self->rows, n);
-}
-
-static GHashTable *
-copy_draws (GHashTable *draws)
-{
-  GHashTable *copy = g_hash_table_new (NULL, NULL);
-  GHashTableIter iter;
-  gpointer id, count;
-
-  g_hash_table_iter_init (&iter, draws);
-  while (g_hash_table_iter_next (&iter, &id, &count))
-    g_hash_table_insert (copy, id, count);
-  return copy;
-}
-
-static gboolean
-add_checkpoint (IrRunState *state,
-                Checkpoints *self,
-                gint64 iteration,
-                IrTensor *const *inputs,
-                guint n_inputs,
-                GError **error)
-{
-  IrCheckpoint row = { .iteration = iteration };
-
-  row.inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
-  for (guint i = 0; i < n_inputs; i++)
-    {
-      IrTensor *tensor = ir_run_state_lasting (state, inputs[i], error);
-      if (tensor == NULL)
-        {
-          checkpoint_clear (&row);
-          return FALSE;
-        }
-      row.bytes += ir_tensor_n_bytes (tensor);
-      g_ptr_array_add (row.inputs, tensor);
-    }
-  row.draws = state->draws != NULL ? copy_draws (state->draws) : NULL;
-  row.n_events = state->observer != NULL ? state->observer->n_events : 0;
-  state->kept_bytes += row.bytes;
-  g_array_append_val (self->rows, row);
-  while (self->rows->len > self->distance ||
-         (state->kept_bytes > state->capture_budget && self->rows->len > 0))
-    thin_out (state, self);
-  return TRUE;
-}
-
-static void
-drop_checkpoints (IrRunState *state, Checkpoints *self)
-{
-  for (guint i = 0; i < self->rows->len; i++)
-    state->kept_bytes -= g_array_index (self->rows, IrCheckpoint, i).bytes;
-  g_array_set_size (self->rows, 0);
-}
-
-/* Iteration 0 begins with the inputs of the loop. */
-static gboolean
-take_checkpoint (IrRunState *state,
-                 const IrNode *loop,
-                 gint64 iteration,
-                 IrTensor *const *inputs,
-                 guint n_inputs,
-                 GError **error)
-{
-  IrIterationValues *values = state->run->iterations;
-  Checkpoints *self = g_hash_table_lookup (values->checkpoints, GUINT_TO_POINTER (loop->id));
-
-  if (self == NULL)
-    {
-      self = g_new0 (Checkpoints, 1);
-      self->distance = 1;
-      self->rows = g_array_new (FALSE, TRUE, sizeof (IrCheckpoint));
-      g_array_set_clear_func (self->rows, checkpoint_clear);
-      g_hash_table_insert (values->checkpoints, GUINT_TO_POINTER (loop->id), self);
-    }
-  else if (iteration == 0 && !self->again)
-    {
-      self->again = TRUE;
-      drop_checkpoints (state, self);
-    }
-  return iteration == 0 || self->again || iteration % self->distance != 0 ||
-         add_checkpoint (state, self, iteration, inputs, n_inputs, error);
+  return self != NULL && state->frame == NULL && takes_checkpoints (self) &&
+         ir_checkpoints_due (self->checkpoints, state, loop->id, iteration);
 }
 
 /**
- * ir_iteration_values_checkpoint:
- * @self: a store
- * @loop: a loop of the outermost level
- * @iteration: one of its iterations
+ * ir_iterations_add_checkpoint:
+ * @state: a run under way
+ * @loop: as for ir_iterations_checkpoint_due(), which has said yes
+ * @row: iteration, and the state of tokens, which is taken; the rest is filled in
+ * @inputs: n_inputs tensors: of the body, or all that tokens hold
+ * @n_inputs: length of @inputs
+ * @error: return location for an error
  *
- * Returns: (transfer none) (nullable): the last checkpoint from which @iteration comes; %NULL: the
- *   beginning of the loop
+ * Returns: %FALSE if there is no memory
  */
-const IrCheckpoint *
-ir_iteration_values_checkpoint (const IrIterationValues *self, IrNodeId loop, gint64 iteration)
+gboolean
+ir_iterations_add_checkpoint (IrRunState *state,
+                              const IrNode *loop,
+                              const IrCheckpoint *row,
+                              IrTensor *const *inputs,
+                              guint n_inputs,
+                              GError **error)
 {
-  const Checkpoints *list = g_hash_table_lookup (self->checkpoints, GUINT_TO_POINTER (loop));
-  const IrCheckpoint *last = NULL;
-
-  for (guint i = 0; list != NULL && i < list->rows->len; i++)
-    {
-      const IrCheckpoint *row = &g_array_index (list->rows, IrCheckpoint, i);
-      if (row->iteration <= iteration)
-        last = row;
-    }
-  return last;
+  return ir_checkpoints_add (state->run->iterations->checkpoints, state, loop->id, row, inputs,
+                             n_inputs, error);
 }
 
-/* -- while a loop runs -- */
+/**
+ * ir_iteration_values_checkpoints:
+ *
+ * Returns: (transfer none): those of the loops of a run
+ */
+const IrCheckpoints *
+ir_iteration_values_checkpoints (const IrIterationValues *self)
+{
+  return self->checkpoints;
+}
 
 /**
  * ir_iterations_begin:
@@ -663,10 +553,9 @@ ir_iterations_begin (IrRunState *state,
                      guint n_inputs,
                      GError **error)
 {
-  const IrIterationValues *self = state->run->iterations;
-
-  return self == NULL || state->frame != NULL || !takes_checkpoints (self) ||
-         take_checkpoint (state, loop, iteration, inputs, n_inputs, error);
+  return !ir_iterations_checkpoint_due (state, loop, iteration) ||
+         ir_iterations_add_checkpoint (state, loop, &(IrCheckpoint){ .iteration = iteration },
+                                       inputs, n_inputs, error);
 }
 
 /**
@@ -692,6 +581,29 @@ ir_iterations_end (IrRunState *state, const IrFrameAt *at, GError **error)
 }
 
 /**
+ * ir_iterations_resumed:
+ * @state: a run under way
+ * @loop: what begins, of the outermost level
+ *
+ * Returns: (transfer none) (nullable): the checkpoint from which a run again goes on in @loop, whose random nodes do
+ *   so from now on; %NULL: it begins
+ */
+const IrCheckpoint *
+ir_iterations_resumed (IrRunState *state, const IrNode *loop)
+{
+  const IrResume *resume = state->resume;
+
+  if (resume == NULL || resume->loop != loop->id || resume->from == NULL)
+    return NULL;
+  if (resume->from->draws != NULL)
+    {
+      g_clear_pointer (&state->draws, g_hash_table_unref);
+      state->draws = ir_draws_copy (resume->from->draws);
+    }
+  return resume->from;
+}
+
+/**
  * ir_iterations_first:
  * @state: a run under way
  * @loop: a loop that begins
@@ -703,21 +615,16 @@ ir_iterations_end (IrRunState *state, const IrFrameAt *at, GError **error)
 gint64
 ir_iterations_first (IrRunState *state, const IrNode *loop, GPtrArray *inputs)
 {
-  const IrResume *resume = state->resume;
+  const IrCheckpoint *from = state->frame == NULL ? ir_iterations_resumed (state, loop) : NULL;
 
-  if (resume == NULL || state->frame != NULL || resume->loop != loop->id || resume->from == NULL)
+  if (from == NULL)
     return 0;
   for (guint i = 0; i < inputs->len; i++)
     {
       ir_tensor_unref (inputs->pdata[i]);
-      inputs->pdata[i] = ir_tensor_ref (resume->from->inputs->pdata[i]);
+      inputs->pdata[i] = ir_tensor_ref (from->inputs->pdata[i]);
     }
-  if (resume->from->draws != NULL)
-    {
-      g_clear_pointer (&state->draws, g_hash_table_unref);
-      state->draws = copy_draws (resume->from->draws);
-    }
-  return resume->from->iteration;
+  return from->iteration;
 }
 
 /* -- what a run has of them -- */
@@ -859,33 +766,4 @@ ir_run_has_ended (const IrRun *run, const IrValue *value)
     if (g_array_index (run->trace->items, IrTraceItem, i).node == node->id)
       return TRUE;
   return node == NULL; /* an input */
-}
-
-/**
- * ir_run_n_checkpoints:
- * @run: a run
- * @bytes: (out) (optional): what they hold
- *
- * Returns: how many checkpoints of loops it has kept
- */
-guint
-ir_run_n_checkpoints (const IrRun *run, guint64 *bytes)
-{
-  GHashTableIter iter;
-  gpointer id, list;
-  guint64 sum = 0;
-  guint n = 0;
-
-  if (run->iterations != NULL)
-    g_hash_table_iter_init (&iter, run->iterations->checkpoints);
-  while (run->iterations != NULL && g_hash_table_iter_next (&iter, &id, &list))
-    {
-      const GArray *rows = ((const Checkpoints *) list)->rows;
-      for (guint i = 0; i < rows->len; i++)
-        sum += g_array_index (rows, IrCheckpoint, i).bytes;
-      n += rows->len;
-    }
-  if (bytes != NULL)
-    *bytes = sum;
-  return n;
 }

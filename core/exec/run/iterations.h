@@ -2,6 +2,7 @@
  * checkpoints from which the others come back. */
 #pragma once
 
+#include "core/exec/run/checkpoints.h"
 #include "core/exec/run/run.h"
 
 typedef struct _IrRunState IrRunState; /* state.h */
@@ -40,16 +41,6 @@ typedef struct
   guint64 n, n_nan, n_inf, n_zero;
 } IrSeriesPoint;
 
-/* The values that a loop of the outermost level begins an iteration with. */
-typedef struct
-{
-  gint64 iteration;
-  GPtrArray *inputs; /* of IrTensor: of the body */
-  GHashTable *draws; /* (nullable) node id -> how often a random node had run */
-  guint64 bytes;
-  guint64 n_events; /* that an observer had counted */
-} IrCheckpoint;
-
 typedef struct _IrIterationValues IrIterationValues;
 
 guint ir_run_n_iterations_kept (const IrRun *run);
@@ -59,14 +50,15 @@ guint ir_run_n_iterations_lost (const IrRun *run);
 const GArray *ir_run_series (const IrRun *run, IrValueId value); /* (nullable) of IrSeriesPoint */
 guint ir_run_series_step (const IrRun *run, IrValueId value); /* rounds in a point of an overview */
 gboolean ir_run_has_ended (const IrRun *run, const IrValue *value); /* what computes it */
-guint ir_run_n_checkpoints (const IrRun *run, guint64 *bytes);
+
+guint ir_run_n_checkpoints (const IrRun *run, guint64 *bytes); /* checkpoints.c */
 
 /* -- for the runner -- */
 
 /* A run again, up to an iteration; it ends with %IR_EXEC_ERROR_STOPPED behind it. */
 typedef struct
 {
-  IrNodeId loop; /* the outermost around what is asked for */
+  IrNodeId loop; /* the outermost around what is asked for; of tokens the node that runs them */
   gint64 iteration;
   const IrCheckpoint *from; /* (nullable) from the beginning */
 } IrResume;
@@ -82,9 +74,15 @@ gboolean ir_iterations_begin (IrRunState *state,
                               GError **error);
 gboolean ir_iterations_end (IrRunState *state, const IrFrameAt *at, GError **error);
 gint64 ir_iterations_first (IrRunState *state, const IrNode *loop, GPtrArray *inputs);
-const IrCheckpoint *ir_iteration_values_checkpoint (const IrIterationValues *self,
-                                                    IrNodeId loop,
-                                                    gint64 iteration);
+gboolean ir_iterations_checkpoint_due (IrRunState *state, const IrNode *loop, gint64 iteration);
+gboolean ir_iterations_add_checkpoint (IrRunState *state,
+                                       const IrNode *loop,
+                                       const IrCheckpoint *row,
+                                       IrTensor *const *inputs,
+                                       guint n_inputs,
+                                       GError **error);
+const IrCheckpoint *ir_iterations_resumed (IrRunState *state, const IrNode *loop); /* (nullable) */
+const IrCheckpoints *ir_iteration_values_checkpoints (const IrIterationValues *self);
 const GArray *ir_iteration_values_series (const IrIterationValues *self, IrValueId value);
 IrTensor *ir_iteration_values_find (const IrIterationValues *self,
                                     IrValueId value,

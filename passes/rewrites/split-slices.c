@@ -41,7 +41,7 @@ numbers (const IrNode *node, const char *attr, guint slot, guint *n, gint64 *lis
   if (ir_node_opset (node) < 10)
     {
       ints = ir_node_attr_ints (node, attr, n);
-      if (ints != NULL && *n == 1)
+      if (*n == 1)
         *list = ints[0];
       return ints != NULL || ir_node_attr (node, attr) == NULL;
     }

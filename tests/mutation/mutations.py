@@ -413,22 +413,22 @@ def hold(hunt, keys, results, noticed, jobs):
       print(f"{key}: {result}", flush=True)
 
 
-def report(drawn, dropped, results):
+def report(drawn, lines, dropped, results):
   reasons, rows, survivors = equivalent(), collections.defaultdict(collections.Counter), []
-  for place in drawn:
-    if place.key in results:
-      outcome = results[place.key]["outcome"]
-      if outcome not in NOTICED and place.key in reasons:
+  for key in drawn:
+    if key in results:
+      outcome = results[key]["outcome"]
+      if outcome not in NOTICED and key in reasons:
         outcome = "equivalent"
-      rows[place.kind][outcome] += 1
+      rows[key.split(" ", 1)[0]][outcome] += 1
       if outcome not in (*NOTICED, "equivalent"):
-        survivors.append(f"{place.key}  [line {place.line}, {outcome}]")
+        survivors.append(f"{key}  [line {lines.get(key, 'gone')}, {outcome}]")
   print("| Kind | Tried | Caught | Under sanitizers | Equivalent | Unnoticed | Unreached | Out of budget |\n"
         "|---|---:|---:|---:|---:|---:|---:|---:|")
   for kind in [*KINDS, "all"]:
     row = sum(rows.values(), collections.Counter()) if kind == "all" else rows[kind]
     print(f"| {kind} | {row.total()} | " + " | ".join(str(row[f]) for f in FATES) + " |")
-  print(f"\n{sum(p.key in dropped for p in drawn)} of {len(drawn)} did not compile. Survivors:", *survivors, sep="\n")
+  print(f"\n{sum(key in dropped for key in drawn)} of {len(drawn)} did not compile. Survivors:", *survivors, sep="\n")
   return survivors
 
 
@@ -451,6 +451,16 @@ def arguments():
   return args
 
 
+def stay_alone(folder):
+  """A lock that lasts as long as what is returned."""
+  alone = (folder / "lock").open("w")
+  try:
+    fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
+  except BlockingIOError:
+    sys.exit(f"mutations.py: another call works in {folder}; wait until it has ended, or choose another folder")
+  return alone
+
+
 def check(found):
   wrong = set(equivalent()) - {p.key for some in found.values() for p in some}
   for name in sorted(wrong):
@@ -471,22 +481,21 @@ def main():
     return 0
   folder = args.folder.resolve()
   folder.mkdir(parents=True, exist_ok=True)
-  alone = (folder / "lock").open("w")
-  try:
-    fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
-  except BlockingIOError:
-    sys.exit(f"mutations.py: another call works in {folder}; wait until it has ended, or choose another folder")
   what = hashlib.sha1(args.where.encode()).hexdigest()[:8] if args.where else "all"
   state, measured = Kept(folder, "state.json"), Kept(folder, "measured.json")
   results = Kept(folder, f"results-{what}-{args.seed}-{args.count}.json")
   if not args.report:
+    alone = stay_alone(folder)  # noqa: F841, held until the end
     found = build(folder, state, args.jobs)
   numbers, dropped = state.data.get("numbers", {}), set(state.data.get("dropped", []))
-  if args.where:
-    drawn = [p for some in found.values() for p in some if re.search(args.where, p.key)]
-    drawn = random.Random(args.seed).sample(drawn, min(args.count, len(drawn)))
-  else:
-    drawn = draw(found, args.seed, args.count)
+  lines = {p.key: p.line for some in found.values() for p in some}
+  kept = Kept(folder, f"drawn-{what}-{args.seed}-{args.count}.json")  # a change of the tree does not change the draw
+  if "drawn" not in kept.data:
+    matching = [key for key in lines if re.search(args.where, key)]
+    kept.data["drawn"] = (random.Random(args.seed).sample(matching, min(args.count, len(matching))) if args.where else
+                          [p.key for p in draw(found, args.seed, args.count)])
+    kept.save()
+  drawn = kept.data["drawn"]
   if not args.report:
     print(f"{len(numbers)} places, {len(dropped)} do not compile", flush=True)
     tests, sanitized = (tests_of(folder, how, args.tests) for how in (PLAIN, SANITIZED))
@@ -503,7 +512,7 @@ def main():
     plain = Hunt(PLAIN, tests, measured.data, numbers, args.budget, noticed)
     under = Kept(folder, "noticed-asan.json")
     hunt = Hunt(SANITIZED, sanitized, measured.data, numbers, args.budget, under)
-    todo = [p.key for p in drawn if p.key not in dropped]
+    todo = [key for key in drawn if key in lines and key not in dropped]
     random.Random(args.seed).shuffle(todo)
     if args.again:
       results.data = {key: r for key, r in results.data.items() if r["outcome"] in NOTICED}
@@ -512,7 +521,7 @@ def main():
       hold(plain, [key for key in some if key not in results.data], results, noticed, args.jobs)
       left = [k for k in some if results.data[k]["outcome"] in ("unnoticed", "budget") and "sanitizers" not in results.data[k]]
       hold(hunt, left, results, under, args.jobs)
-  return 1 if report(drawn, dropped, results.data) else 0
+  return 1 if report(drawn, lines, dropped, results.data) else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include "tests/flow/flow-trial.h"
 
 #include "core/exec/run/capture.h"
+#include "core/exec/run/flow-state.h"
 #include "core/exec/run/iterations.h"
 #include "core/ir/frames.h"
 #include "core/op/verify.h"
@@ -469,6 +470,52 @@ try_names (const FlowTrial *trial, IrModel *model, IrRun *dense, GRand *rand)
   return error != NULL ? g_strdup (error->message) : NULL;
 }
 
+static gboolean
+same_event (const IrFlowEvent *event, const IrFlowEvent *as)
+{
+  return event->index == as->index && event->kind == as->kind && event->node == as->node &&
+         event->iteration == as->iteration && event->slot == as->slot &&
+         g_str_equal (event->frame, as->frame);
+}
+
+/* An iteration of a loop, played once more from a checkpoint: events are those of the run. */
+static char *
+try_part (const FlowTrial *trial, IrModel *model, GRand *rand)
+{
+  const IrFlowFilter filter = { .to = G_MAXUINT64, .iteration = -1 };
+  const IrRunOptions options = { .backend = ir_backend_find ("ref"),
+                                 .iterations = { .kind = IR_ITERATIONS_CHECKPOINTS } };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) inputs = inputs_of (trial, model);
+  g_autoptr (IrFlowLog) log = ir_flow_log_new (&filter), part = NULL;
+  g_autoptr (IrRun) run = ir_flow_log_run (log, model, inputs, &options, NULL, &error);
+  const GArray *frames = ir_flow_log_frames (log), *all = ir_flow_log_events (log);
+  const IrFlowFrame *frame = frames->len > 0
+                                 ? &g_array_index (frames, IrFlowFrame,
+                                                   g_rand_int_range (rand, 0, (gint32) frames->len))
+                                 : NULL;
+  const IrNodeId loop = run != NULL && frame != NULL ? ir_flow_log_outer_loop (log, frame->name)
+                                                     : 0;
+
+  if (loop == 0)
+    return run == NULL ? g_strdup (error->message) : NULL;
+  const gint32 at = g_rand_int_range (rand, 0, (gint32) frame->n_iterations);
+  part = ir_flow_log_replay (log, loop, at, at, G_MAXINT, NULL, &error);
+  const GArray *events = part != NULL ? ir_flow_log_events (part) : NULL;
+  if (events == NULL || events->len == 0)
+    return g_strdup_printf ("%s@%d: %s", frame->name, at,
+                            error != NULL ? error->message : "no events");
+  for (guint i = 0; i < events->len; i++)
+    {
+      const IrFlowEvent *event = &g_array_index (events, IrFlowEvent, i);
+      if (event->index >= all->len ||
+          !same_event (event, &g_array_index (all, IrFlowEvent, event->index)))
+        return g_strdup_printf ("%s@%d: event %u is something else from a checkpoint", frame->name,
+                                at, (guint) event->index);
+    }
+  return NULL;
+}
+
 /* (nullable) What @all has of @kept's value in its iteration; @k: where to look from */
 static const IrKeptIteration *
 same_iteration (const GPtrArray *all, const IrKeptIteration *kept, guint *k)
@@ -513,10 +560,12 @@ try_iterations (FlowTrial *trial, GRand *rand, char **found)
       k++;
     }
   char *differs = try_names (trial, trial->model, dense, rand);
-  if (differs == NULL)
-    differs = try_names (trial, single, other, rand);
+  if (differs == NULL && g_rand_boolean (rand))
+    return try_names (trial, single, other, rand);
   g_autoptr (IrModel) several = differs == NULL ? make_lowered (trial, rand, found) : NULL;
-  return several != NULL ? try_names (trial, several, NULL, rand) : differs;
+  if (several != NULL)
+    differs = try_names (trial, several, NULL, rand);
+  return differs == NULL && several != NULL ? try_part (trial, several, rand) : differs;
 }
 
 /* -- ways -- */

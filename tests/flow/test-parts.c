@@ -103,9 +103,10 @@ compare_tokens (gconstpointer a, gconstpointer b)
 {
   const IrFlowToken *x = a, *y = b;
 
-  return x->reader != y->reader ? (x->reader < y->reader ? -1 : 1)
-         : x->value != y->value ? (x->value < y->value ? -1 : 1)
-                                : (x->iteration > y->iteration) - (x->iteration < y->iteration);
+  return x->reader != y->reader         ? (x->reader < y->reader ? -1 : 1)
+         : x->value != y->value         ? (x->value < y->value ? -1 : 1)
+         : x->iteration != y->iteration ? (x->iteration < y->iteration ? -1 : 1)
+                                        : strcmp (x->frame, y->frame);
 }
 
 static void
@@ -156,11 +157,30 @@ same_series (const IrFlowLog *part, const IrFlowLog *whole)
   g_assert_cmpuint (n, >, 0);
 }
 
+/* None of its iterations lacks an event; that a body has ended is none of them. */
+static void
+has_all (const IrFlowLog *part, const IrFlowLog *whole, const char *loop, gint64 first, gint64 last)
+{
+  const GArray *events = ir_flow_log_events (part), *all = ir_flow_log_events (whole);
+  const guint64 begin = g_array_index (events, IrFlowEvent, 0).index;
+  const IrNodeId node = ir_flow_log_outer_loop (whole, loop);
+
+  for (guint i = 0; i < all->len; i++)
+    {
+      const IrFlowEvent *event = &g_array_index (all, IrFlowEvent, i);
+      if (strcmp (event->frame, loop) == 0 &&
+          (event->kind != IR_FLOW_EXITED || event->node != node) && event->iteration >= first &&
+          event->iteration <= last)
+        g_assert_true (i >= begin && i < begin + events->len);
+    }
+}
+
 static void
 same_part (IrFlowLog *log, const char *loop, gint64 first, gint64 last)
 {
   g_autoptr (IrFlowLog) part = part_of (log, loop, first, last);
 
+  has_all (part, log, loop, first, last);
   same_events (part, log);
   same_tokens (part, log);
   same_series (part, log);
@@ -460,23 +480,83 @@ test_calling_table (void)
   same_rounds (table, log, 97, 99);
 }
 
-/* Of tokens there are no parts: where there are too many, a round is several of them. */
-static void
-test_tokens (void)
+/* -- tokens -- */
+
+/* Loops in a loop, a branch, and another loop beside it; what both stack */
+static const char nested[] =
+    "(double x) => (double y, rows, double z) { most = Constant <value_int = 60> () yes = Constant <value = bool {1}> () "
+    "four = Constant <value_int = 4> () none = Constant <value_int = 0> () w = Mul (x, x) "
+    "[outer] y, rows = Loop (most, yes, x) <body = b (int64 i, bool go, double s) => (bool more, double t, double row) { "
+    "times = Mod (i, four) odd = Greater (times, none) "
+    "[inner] d = Loop (times, yes, s) <body = c (int64 k, bool on, double a) => (bool again, double e) { again = Identity (on) "
+    "[deeper] e = Cos (a) }> t = If (odd) <then_branch = p () => (q) { [turn] q = Neg (d) }, "
+    "else_branch = r () => (v) { [wave] v = Sin (d) }> row = Add (t, w) more = Identity (go) }> "
+    "[beside] z = Loop (most, yes, w) <body = f (int64 j, bool still, double g) => (bool on2, double h) { "
+    "on2 = Identity (still) h = Sin (g) }> }";
+
+static IrModel *
+lowered (const char *text)
 {
-  g_autoptr (IrModel) model = test_model (branch);
+  IrModel *model = test_model (text);
   const IrPipelineOptions options = { .max_class = IR_CLASS_EXACT };
   g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find ("lower-control-flow"));
   g_autoptr (GError) error = NULL;
 
   ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error);
   g_assert_no_error (error);
-  g_autoptr (IrFlowLog) log = play (model, 0), thin = play (model, 24000);
-  g_autoptr (IrLoopTable) table = ir_loop_table_new (thin, "l"), all = ir_loop_table_new (log, "l");
-  g_assert_cmpuint (ir_loop_table_n_rounds (all), ==, 61);
-  g_assert_cmpuint (ir_loop_table_n_rounds (table), >, 5);
-  g_assert_cmpuint (ir_loop_table_n_rounds (table), <, 61);
-  g_assert_true (ir_loop_table_has_round (table, 3));
+  return model;
+}
+
+/* A frame of tokens goes on in the middle with the same events, tokens on edges and values. */
+static void
+test_tokens (void)
+{
+  g_autoptr (IrModel) one = lowered (branch), cut = lowered (scanned), several = lowered (nested);
+  g_autoptr (IrFlowLog) log = play (one, 0), scan = play (cut, 0), loops = play (several, 0);
+
+  same_part (log, "l", 0, 3);
+  same_part (log, "l", 41, 42);
+  same_part (log, "l", 58, 59);
+  same_part (scan, "s", 0, 3);
+  same_part (scan, "s", 71, 75);
+  for (gint64 first = 0; first < 58; first += 9)
+    {
+      same_part (loops, "outer", first, first + 2);
+      same_part (loops, "beside", first, first + 1);
+    }
+  g_assert_cmpuint (ir_flow_log_outer_loop (loops, "inner"), ==, 0);
+}
+
+/* Where they are too many a part has those of its iterations, and its table knows which these are. */
+static void
+test_thin_tokens (void)
+{
+  g_autoptr (IrModel) model = lowered (nested);
+  g_autoptr (IrFlowLog) log = play (model, 0), thin = play (model, 160000);
+  g_autoptr (IrFlowLog) part = part_of (thin, "outer", 33, 36);
+  g_autoptr (IrLoopTable) table = ir_loop_table_new (part, "outer"),
+                          all = ir_loop_table_new (log, "outer");
+  guint n = 0;
+
+  g_assert_cmpuint (ir_run_n_checkpoints (ir_flow_log_get_run (thin), NULL), >, 0);
+  same_events (part, log);
+  same_series (part, log);
+  g_assert_cmpuint (ir_loop_table_n_rounds (table), ==, ir_loop_table_n_rounds (all));
+  g_assert_cmpuint (ir_loop_table_n_rounds (all), ==, 61); /* of the last the condition alone */
+  g_assert_false (ir_loop_table_has_round (table, 32));
+  g_assert_false (ir_loop_table_has_round (table, 37));
+  for (guint row = 0; row < table->rows->len; row++)
+    for (guint round = 33; round <= 36; round++)
+      {
+        const IrSeriesPoint *point = ir_loop_table_point (table, row, round), *as = NULL;
+        g_assert_true (ir_loop_table_has_round (table, round));
+        as = last_point (log, g_array_index (table->rows, IrLoopRow, row).value, "outer", round);
+        g_assert_true ((point == NULL) == (as == NULL));
+        n += point != NULL;
+        if (point != NULL)
+          g_assert_cmpmem (&point->min, 4 * sizeof point->min, &as->min, 4 * sizeof as->min);
+      }
+  g_assert_cmpuint (n, >, 20);
 }
 
 int
@@ -494,5 +574,6 @@ main (int argc, char **argv)
   g_test_add_func ("/flow-parts/a loop in a loop", test_inner_table);
   g_test_add_func ("/flow-parts/a loop of calls", test_calling_table);
   g_test_add_func ("/flow-parts/tokens", test_tokens);
+  g_test_add_func ("/flow-parts/thinned tokens", test_thin_tokens);
   return g_test_run ();
 }

@@ -30,8 +30,8 @@ struct _IrPlayView
   IrChartArea *lanes, *unrolled;
   char *place;    /* (nullable) the loop that was looked at last, "outer@3/inner" */
   IrFlowLog *log; /* (nullable) whose events are shown */
-  gint64 coming;  /* an iteration whose first event is to be selected when it is there; -1: none */
-  gboolean coming_last; /* its last one */
+  gint64 coming;  /* the number of an event that is to be selected when it is there; -1: none */
+  gboolean coming_last; /* else one before it */
   guint ticking;
   gboolean syncing, chose_value; /* a value was chosen, whose node stays selected */
 };
@@ -464,32 +464,24 @@ on_chosen (IrValueId id, const IrLoopRound *round, gpointer data)
     select_node_of (self, last);
 }
 
-/* Of the loop whose iterations are played again, the first or last iteration that is there; -1: none */
-static gint64
-round_at_end (const GArray *events, IrNodeId loop, gboolean last)
-{
-  for (guint i = 0; i < events->len; i++)
-    {
-      const IrFlowEvent *event = &g_array_index (events, IrFlowEvent,
-                                                 last ? events->len - 1 - i : i);
-      if (event->node == loop && (event->kind == IR_FLOW_ENTERED || event->kind == IR_FLOW_NEXT))
-        return event->iteration;
-    }
-  return -1;
-}
-
-/* Before the first event that is there, or behind the last one. FALSE: there is none */
+/* The event before the first that is there, or behind the last one, is played again. FALSE: there is none */
 static gboolean
 play_next (IrPlayView *self, int by)
 {
   const IrFlowLog *log = ir_session_get_events (session_of (self));
   const IrNodeId loop = log != NULL ? loop_to_play (self, log) : 0;
-  const gint64 end = loop != 0 ? round_at_end (ir_flow_log_events (log), loop, by > 0) : -1;
+  gint64 first, last;
 
-  if (end < 0 || end + by < 0 || gtk_check_button_get_active (GTK_CHECK_BUTTON (self->one)) ||
-      ir_session_play_rounds (session_of (self), loop, end + by, end + by))
+  if (loop == 0 || gtk_check_button_get_active (GTK_CHECK_BUTTON (self->one)) ||
+      !ir_flow_log_rounds (log, loop, &first, &last))
     return FALSE;
-  self->coming = end + by;
+  const GArray *events = ir_flow_log_events (log);
+  const gint64 round = by < 0 ? first - 1 : last < G_MAXINT64 ? last + 1 : -1;
+  if (round < 0 || events->len == 0 ||
+      ir_session_play_rounds (session_of (self), loop, round, round))
+    return FALSE;
+  const guint end = by < 0 ? 0 : events->len - 1;
+  self->coming = (gint64) g_array_index (events, IrFlowEvent, end).index + by;
   self->coming_last = by < 0;
   return TRUE;
 }
@@ -504,26 +496,21 @@ select_row (IrPlayView *self, guint row)
     gtk_widget_activate_action (list, "list.scroll-to-item", "u", row);
 }
 
-/* The first event of the iteration that was asked for, or the last one */
+/* The event that was asked for, or of those that the list has the next one */
 static void
 select_coming (IrPlayView *self)
 {
   const guint n = g_list_model_get_n_items (G_LIST_MODEL (self->selection));
-  const gint64 iteration = self->coming;
 
-  for (guint i = 0; iteration >= 0 && i < n; i++)
+  for (guint i = 0; self->coming >= 0 && i < n; i++)
     {
-      g_autoptr (IrEventRow) row = g_list_model_get_item (G_LIST_MODEL (self->selection),
-                                                          self->coming_last ? n - 1 - i : i);
-      const IrFlowEvent *event = ir_event_row_get_event (row);
-      if (strchr (event->frame, '@') == NULL && event->iteration == iteration &&
-          *event->frame != '\0')
-        {
-          self->coming = -1;
-          select_row (self, self->coming_last ? n - 1 - i : i);
-        }
-      if (self->coming < 0)
-        break;
+      const guint row = self->coming_last ? n - 1 - i : i;
+      g_autoptr (IrEventRow) at = g_list_model_get_item (G_LIST_MODEL (self->selection), row);
+      const gint64 index = (gint64) ir_event_row_get_event (at)->index;
+      if (self->coming_last ? index > self->coming : index < self->coming)
+        continue;
+      self->coming = -1;
+      select_row (self, row);
     }
 }
 

@@ -156,7 +156,7 @@ static gint64
 count_kept (const IrFlowLog *log, IrNodeId loop)
 {
   const GArray *frames = ir_flow_log_frames (log);
-  g_autofree char *name = ir_loop_name (ir_model_node (ir_flow_log_model (log), loop));
+  const char *name = ir_flow_log_loop_name (log, loop);
   guint64 n = 1;
 
   for (guint i = 0; i < frames->len; i++)

@@ -57,6 +57,8 @@ take_merge (IrTokenExecutor *x,
   g_autofree char *first = NULL;
   g_autofree char *second = NULL;
 
+  if (slot != IR_TOKEN_CONTROL)
+    iteration->came[node->first_data + slot] = TRUE;
   if (slot == IR_TOKEN_CONTROL)
     own->pending -= 2;
   else if (!handed.is_live)
@@ -723,10 +725,9 @@ begin (IrTokenExecutor *x, GError **error)
 static gboolean
 execute (IrTokenExecutor *x, GError **error)
 {
-  static const IrFrameAt nowhere = { 0 };
   const gboolean again = x->state->resume != NULL;
 
-  if (!ir_token_resume (x) && !begin (x, error))
+  if ((!ir_token_resume (x) && !begin (x, error)) || (again && !ir_token_again (x, error)))
     return FALSE;
   while (x->first < x->ready->len)
     {
@@ -734,7 +735,7 @@ execute (IrTokenExecutor *x, GError **error)
       x->first++;
       if (!run_ready (x, ready.iteration, ready.node, error) ||
           (x->n_begun > x->n_seen && !ir_token_save (x, error)) ||
-          (again && !ir_iterations_end (x->state, &nowhere, error)))
+          (again && !ir_token_again (x, error)))
         return FALSE;
     }
   return publish (x, error);

@@ -107,19 +107,21 @@ ir_token_tell (const IrTokenExecutor *x,
     x->state->observer->flow (x->state->observer,
                               &(IrFlowTell){ kind, node, instance->path,
                                              ir_token_frame_name (x, instance->frame),
-                                             iteration->number, slot, 0 });
+                                             iteration->number, slot, 0, 0, x->owner });
 }
 
 static void
 tell_of_iteration (const IrTokenExecutor *x, const IrTokenIteration *iteration)
 {
   const IrTokenInstance *instance = iteration->instance;
+  const IrNodeId loop = g_array_index (x->program->frames->frames, IrFrame, instance->frame)
+                            .loop_cond;
 
   if (is_watched (x) && instance->parent != NULL)
-    x->state->observer->flow (x->state->observer,
-                              &(IrFlowTell){ IR_FLOW_NEXT, NULL, instance->path,
-                                             ir_token_frame_name (x, instance->frame),
-                                             iteration->number, -1, instance->iterations->len });
+    x->state->observer->flow (
+        x->state->observer,
+        &(IrFlowTell){ IR_FLOW_NEXT, NULL, instance->path, ir_token_frame_name (x, instance->frame),
+                       iteration->number, -1, instance->iterations->len, loop, x->owner });
 }
 
 void
@@ -128,7 +130,8 @@ ir_token_tell_end (const IrTokenExecutor *x, const IrTokenInstance *instance)
   if (is_watched (x))
     x->state->observer->flow (x->state->observer,
                               &(IrFlowTell){ IR_FLOW_EXITED, NULL, instance->path,
-                                             ir_token_frame_name (x, instance->frame), 0, -1, 0 });
+                                             ir_token_frame_name (x, instance->frame), 0, -1, 0, 0,
+                                             x->owner });
 }
 
 /* (transfer full) "outer@3/inner", of a frame that is entered from @parent */

@@ -129,6 +129,7 @@ typedef struct
   guint64 n_begun,
       n_seen; /* iterations, but first ones of frames; the second: of which checkpoints know */
   gboolean is_outermost; /* in no loop */
+  gboolean has_stood;    /* a run again: who looks on was told what lies there */
   GHashTable *lasting;   /* (nullable) tensor -> the same outside of the arena: for checkpoints */
 } IrTokenExecutor;
 
@@ -172,3 +173,6 @@ void ir_token_executor_clear (IrTokenExecutor *x);
 /* -- token-checkpoint.c -- */
 gboolean ir_token_resume (IrTokenExecutor *x);
 gboolean ir_token_save (IrTokenExecutor *x, GError **error);
+
+/* -- token-again.c -- */
+gboolean ir_token_again (IrTokenExecutor *x, GError **error);

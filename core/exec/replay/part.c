@@ -31,15 +31,27 @@ ir_flow_log_replay (IrFlowLog *log,
 {
   IrFlowLog *whole = ir_flow_log_whole (log);
   IrRun *run = ir_flow_log_get_run (whole);
-  const IrCheckpoint *from = run->iterations != NULL
-                                 ? ir_checkpoints_find (
-                                       ir_iteration_values_checkpoints (run->iterations), loop,
-                                       first)
-                                 : NULL;
-  const IrResume resume = { loop, last, from };
+  const IrCheckpoints *checkpoints = run->iterations != NULL
+                                         ? ir_iteration_values_checkpoints (run->iterations)
+                                         : NULL;
+  const gboolean are_tokens = ir_flow_log_moves_tokens (whole, loop);
+  IrResume resume = { loop, last, NULL, NULL, first };
+
+  if (are_tokens)
+    {
+      const IrGraph *graph = ir_model_node (ir_flow_log_model (whole), loop)->graph;
+      resume.frame = ir_flow_log_loop_name (whole, loop);
+      if (checkpoints != NULL)
+        resume.from = ir_checkpoints_find_tokens (checkpoints, graph, resume.frame, first,
+                                                  &resume.loop);
+      resume.loop = graph->owner;
+    }
+  else if (checkpoints != NULL)
+    resume.from = ir_checkpoints_find (checkpoints, loop, first);
   IrCaptureAttachment *attachment = ir_capture_attachment (run);
   g_autoptr (GArray) values = ir_loop_values (ir_flow_log_model (whole));
-  g_autoptr (IrFlowLog) part = ir_flow_log_new_part (whole, loop, from, first, last, max_events);
+  g_autoptr (IrFlowLog)
+      part = ir_flow_log_new_part (whole, loop, resume.from, first, last, max_events);
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&attachment->lock);
   IrReplay *replay = ir_replay_of_run (run, attachment, error);
   IrIterationValues *series = replay != NULL ? ir_replay_iterations (replay, &resume, values,

@@ -252,7 +252,8 @@ ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
   const IrPlanValue *row = &state->prepared->values[value->id];
 
-  if (state->frame != NULL && state->run->iterations != NULL && row->keep != IR_KEEP_NOT)
+  if (state->frame != NULL && state->run->iterations != NULL && row->keep != IR_KEEP_NOT &&
+      !state->is_on_way)
     ir_iterations_note (state, value, tensor);
   if (state->options->capture == IR_CAPTURE_STATS)
     take_stats (state, value, tensor);

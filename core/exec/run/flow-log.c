@@ -2,60 +2,14 @@
  * that runs; a graph that tokens move through says the place of each event itself. */
 #include "config.h"
 
-#include "core/exec/run/flow-log.h"
+#include "core/exec/run/flow-log-private.h"
 
 #include "core/exec/run/iteration-name.h"
 
 #include "core/exec/run/control.h"
-#include "core/exec/run/state.h"
 #include "core/op/op.h"
 
 #include <string.h>
-
-#define MAX_OUTSIDE 100000 /* 5 MB; a graph has fewer, but if closures call each other */
-
-typedef struct
-{
-  const char *path, *name; /* interned: of the innermost loop, with those around and without */
-  gint64 iteration;
-} Place;
-
-/* A loop in no other begins. */
-typedef struct
-{
-  IrNodeId loop;
-  guint64 index;
-} Start;
-
-struct _IrFlowLog
-{
-  IrObserver observer; /* first: it is all that the runner knows */
-  gatomicrefcount ref_count;
-  IrFlowFilter filter;
-  const char *loop;     /* (nullable) (owned) */
-  IrModel *source;      /* (nullable) (owned) that was given */
-  IrModel *model;       /* (nullable) (owned) that runs: with parts of it made of other nodes */
-  IrRun *run;           /* (nullable) (owned) that was told of; to its end, or to an error */
-  GHashTable *paths;    /* set of (owned) char * */
-  GArray *places;       /* of Place: the root, and one for each body under way */
-  GArray *events;       /* of IrFlowEvent */
-  GArray *frames;       /* of IrFlowFrame */
-  GArray *ends;         /* of IrFlowEnd: as far as events are kept */
-  GHashTable *frame_of; /* name -> index + 1 in @frames */
-  IrFlowCount *counts;  /* (nullable) by node id */
-  GArray *outside;      /* of IrFlowEvent: those in no loop, kept or not, up to MAX_OUTSIDE */
-  GArray *starts;       /* of Start: likewise */
-  /* of a part */
-  IrFlowLog *whole;          /* (nullable) (owned) */
-  IrNodeId part_of;          /* the loop */
-  gint64 from;               /* its iteration of the checkpoint */
-  gint64 first, last;        /* its iterations, of which events are kept */
-  guint max_events;          /* likewise */
-  gboolean is_deaf;          /* it has not begun, or the loop was left */
-  gboolean was_left;         /* the latter */
-  GArray *before;            /* of IrFlowEvent: of what led to it, outside of loops */
-  IrIterationValues *values; /* (nullable) (owned) */
-};
 
 static const char *const kind_names[IR_N_FLOW_KINDS] = { "fired",  "dead",   "entered",
                                                          "merged", "next",   "deferred",
@@ -74,8 +28,8 @@ ir_flow_kind_name (IrFlowKind kind)
 
 /* -- places -- */
 
-static const char *
-intern (IrFlowLog *log, char *path)
+const char *
+ir_flow_log_intern (IrFlowLog *log, char *path)
 {
   gpointer found;
 
@@ -88,28 +42,28 @@ intern (IrFlowLog *log, char *path)
   return path;
 }
 
-static Place *
+static IrFlowPlace *
 top (const IrFlowLog *log)
 {
-  return &g_array_index (log->places, Place, log->places->len - 1);
+  return &g_array_index (log->places, IrFlowPlace, log->places->len - 1);
 }
 
 /* Behind what is kept paths are read by nobody, and there may be millions of them. */
 static const char *
-inside (IrFlowLog *log, const Place *place, const char *name)
+inside (IrFlowLog *log, const IrFlowPlace *place, const char *name)
 {
   if (log->observer.n_events >= log->filter.to && *name != '\0')
-    return intern (log, g_strdup (name));
+    return ir_flow_log_intern (log, g_strdup (name));
   if (*place->path == '\0' || *name == '\0')
-    return intern (log, g_strdup (*name == '\0' ? place->path : name));
-  return intern (
+    return ir_flow_log_intern (log, g_strdup (*name == '\0' ? place->path : name));
+  return ir_flow_log_intern (
       log, g_strdup_printf ("%s@%" G_GINT64_FORMAT "/%s", place->path, place->iteration, name));
 }
 
-static void
-push (IrFlowLog *log, const char *path, const char *name, gint64 iteration)
+void
+ir_flow_log_push (IrFlowLog *log, const char *path, const char *name, gint64 iteration)
 {
-  const Place place = { path, intern (log, g_strdup (name)), iteration };
+  const IrFlowPlace place = { path, ir_flow_log_intern (log, g_strdup (name)), iteration };
 
   g_array_append_val (log->places, place);
 }
@@ -139,7 +93,7 @@ frame_named (IrFlowLog *log, const char *name)
 }
 
 static gboolean
-is_wanted (const IrFlowLog *log, const Place *place)
+is_wanted (const IrFlowLog *log, const IrFlowPlace *place)
 {
   return log->observer.n_events >= log->filter.from && log->observer.n_events < log->filter.to &&
          (log->loop == NULL || strcmp (place->name, log->loop) == 0 ||
@@ -159,7 +113,7 @@ keep_last (IrFlowLog *log)
 static void
 record (IrFlowLog *log, IrFlowKind kind, const IrNode *node, gint slot)
 {
-  const Place *place = top (log);
+  const IrFlowPlace *place = top (log);
   const IrFlowEvent event = { log->observer.n_events, kind, node->id, place->path, place->name,
                               place->iteration,       slot };
 
@@ -188,67 +142,13 @@ count_iteration (IrFlowLog *log, gboolean first, guint in_flight)
 
 /* A loop in no other */
 static void
-note_start (IrFlowLog *log, const IrFlowTell *tell)
+note_start (IrFlowLog *log, IrNodeId loop, const char *name)
 {
-  const Start start = { tell->node->id, log->observer.n_events };
+  const IrFlowStart start = { loop, ir_flow_log_intern (log, g_strdup (name)),
+                              log->observer.n_events };
 
-  if (tell->kind == IR_FLOW_ENTERED && *top (log)->path == '\0' && log->starts->len < MAX_OUTSIDE)
+  if (log->starts->len < MAX_OUTSIDE)
     g_array_append_val (log->starts, start);
-}
-
-/* What happened outside before the part; where it has the beginning of its loop, what came right before is of it. Else the
- * loop is where its iteration before the first has ended. */
-static void
-fill_before (IrFlowLog *part)
-{
-  const GArray *outside = part->whole->outside;
-  guint n = 0, n_kept = 0;
-
-  while (n < outside->len &&
-         g_array_index (outside, IrFlowEvent, n).index < part->observer.n_events)
-    n++;
-  while (part->first == 0 && n_kept < n &&
-         g_array_index (outside, IrFlowEvent, n - 1 - n_kept).index + n_kept + 1 ==
-             part->observer.n_events)
-    n_kept++;
-  g_array_append_vals (part->before, outside->data, n - n_kept);
-  g_array_append_vals (part->events, &g_array_index (outside, IrFlowEvent, n - n_kept), n_kept);
-  if (part->first == 0)
-    return;
-  const Place *place = top (part);
-  const IrFlowEvent entered = { part->observer.n_events,
-                                IR_FLOW_ENTERED,
-                                part->part_of,
-                                place->path,
-                                place->name,
-                                part->first - 1,
-                                -1 };
-  g_array_append_val (part->before, entered);
-}
-
-/* A part begins where its loop comes to its first iteration, of which it goes on, and ends where that is left. */
-static gboolean
-hears (IrFlowLog *log, const IrFlowTell *tell)
-{
-  if (log->whole == NULL)
-    return TRUE;
-  if (log->was_left)
-    return FALSE;
-  if (log->is_deaf && tell->frame == NULL && tell->node->id == log->part_of &&
-      tell->iteration == log->from && (tell->kind == IR_FLOW_ENTERED || tell->kind == IR_FLOW_NEXT))
-    {
-      g_autofree char *name = ir_loop_name (tell->node);
-      log->is_deaf = FALSE;
-      if (tell->kind == IR_FLOW_NEXT)
-        push (log, intern (log, g_strdup (name)), name, tell->iteration);
-    }
-  if (log->filter.to == 0 && tell->frame == NULL && tell->node->id == log->part_of &&
-      tell->iteration == log->first)
-    {
-      log->filter.to = log->observer.n_events + log->max_events;
-      fill_before (log);
-    }
-  return !log->is_deaf;
 }
 
 /* Of bodies of Loop, Scan and SequenceMap, and of branches */
@@ -257,11 +157,12 @@ note_body (IrFlowLog *log, const IrFlowTell *tell)
 {
   const IrNode *node = tell->node;
 
-  note_start (log, tell);
   if (tell->kind == IR_FLOW_ENTERED)
     {
       g_autofree char *name = ir_loop_name (node);
-      push (log, inside (log, top (log), name), name, 0);
+      if (*top (log)->path == '\0')
+        note_start (log, node->id, name);
+      ir_flow_log_push (log, inside (log, top (log), name), name, 0);
     }
   top (log)->iteration = tell->kind == IR_FLOW_NEXT ? tell->iteration : top (log)->iteration;
   if (tell->kind == IR_FLOW_ENTERED || tell->kind == IR_FLOW_NEXT)
@@ -269,7 +170,7 @@ note_body (IrFlowLog *log, const IrFlowTell *tell)
   record (log, tell->kind, node, tell->slot);
   if (tell->kind == IR_FLOW_EXITED)
     pop (log);
-  if (log->whole != NULL && log->places->len == 1)
+  if (log->whole != NULL && log->owner == 0 && log->places->len == 1)
     log->is_deaf = log->was_left = TRUE;
 }
 
@@ -295,18 +196,23 @@ count_token (IrFlowLog *log, const IrFlowTell *tell)
 static void
 note_token (IrFlowLog *log, const IrFlowTell *tell)
 {
-  const Place below = g_array_index (log->places, Place, log->places->len - 2);
-  Place *place = top (log);
+  const IrFlowPlace below = g_array_index (log->places, IrFlowPlace, log->places->len - 2);
+  IrFlowPlace *place = top (log);
 
   place->path = inside (log, &below, tell->frame);
-  place->name = *tell->frame != '\0' ? intern (log, g_strdup (tell->name)) : below.name;
+  place->name = *tell->frame != '\0' ? ir_flow_log_intern (log, g_strdup (tell->name)) : below.name;
   place->iteration = *tell->frame != '\0' ? tell->iteration : below.iteration;
   if (tell->in_flight > 0)
     count_iteration (log, tell->iteration == 0, tell->in_flight);
+  if (tell->in_flight > 0 && tell->iteration == 0 && *below.path == '\0' &&
+      strcmp (tell->frame, tell->name) == 0)
+    note_start (log, tell->loop, tell->name);
   if (tell->node == NULL)
     {
       if (tell->kind == IR_FLOW_EXITED && log->observer.n_events < log->filter.to)
         note_end (log, place->path);
+      log->was_left |= log->owner != 0 && tell->kind == IR_FLOW_EXITED &&
+                       strcmp (tell->frame, log->part_name) == 0;
       return;
     }
   if (log->whole == NULL)
@@ -327,12 +233,18 @@ flow (IrObserver *observer, const IrFlowTell *tell)
 {
   IrFlowLog *log = (IrFlowLog *) observer;
 
-  if (!hears (log, tell))
+  if (!ir_flow_part_hears (log, tell))
     return;
   if (tell->frame != NULL)
     note_token (log, tell);
   else
     note_body (log, tell);
+}
+
+static void
+stand (IrObserver *observer, const GArray *tokens)
+{
+  ir_flow_part_stand ((IrFlowLog *) observer, tokens);
 }
 
 static gboolean
@@ -341,7 +253,7 @@ begin (IrObserver *observer, IrRunState *state, GError **error)
   IrFlowLog *log = (IrFlowLog *) observer;
 
   g_array_set_size (log->places, 0);
-  push (log, intern (log, g_strdup ("")), "", 0);
+  ir_flow_log_push (log, ir_flow_log_intern (log, g_strdup ("")), "", 0);
   g_clear_pointer (&log->model, ir_model_unref);
   log->model = ir_model_ref (state->prepared->model);
   g_free (log->counts);
@@ -358,8 +270,10 @@ before (IrObserver *observer,
 {
   IrFlowLog *log = (IrFlowLog *) observer;
 
+  if (is_token_graph (node) && log->whole == NULL && *top (log)->path == '\0')
+    note_start (log, node->id, "");
   if (is_token_graph (node) && !log->is_deaf)
-    push (log, top (log)->path, top (log)->name, top (log)->iteration);
+    ir_flow_log_push (log, top (log)->path, top (log)->name, top (log)->iteration);
   return TRUE;
 }
 
@@ -401,17 +315,17 @@ ir_flow_log_new (const IrFlowFilter *filter)
   IrFlowLog *log = g_new0 (IrFlowLog, 1);
 
   g_atomic_ref_count_init (&log->ref_count);
-  log->observer = (IrObserver){ begin, before, after, NULL, flow, 0 };
+  log->observer = (IrObserver){ begin, before, after, NULL, flow, stand, 0 };
   log->filter = *filter;
   log->loop = log->filter.loop = g_strdup (filter->loop);
   log->paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  log->places = g_array_new (FALSE, FALSE, sizeof (Place));
+  log->places = g_array_new (FALSE, FALSE, sizeof (IrFlowPlace));
   log->events = g_array_new (FALSE, FALSE, sizeof (IrFlowEvent));
   log->frames = g_array_new (FALSE, TRUE, sizeof (IrFlowFrame));
   log->ends = g_array_new (FALSE, FALSE, sizeof (IrFlowEnd));
   log->frame_of = g_hash_table_new (NULL, NULL);
   log->outside = g_array_new (FALSE, FALSE, sizeof (IrFlowEvent));
-  log->starts = g_array_new (FALSE, FALSE, sizeof (Start));
+  log->starts = g_array_new (FALSE, FALSE, sizeof (IrFlowStart));
   log->before = g_array_new (FALSE, FALSE, sizeof (IrFlowEvent));
   return log;
 }
@@ -451,6 +365,7 @@ ir_flow_log_unref (IrFlowLog *log)
   g_array_unref (log->outside);
   g_array_unref (log->starts);
   g_array_unref (log->before);
+  g_clear_pointer (&log->tokens, g_array_unref);
   g_clear_pointer (&log->values, ir_iteration_values_free);
   g_clear_pointer (&log->whole, ir_flow_log_unref);
   g_free (log->counts);
@@ -600,172 +515,6 @@ ir_flow_log_get_run (const IrFlowLog *log)
   return log->whole != NULL ? log->whole->run : log->run;
 }
 
-/* -- parts -- */
-
-/**
- * ir_flow_log_outer_loop:
- * @log: a log of a run
- * @name: of a loop, as ir_flow_log_frames() has it
- *
- * Returns: the node of which it is, if it is in no other and was entered once, so that its iterations can be made
- *   again one by one; 0: it is not
- */
-IrNodeId
-ir_flow_log_outer_loop (const IrFlowLog *log, const char *name)
-{
-  const GArray *starts = (log->whole != NULL ? log->whole : log)->starts;
-  const IrModel *model = ir_flow_log_model (log);
-  IrNodeId found = 0;
-
-  for (guint i = 0; model != NULL && i < starts->len; i++)
-    {
-      const IrNode *node = ir_model_live_node (model, g_array_index (starts, Start, i).loop);
-      g_autofree char *own = node != NULL ? ir_loop_name (node) : NULL;
-      if (own == NULL || strcmp (own, name) != 0)
-        continue;
-      if (found != 0 || node->graph->kind == IR_GRAPH_FUNCTION)
-        return 0;
-      found = node->id;
-    }
-  return found;
-}
-
-/**
- * ir_flow_log_new_part:
- * @whole: the log of a run
- * @loop: by ir_flow_log_outer_loop()
- * @from: (nullable): the checkpoint from which it goes on; %NULL: its beginning
- * @first: the first iteration that is kept
- * @last: the last iteration that is played
- * @max_events: so many are kept
- *
- * Returns: (transfer full): a log that is to see the run again, from @from on: ir_flow_log_observer()
- */
-IrFlowLog *
-ir_flow_log_new_part (IrFlowLog *whole,
-                      IrNodeId loop,
-                      const IrCheckpoint *from,
-                      gint64 first,
-                      gint64 last,
-                      guint max_events)
-{
-  const IrFlowFilter none = { .to = 0, .iteration = -1 }; /* until it comes there */
-  guint64 start = from != NULL ? from->n_events : 0;
-
-  for (guint i = 0; from == NULL && i < whole->starts->len; i++)
-    if (g_array_index (whole->starts, Start, i).loop == loop)
-      start = g_array_index (whole->starts, Start, i).index;
-  IrFlowLog *part = ir_flow_log_new (&none);
-  part->whole = ir_flow_log_ref (whole);
-  part->part_of = loop;
-  part->from = from != NULL ? from->iteration : 0;
-  part->first = first;
-  part->last = last;
-  part->max_events = max_events;
-  part->is_deaf = TRUE;
-  part->observer.n_events = start;
-  push (part, intern (part, g_strdup ("")), "", 0);
-  return part;
-}
-
-/**
- * ir_flow_log_observer:
- *
- * Returns: (transfer none): what is to see the run
- */
-IrObserver *
-ir_flow_log_observer (IrFlowLog *log)
-{
-  return &log->observer;
-}
-
-/**
- * ir_flow_log_end_part:
- * @part: a log of a part, which has seen it
- * @values: (transfer full): the statistics of its iterations
- */
-void
-ir_flow_log_end_part (IrFlowLog *part, IrIterationValues *values)
-{
-  const GArray *outside = part->whole->outside;
-  guint64 next = part->observer.n_events;
-
-  part->values = values;
-  if (!part->was_left || next > part->filter.to)
-    return;
-  part->last = G_MAXINT64;
-  for (guint i = 0; i < outside->len; i++)
-    if (g_array_index (outside, IrFlowEvent, i).index == next)
-      {
-        g_array_append_val (part->events, g_array_index (outside, IrFlowEvent, i));
-        next++;
-      }
-}
-
-/**
- * ir_flow_log_whole:
- *
- * Returns: (transfer none): the log of which it is a part, or itself
- */
-IrFlowLog *
-ir_flow_log_whole (IrFlowLog *log)
-{
-  return log->whole != NULL ? log->whole : log;
-}
-
-/**
- * ir_flow_log_before:
- * @log: a log of a part
- *
- * Returns: (transfer none) (element-type IrFlowEvent): what led to its first event, outside of loops
- */
-const GArray *
-ir_flow_log_before (const IrFlowLog *log)
-{
-  return log->before;
-}
-
-/**
- * ir_flow_log_first_round:
- * @log: a log
- * @loop: name of a loop that is in no other
- *
- * Returns: the first iteration that there is of it: 0, but of a part
- */
-gint64
-ir_flow_log_first_round (const IrFlowLog *log, const char *loop)
-{
-  return log->whole != NULL && log->first > 0 &&
-                 strcmp (g_array_index (log->before, IrFlowEvent, log->before->len - 1).frame,
-                         loop) == 0
-             ? log->first
-             : 0;
-}
-
-/**
- * ir_flow_log_has_round:
- * @log: a log
- * @loop: by ir_flow_log_outer_loop()
- * @iteration: one of its iterations
- *
- * Returns: whether it has all events of it, up to the limit of a part
- */
-gboolean
-ir_flow_log_has_round (const IrFlowLog *log, IrNodeId loop, gint64 iteration)
-{
-  if (log->whole != NULL)
-    return log->part_of == loop && iteration >= log->first && iteration <= log->last;
-  if (log->events->len == log->observer.n_events)
-    return TRUE;
-  for (guint i = log->events->len; i-- > 0;)
-    {
-      const IrFlowEvent *event = &g_array_index (log->events, IrFlowEvent, i);
-      if (event->node == loop && event->kind == IR_FLOW_NEXT)
-        return event->iteration > iteration;
-    }
-  return FALSE;
-}
-
 /**
  * ir_flow_log_series:
  * @log: a log of a run that kept statistics of iterations, or a part of one
@@ -777,7 +526,7 @@ const GArray *
 ir_flow_log_series (const IrFlowLog *log, IrValueId value)
 {
   const IrRun *run = ir_flow_log_get_run (log);
-  const GArray *own = log->values != NULL ? ir_iteration_values_series (log->values, value) : NULL;
+  const GArray *own = ir_flow_log_part_series (log, value);
 
   return own != NULL                                           ? own
          : run != NULL && ir_run_series_step (run, value) == 1 ? ir_run_series (run, value)

@@ -52,6 +52,25 @@ typedef struct
   const char *frame; /* interned: "outer@3/inner" */
 } IrFlowEnd;
 
+typedef enum
+{
+  IR_TOKEN_LIVE,
+  IR_TOKEN_DEAD,
+  IR_TOKEN_WAITS, /* at a NextIteration, as too many iterations are in flight */
+  IR_TOKEN_TAKEN  /* none: the reader has run; where it is a Merge, what comes later has lost */
+} IrTokenState;
+
+/* It lies on the edge from what gave @value to @reader. */
+typedef struct
+{
+  IrValueId value;
+  IrNodeId reader; /* 0: it is an output of its graph */
+  IrTokenState state;
+  gboolean stays;    /* constant in its frame: it is there in each iteration */
+  const char *frame; /* "" outside */
+  gint64 iteration;
+} IrFlowToken;
+
 /* Which events are kept; all are counted. */
 typedef struct
 {
@@ -88,8 +107,15 @@ const GArray *ir_flow_log_series (const IrFlowLog *log, IrValueId value);
 /* -- parts: some iterations of a loop, played again from a checkpoint of the run -- */
 IrNodeId ir_flow_log_outer_loop (const IrFlowLog *log, const char *name);
 IrFlowLog *ir_flow_log_whole (IrFlowLog *log);
-const GArray *ir_flow_log_before (const IrFlowLog *log); /* of IrFlowEvent */
+/* (nullable) of IrSeriesPoint */
+const GArray *ir_flow_log_part_series (const IrFlowLog *log, IrValueId value);
+const GArray *ir_flow_log_before (const IrFlowLog *log);       /* of IrFlowEvent */
+const GArray *ir_flow_log_tokens (const IrFlowLog *log);       /* (nullable) of IrFlowToken */
+const IrGraph *ir_flow_log_token_graph (const IrFlowLog *log); /* (nullable) */
 gint64 ir_flow_log_first_round (const IrFlowLog *log, const char *loop);
+const char *ir_flow_log_loop_name (const IrFlowLog *log, IrNodeId loop);
+gboolean ir_flow_log_moves_tokens (const IrFlowLog *log, IrNodeId loop);
+gboolean ir_flow_log_rounds (const IrFlowLog *log, IrNodeId loop, gint64 *first, gint64 *last);
 gboolean ir_flow_log_has_round (const IrFlowLog *log, IrNodeId loop, gint64 iteration);
 IrFlowLog *ir_flow_log_replay (IrFlowLog *log, /* core/exec/replay/part.c */
                                IrNodeId loop,

@@ -398,6 +398,60 @@ play (IrFlowState *state, const IrFlowEvent *event)
 
 /* -- all -- */
 
+static gboolean
+is_in (const IrModel *model, const IrNode *node, const IrGraph *graph)
+{
+  const IrNode *own = node != NULL ? ir_model_live_node (model, node->id) : NULL;
+
+  return own != NULL && own->graph == graph;
+}
+
+/* What nodes of the graph of tokens gave each other. */
+static void
+clear_inside (IrFlowState *state, const IrModel *runs, const IrGraph *graph)
+{
+  for (IrNodeId id = 0; id < state->model->nodes->len; id++)
+    {
+      GArray *tokens = state->waiting[id];
+      guint kept = 0;
+      for (guint i = 0; tokens != NULL && i < tokens->len; i++)
+        {
+          const IrFlowToken token = g_array_index (tokens, IrFlowToken, i);
+          if (!is_in (runs, ir_model_value (state->model, token.value)->producer, graph))
+            g_array_index (tokens, IrFlowToken, kept++) = token;
+        }
+      if (tokens != NULL)
+        g_array_set_size (tokens, kept);
+    }
+}
+
+/* Where tokens move, a part says what lies there, in place of what led to it. */
+static void
+stand (IrFlowState *state)
+{
+  const GArray *tokens = ir_flow_log_tokens (state->log);
+
+  if (tokens == NULL)
+    return;
+  clear_inside (state, ir_flow_log_model (state->log), ir_flow_log_token_graph (state->log));
+  for (guint i = 0; i < tokens->len; i++)
+    {
+      const IrFlowToken *token = &g_array_index (tokens, IrFlowToken, i);
+      const Place place = { token->frame, token->iteration };
+      const IrNode *node = ir_model_node (state->model, token->reader);
+      if (token->reader >= state->model->nodes->len)
+        continue; /* of the body of a call */
+      if (token->state != IR_TOKEN_TAKEN)
+        lay (state, token->reader, token);
+      else
+        {
+          take (state, token->reader, 0, place, FALSE);
+          if (ir_node_tokens (node) == IR_TOKENS_MERGE)
+            note_merged (state, token->reader, place);
+        }
+    }
+}
+
 static void
 begin (IrFlowState *state)
 {
@@ -420,6 +474,7 @@ begin (IrFlowState *state)
   const GArray *before = ir_flow_log_before (state->log);
   for (guint i = 0; i < before->len; i++)
     play (state, &g_array_index (before, IrFlowEvent, i));
+  stand (state);
 }
 
 /**

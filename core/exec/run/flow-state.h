@@ -4,24 +4,6 @@
 
 #include "core/exec/run/flow-log.h"
 
-typedef enum
-{
-  IR_TOKEN_LIVE,
-  IR_TOKEN_DEAD,
-  IR_TOKEN_WAITS, /* at a NextIteration, as too many iterations are in flight */
-} IrTokenState;
-
-/* It lies on the edge from what gave @value to @reader. */
-typedef struct
-{
-  IrValueId value;
-  IrNodeId reader; /* 0: it is an output of its graph */
-  IrTokenState state;
-  gboolean stays;    /* constant in its frame: it is there in each iteration */
-  const char *frame; /* "" outside */
-  gint64 iteration;
-} IrFlowToken;
-
 /* The last that is told of a node. */
 typedef struct
 {

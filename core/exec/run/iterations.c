@@ -350,6 +350,49 @@ add_point (IrRunState *state, IrIterationValues *self, IrValueId value, const Ir
   series->n_last = 1;
 }
 
+/* Which iteration of @outer a point is in; -1: in none */
+static gint64
+round_in (const IrSeriesPoint *point, const char *outer)
+{
+  const char *rest = point->frame + strlen (outer);
+
+  return !g_str_has_prefix (point->frame, outer) ? -1
+         : *rest == '\0'                         ? point->iteration
+         : *rest == '@'                          ? g_ascii_strtoll (rest + 1, NULL, 10)
+                                                 : -1;
+}
+
+/**
+ * ir_iteration_values_cut:
+ * @self: a store
+ * @frame: name of a loop in no other
+ * @first: the first of its iterations that stays
+ * @last: the last one
+ *
+ * Lets go of statistics of all others, and of those outside of them.
+ */
+void
+ir_iteration_values_cut (IrIterationValues *self, const char *frame, gint64 first, gint64 last)
+{
+  GHashTableIter iter;
+  gpointer data;
+
+  g_hash_table_iter_init (&iter, self->series);
+  while (g_hash_table_iter_next (&iter, NULL, &data))
+    {
+      GArray *points = ((Series *) data)->points;
+      guint n = 0;
+      for (guint i = 0; i < points->len; i++)
+        {
+          const IrSeriesPoint point = g_array_index (points, IrSeriesPoint, i);
+          const gint64 round = round_in (&point, frame);
+          if (round >= first && round <= last)
+            g_array_index (points, IrSeriesPoint, n++) = point;
+        }
+      g_array_set_size (points, n);
+    }
+}
+
 /* -- contents -- */
 
 static guint64

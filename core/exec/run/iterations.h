@@ -61,6 +61,8 @@ typedef struct
   IrNodeId loop; /* the outermost around what is asked for; of tokens the node that runs them */
   gint64 iteration;
   const IrCheckpoint *from; /* (nullable) from the beginning */
+  const char *frame; /* (nullable) of tokens: of which iterations from @first on are looked at */
+  gint64 first;
 } IrResume;
 
 IrIterationValues *ir_iteration_values_new (const IrIterations *wanted);
@@ -83,6 +85,10 @@ gboolean ir_iterations_add_checkpoint (IrRunState *state,
                                        GError **error);
 const IrCheckpoint *ir_iterations_resumed (IrRunState *state, const IrNode *loop); /* (nullable) */
 const IrCheckpoints *ir_iteration_values_checkpoints (const IrIterationValues *self);
+void ir_iteration_values_cut (IrIterationValues *self,
+                              const char *frame,
+                              gint64 first,
+                              gint64 last);
 const GArray *ir_iteration_values_series (const IrIterationValues *self, IrValueId value);
 IrTensor *ir_iteration_values_find (const IrIterationValues *self,
                                     IrValueId value,

@@ -55,15 +55,19 @@ outermost_of (const IrFlowLog *log, const char *frame, gint64 iteration, gint64 
   return 0;
 }
 
-/* Of the loop by itself: by the frame that any of its values has. 0: it cannot be played again */
+/* Of the loop by itself: by the frame that any of its values has. 0: it cannot be played again, or is a frame in another,
+ * whose iterations come in no order by which one could count them */
 static IrNodeId
 loop_to_replay (const IrFlowLog *log, const char *loop, const GArray *line)
 {
   gint64 iteration;
+  const IrNodeId own = ir_flow_log_outer_loop (log, loop),
+                 outermost = line->len == 0
+                                 ? own
+                                 : outermost_of (log, g_array_index (line, IrSeriesPoint, 0).frame,
+                                                 0, &iteration);
 
-  return line->len == 0
-             ? ir_flow_log_outer_loop (log, loop)
-             : outermost_of (log, g_array_index (line, IrSeriesPoint, 0).frame, 0, &iteration);
+  return outermost != own && ir_flow_log_moves_tokens (log, outermost) ? 0 : outermost;
 }
 
 /* Whether @loop is the innermost of "outer@3/inner"; names may have / in them */
@@ -109,7 +113,7 @@ row_init (IrLoopRow *row, const IrFlowLog *log, IrValueId id, const char *loop)
 {
   const IrRun *run = ir_flow_log_get_run (log);
   GArray *line = (GArray *) ir_run_series (run, id),
-         *series = (GArray *) ir_flow_log_series (log, id);
+         *series = (GArray *) ir_flow_log_part_series (log, id);
   const IrValue *value = line != NULL ? ir_model_live_value (run->model, id) : NULL;
   g_autofree char *own = value != NULL ? ir_value_loop (value) : NULL;
   const gboolean is_called = value != NULL && own == NULL && ir_value_is_called (value);
@@ -125,8 +129,6 @@ row_init (IrLoopRow *row, const IrFlowLog *log, IrValueId id, const char *loop)
     }
   if (series != NULL)
     row->series = is_called ? points_in (series, loop) : g_array_ref (series);
-  else if (loop_to_replay (log, loop, row->line) == 0) /* several in one are better than none */
-    row->series = g_array_ref (row->line);
   return TRUE;
 }
 
@@ -143,23 +145,39 @@ count_rounds (const GArray *series)
   return n;
 }
 
-/* Values of the loop, with their series; the one that came in most iterations says which there were. */
-static const GArray *
+/* Values of the loop */
+static void
 find_rows (IrLoopTable *table, const IrFlowLog *log, const char *loop)
 {
   const IrRun *run = ir_flow_log_get_run (log);
-  const GArray *longest = NULL;
-  guint most = 0;
 
   for (IrValueId id = 1; run != NULL && id < run->n_values; id++)
     {
       IrLoopRow row;
-      if (!row_init (&row, log, id, loop))
-        continue;
-      g_array_append_val (table->rows, row);
-      const guint n = row.series != NULL ? count_rounds (row.series) : 0;
+      if (row_init (&row, log, id, loop))
+        g_array_append_val (table->rows, row);
+    }
+}
+
+/* (nullable) The series of the one that came in most iterations, which says which there were. Where none can be played
+ * again, or none has to be, each has its whole line: several in one are better than none. */
+static const GArray *
+find_longest (IrLoopTable *table)
+{
+  const GArray *longest = NULL;
+  guint most = 0;
+
+  for (guint i = 0; i < table->rows->len; i++)
+    {
+      IrLoopRow *row = &g_array_index (table->rows, IrLoopRow, i);
+      if (table->loop == 0)
+        {
+          g_clear_pointer (&row->series, g_array_unref);
+          row->series = g_array_ref (row->line);
+        }
+      const guint n = row->series != NULL ? count_rounds (row->series) : 0;
       if (n > most)
-        longest = row.series;
+        longest = row->series;
       most = MAX (most, n);
     }
   return longest;
@@ -181,6 +199,34 @@ find_rounds (IrLoopTable *table, const GArray *longest, GHashTable *index)
       g_hash_table_insert (index,
                            &g_array_index (table->rounds, IrLoopRound, table->rounds->len - 1),
                            GUINT_TO_POINTER (table->rounds->len));
+    }
+}
+
+/* Of a loop in no other: all from the first to the last that some value has, as tokens of one may overtake those of another. */
+static void
+fill_rounds (IrLoopTable *table, GHashTable *index)
+{
+  IrLoopRound round = { NULL };
+  gint64 first = G_MAXINT64, last = -1;
+
+  for (guint i = 0; i < table->rows->len; i++)
+    {
+      const GArray *series = g_array_index (table->rows, IrLoopRow, i).series;
+      for (guint k = 0; series != NULL && k < series->len; k++)
+        {
+          const IrSeriesPoint *point = &g_array_index (series, IrSeriesPoint, k);
+          first = MIN (first, point->iteration);
+          last = MAX (last, point->iteration);
+          round.frame = point->frame;
+        }
+    }
+  g_array_set_size (table->rounds, last >= first ? (guint) (last - first + 1) : 0);
+  for (guint i = 0; i < table->rounds->len; i++)
+    {
+      round.iteration = first + i;
+      g_array_index (table->rounds, IrLoopRound, i) = round;
+      g_hash_table_insert (index, &g_array_index (table->rounds, IrLoopRound, i),
+                           GUINT_TO_POINTER (i + 1));
     }
 }
 
@@ -277,9 +323,12 @@ ir_loop_table_new (const IrFlowLog *log, const char *loop)
   g_array_set_clear_func (table->rows, row_clear);
   table->name = g_strdup (loop);
   table->log = log;
-  longest = find_rows (table, log, loop);
+  find_rows (table, log, loop);
   find_others (table, log, loop);
-  if (longest != NULL)
+  longest = find_longest (table);
+  if (table->loop != 0 && table->line == NULL)
+    fill_rounds (table, index);
+  else if (longest != NULL)
     find_rounds (table, longest, index);
   find_first (table, index);
   for (guint i = 0; i < table->rows->len; i++)

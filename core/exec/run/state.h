@@ -19,7 +19,9 @@ typedef struct
   const char *name;   /* of a token: of the frame alone */
   gint64 iteration;
   gint slot;
-  guint in_flight; /* of a token: an iteration begins, and so many are alive with it; else 0 */
+  guint in_flight;     /* of a token: an iteration begins, and so many are alive with it; else 0 */
+  IrNodeId loop;       /* likewise: LoopCond of its frame */
+  const IrNode *owner; /* of a token: who runs them */
 } IrFlowTell;
 
 /* Who looks on while a graph runs, and may end the run with an error. All functions are nullable. Of nodes in bodies @step is
@@ -40,6 +42,8 @@ struct _IrObserver
                      GError **error);
   gboolean (*end) (IrObserver *observer, IrRunState *state, GError **error);
   void (*flow) (IrObserver *observer, const IrFlowTell *tell);
+  /* In a run again: what lies there, of IrFlowToken, before what is asked for begins */
+  void (*stand) (IrObserver *observer, const GArray *tokens);
   guint64 n_events; /* so far, if it counts them: checkpoints remember it */
 };
 
@@ -88,6 +92,7 @@ struct _IrRunState
   guint nesting;              /* of that, what lies on the stack of the program */
   const IrFrameAt *frame;     /* (nullable) the innermost loop that it is in */
   const IrResume *resume;     /* (nullable) it is run again for one iteration */
+  gboolean is_on_way;         /* likewise: it has not come to those of which statistics are wanted */
   IrBodyCall **body_calls;    /* (nullable) by node id */
   GHashTable *token_programs; /* (nullable) of flow/token-graph.c: graph -> what is known of it */
   struct _IrCalls *calls;     /* (nullable) of flow/call.c */

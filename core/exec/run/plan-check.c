@@ -10,8 +10,6 @@
 
 #include "core/exec/memory/ranges.h"
 
-#include <string.h>
-
 #define MOST_FOUND 1000 /* contradictions that are told */
 
 struct _IrPlanCheck
@@ -118,16 +116,13 @@ describe_layouts (guint layouts)
                                       : "plain or NCHWc";
 }
 
-/* Whether the sizes of @tensor are those of @type in blocks of @block channels; 0: plain. */
+/* Whether the sizes of @tensor are those of @type in blocks of @block channels, as far as those are known. */
 static gboolean
 has_layout (const IrTensor *tensor, const IrType *type, guint block)
 {
   if (type == NULL || !ir_step_is_plain (type) || ir_tensor_is_container (tensor))
     return TRUE;
   const gint64 *dims = ir_tensor_dims (tensor);
-  if (block == 0)
-    return ir_tensor_rank (tensor) == (guint) type->rank &&
-           memcmp (dims, type->dims, sizeof *dims * (guint) type->rank) == 0;
   gint64 plain[4] = { 1, 1, 1, 1 };
   if (type->rank > 4 || ir_tensor_rank (tensor) != 5)
     return FALSE;

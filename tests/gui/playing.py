@@ -3,7 +3,8 @@
 compared with what the command line says with --json. Arguments and needs are those of end-to-end.py; PART is
 
     playing     Newton's method: played, event by event and by iterations, written out; lowered, played as tokens with the
-                same values, raised and compared with the file; then one of so many iterations that they are not all kept"""
+                same values, raised and compared with the file; then one of so many iterations that they are not all
+                kept, as it is and as tokens"""
 
 import json
 import os
@@ -237,38 +238,72 @@ def many_iterations(folder):
     return path
 
 
+def opens_many(window, path, n_rounds):
+    """Plays it, and goes to its last iteration but @n_rounds."""
+    opens(window, path)
+    gives_numbers(window)
+    show_play(window)
+    window.tab_to('push button', 'Play the Graph')
+    key('space')
+    window.wait('events', lambda: window.text_with(' events'))
+    page(window, 'Iterations')
+    window.expect('label', f'1 of {n_rounds:,}')
+    window.tab_to('slider', 'Iteration')
+    key('End')
+    window.expect('label', f'{n_rounds:,} of {n_rounds:,}')
+
+
+def holds(window, name, values):
+    wanted = ', '.join([name] + values)
+    window.comes_to(f'{name} holds in the last iterations what the command line says', True,
+                    lambda: wanted in rows(window, 'Values by iterations'))
+
+
+def has_events(window, path, iteration):
+    """Where it stands events are those of the command line by their numbers, and some of them of @iteration."""
+    page(window, 'Events')
+    window.comes_to('events of that iteration are there', True,
+                    lambda: any(f', iteration {iteration}' in row for row in rows(window, 'Events')))
+    seen = rows(window, 'Events')
+    first = int(seen[0].split(',')[0])
+    played = irscope('play', path, '--events', f'{first}:{first + len(seen)}')
+    check('they are those of the command line', [told(event) for event in played['events']] == seen, seen)
+
+
 def plays_many():
     """What is not kept is played again where the scrubber stands, with the same events and values."""
     with tempfile.TemporaryDirectory() as folder:
         path = many_iterations(folder)
         window = driver.Window(GUI, shots=SHOTS)
-        opens(window, path)
-        gives_numbers(window)
-        show_play(window)
-        window.tab_to('push button', 'Play the Graph')
-        key('space')
-        window.wait('events', lambda: window.text_with(' events'))
-        page(window, 'Iterations')
-        window.expect('label', f'1 of {MANY:,}')
-        window.tab_to('slider', 'Iteration')
-        key('End')
-        window.expect('label', f'{MANY:,} of {MANY:,}')
-        guesses = 5 * [irscope('tensor', path, f'loop@{MANY - 1}/guess')['mean']]  # it was found long before
-        for name, values in (('i', range(MANY - 5, MANY)), ('guess', guesses)):
-            wanted = ', '.join([name] + [f'{value:.6g}' for value in values])
-            window.comes_to(f'{name} holds in the last iterations what the command line says', True,
-                            lambda: wanted in rows(window, 'Values by iterations'))
+        opens_many(window, path, MANY)
+        guess = irscope('tensor', path, f'loop@{MANY - 1}/guess')['mean']  # it was found long before
+        holds(window, 'i', [f'{value:.6g}' for value in range(MANY - 5, MANY)])
+        holds(window, 'guess', 5 * [f'{guess:.6g}'])
         window.comes_to('tokens lie there as they were', True,
                         lambda: any(f'@{MANY - 1}' in text for text in tokens(window)))
         window.shot('play-many')
-        page(window, 'Events')
-        played = irscope('play', path, '--loop', 'loop', '--iteration', str(MANY - 3))
-        wanted = [told(event) for event in played['events']]
-        window.comes_to('the events there are those of the command line', wanted, lambda: rows(window, 'Events')[:len(wanted)])
+        has_events(window, path, MANY - 5)
         window.end()
 
 
-PARTS = {'playing': [plays_a_loop, plays_many]}
+def plays_many_as_tokens():
+    """The same lowered: of tokens, of which several iterations are in flight; of the last the condition alone was computed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'tokens.onnxtxt')
+        subprocess.run([CLI, 'optimize', many_iterations(folder), '--pass', 'lower-control-flow', '-o', path], check=True,
+                       stdout=subprocess.DEVNULL)
+        window = driver.Window(GUI, shots=SHOTS)
+        opens_many(window, path, MANY + 1)
+        holds(window, 'Merge_1', [f'{value:.6g}' for value in range(MANY - 4, MANY + 1)])
+        key('Left', 'Left')
+        window.comes_to('tokens lie there as they were', True,
+                        lambda: any(f'@{MANY - 2}' in text for text in tokens(window)))
+        window.shot('play-many-tokens')
+        has_events(window, path, MANY - 5)
+        window.end()
+
+
+PARTS = {'playing': [plays_a_loop, plays_many, plays_many_as_tokens]}
 
 
 if __name__ == '__main__':

@@ -10,7 +10,7 @@
 #define MAX_EVENTS 200000     /* that are kept: about 10 MB */
 #define MAX_BYTES  (64 << 20) /* of statistics of iterations, some 400,000, and of checkpoints */
 #define AHEAD      64         /* iterations behind one that is asked for, at most */
-#define BEHIND     2          /* and before it, where these are not long */
+#define BEHIND     4          /* and before it, where these are not long: as many have columns */
 
 typedef struct
 {

@@ -85,6 +85,18 @@ compare (gconstpointer first, gconstpointer second, gpointer data)
   return isnan (x) != isnan (y) ? (isnan (x) ? 1 : -1) : x < y ? -1 : x > y;
 }
 
+/* Titles have no property for that: each is a button of the header, around a box. */
+void
+ir_columns_end_title (GtkColumnView *table)
+{
+  GtkWidget *header = gtk_widget_get_first_child (GTK_WIDGET (table)),
+            *title = header != NULL ? gtk_widget_get_last_child (header) : NULL,
+            *box = title != NULL ? gtk_widget_get_first_child (title) : NULL;
+
+  if (box != NULL)
+    gtk_widget_set_halign (box, GTK_ALIGN_END);
+}
+
 static void
 add_column (GtkColumnView *view, const IrColumn *column)
 {
@@ -103,6 +115,8 @@ add_column (GtkColumnView *view, const IrColumn *column)
   else
     gtk_column_view_column_set_fixed_width (item, column->width);
   gtk_column_view_append_column (view, item);
+  if (column->number != NULL)
+    ir_columns_end_title (view);
 }
 
 GtkWidget *

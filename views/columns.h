@@ -25,6 +25,8 @@ typedef struct
           item); /* (nullable) more of a row, as a tip in place of the others, (transfer full) */
 } IrColumn;
 
+/* The title of the column that @table got last stands on the right, as its numbers do. */
+void ir_columns_end_title (GtkColumnView *table);
 /* A GtkColumnView of @store, in which one row or none can be chosen; @columns outlive it */
 GtkWidget *ir_columns_new (const char *name, GListStore *store, const IrColumn *columns, guint n);
 GtkSingleSelection *ir_columns_selection (GtkWidget *table);

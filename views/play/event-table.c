@@ -4,6 +4,7 @@
 #include "views/play/event-table.h"
 
 #include "core/ir/model.h"
+#include "views/columns.h"
 #include "views/name.h"
 #include "views/play/event-list.h"
 
@@ -56,15 +57,21 @@ cell_text (IrEventRow *row, Column column)
     }
 }
 
+static gboolean
+is_number (Column which)
+{
+  return which == COLUMN_INDEX || which == COLUMN_SLOT;
+}
+
 static void
 setup_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer column)
 {
   GtkWidget *label = gtk_label_new (NULL);
   const Column which = GPOINTER_TO_UINT (column);
 
-  gtk_label_set_xalign (GTK_LABEL (label), which == COLUMN_INDEX || which == COLUMN_SLOT ? 1 : 0);
+  gtk_label_set_xalign (GTK_LABEL (label), is_number (which) ? 1 : 0);
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
-  if (which == COLUMN_INDEX || which == COLUMN_SLOT)
+  if (is_number (which))
     gtk_widget_add_css_class (label, "numeric");
   gtk_list_item_set_child (item, label);
 }
@@ -99,6 +106,8 @@ add_column (GtkColumnView *table, Column which)
   else
     gtk_column_view_column_set_fixed_width (column, columns[which].width);
   gtk_column_view_append_column (table, column);
+  if (is_number (which))
+    ir_columns_end_title (table);
 }
 
 GtkWidget *

@@ -1,4 +1,5 @@
 #include "config.h"
+#include "views/columns.h"
 #include "views/name.h"
 
 #include "views/tensor/element-table.h"
@@ -50,24 +51,10 @@ add_column (GtkWidget *table, const Column *info)
   gtk_column_view_column_set_expand (column, TRUE);
   gtk_column_view_column_set_resizable (column, TRUE);
   gtk_column_view_append_column (GTK_COLUMN_VIEW (table), column);
+  if (info->number)
+    ir_columns_end_title (GTK_COLUMN_VIEW (table));
   g_object_unref (column);
   return column;
-}
-
-/* Titles have no property for that: each is a button of the header, around a box. */
-static void
-align_titles (GtkWidget *table)
-{
-  GtkWidget *header = gtk_widget_get_first_child (table);
-  GtkWidget *title = header != NULL ? gtk_widget_get_first_child (header) : NULL;
-
-  for (guint i = 0; i < G_N_ELEMENTS (infos) && title != NULL; i++)
-    {
-      GtkWidget *box = gtk_widget_get_first_child (title);
-      if (box != NULL && infos[i].number)
-        gtk_widget_set_halign (box, GTK_ALIGN_END);
-      title = gtk_widget_get_next_sibling (title);
-    }
 }
 
 /* Tab would walk through all rows of a column view; it leaves the table instead. */
@@ -100,7 +87,6 @@ ir_element_table_new (IrElementList *elements, GtkColumnViewColumn *columns[IR_N
   gtk_widget_add_css_class (table, "data-table");
   for (guint i = 0; i < G_N_ELEMENTS (infos); i++)
     columns[i] = add_column (table, &infos[i]);
-  align_titles (table);
   gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
   g_signal_connect (keys, "key-pressed", G_CALLBACK (on_table_key), table);
   gtk_widget_add_controller (table, keys);

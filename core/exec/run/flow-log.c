@@ -48,14 +48,21 @@ top (const IrFlowLog *log)
   return &g_array_index (log->places, IrFlowPlace, log->places->len - 1);
 }
 
-/* Behind what is kept paths are read by nobody, and there may be millions of them. */
+/* @last: interned; most events are where the one before was. */
 static const char *
-inside (IrFlowLog *log, const IrFlowPlace *place, const char *name)
+intern_again (IrFlowLog *log, const char *last, const char *name)
+{
+  return strcmp (last, name) == 0 ? last : ir_flow_log_intern (log, g_strdup (name));
+}
+
+/* Behind what is kept paths are read by nobody, and there may be millions of them. @last: one that was there */
+static const char *
+inside (IrFlowLog *log, const IrFlowPlace *place, const char *name, const char *last)
 {
   if (log->observer.n_events >= log->filter.to && *name != '\0')
-    return ir_flow_log_intern (log, g_strdup (name));
+    return intern_again (log, last, name);
   if (*place->path == '\0' || *name == '\0')
-    return ir_flow_log_intern (log, g_strdup (*name == '\0' ? place->path : name));
+    return intern_again (log, last, *name == '\0' ? place->path : name);
   return ir_flow_log_intern (
       log, g_strdup_printf ("%s@%" G_GINT64_FORMAT "/%s", place->path, place->iteration, name));
 }
@@ -162,7 +169,7 @@ note_body (IrFlowLog *log, const IrFlowTell *tell)
       g_autofree char *name = ir_loop_name (node);
       if (*top (log)->path == '\0')
         note_start (log, node->id, name);
-      ir_flow_log_push (log, inside (log, top (log), name), name, 0);
+      ir_flow_log_push (log, inside (log, top (log), name, top (log)->path), name, 0);
     }
   top (log)->iteration = tell->kind == IR_FLOW_NEXT ? tell->iteration : top (log)->iteration;
   if (tell->kind == IR_FLOW_ENTERED || tell->kind == IR_FLOW_NEXT)
@@ -199,8 +206,8 @@ note_token (IrFlowLog *log, const IrFlowTell *tell)
   const IrFlowPlace below = g_array_index (log->places, IrFlowPlace, log->places->len - 2);
   IrFlowPlace *place = top (log);
 
-  place->path = inside (log, &below, tell->frame);
-  place->name = *tell->frame != '\0' ? ir_flow_log_intern (log, g_strdup (tell->name)) : below.name;
+  place->path = inside (log, &below, tell->frame, place->path);
+  place->name = *tell->frame != '\0' ? intern_again (log, place->name, tell->name) : below.name;
   place->iteration = *tell->frame != '\0' ? tell->iteration : below.iteration;
   if (tell->in_flight > 0)
     count_iteration (log, tell->iteration == 0, tell->in_flight);

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#define FAR 1000 /* from all that a small trial has places for */
+
 typedef struct
 {
   GRand *rand;
@@ -280,6 +282,28 @@ recipe_input (Draw *d, const char *text, const Change *change)
     }
   gint64 end = *rest == '<' ? g_ascii_strtoll (rest + 1, NULL, 10) : 0;
   return tensor_new (d, dtype, rank, dims, (gint) (end == change->from ? change->to : end));
+}
+
+gboolean
+trial_break_input (Trial *trial, guint slot, gboolean last)
+{
+  IrTensor *tensor = trial->tensors[slot];
+  IrValue *value = ir_node_input (trial->node, slot);
+
+  if (tensor == NULL || value == NULL || ir_tensor_is_container (tensor) ||
+      ir_tensor_n_elements (tensor) == 0 ||
+      (ir_tensor_dtype (tensor) != IR_DTYPE_INT64 && ir_tensor_dtype (tensor) != IR_DTYPE_INT32))
+    return FALSE;
+  IrTensor *other = ir_tensor_new_alloc (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
+                                         ir_tensor_dims (tensor), NULL);
+  memcpy (ir_tensor_data_writable (other), ir_tensor_data (tensor), ir_tensor_n_bytes (tensor));
+  ir_dtype_set_int64 (ir_tensor_dtype (tensor), ir_tensor_data_writable (other),
+                      last ? ir_tensor_n_elements (tensor) - 1 : 0, last ? FAR : -FAR);
+  if (value->initializer != NULL)
+    ir_edit_set_initializer (trial->edit, value, other);
+  ir_tensor_unref (tensor);
+  trial->tensors[slot] = other;
+  return TRUE;
 }
 
 gboolean

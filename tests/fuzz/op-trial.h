@@ -24,6 +24,8 @@ void trial_init_as (
 void trial_clear (Trial *trial);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Trial, trial_clear)
 
+/* The first or the last number of input @slot becomes far too small or too large. FALSE: those are no whole numbers */
+gboolean trial_break_input (Trial *trial, guint slot, gboolean last);
 /* Whether a recipe with @attrs is @op's: operators of two domains may have one name. */
 gboolean trial_attrs_exist (const IrOp *op, const char *attrs);
 

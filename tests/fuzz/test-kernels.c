@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define DRAWS 60 /* of each size */
-#define FAR   1000
 
 static const guint sizes[] = { 4, 9 };
 
@@ -83,29 +82,6 @@ say_application (GString *text, Trial *trial)
   g_string_append_c (text, '\n');
 }
 
-/* The first or the last number of an input is far away. */
-static gboolean
-break_input (Trial *trial, guint slot, gboolean last)
-{
-  IrTensor *tensor = trial->tensors[slot];
-  IrValue *value = ir_node_input (trial->node, slot);
-
-  if (tensor == NULL || value == NULL || ir_tensor_is_container (tensor) ||
-      ir_tensor_n_elements (tensor) == 0 ||
-      (ir_tensor_dtype (tensor) != IR_DTYPE_INT64 && ir_tensor_dtype (tensor) != IR_DTYPE_INT32))
-    return FALSE;
-  IrTensor *other = ir_tensor_new_alloc (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
-                                         ir_tensor_dims (tensor), NULL);
-  memcpy (ir_tensor_data_writable (other), ir_tensor_data (tensor), ir_tensor_n_bytes (tensor));
-  ir_dtype_set_int64 (ir_tensor_dtype (tensor), ir_tensor_data_writable (other),
-                      last ? ir_tensor_n_elements (tensor) - 1 : 0, last ? FAR : -FAR);
-  if (value->initializer != NULL)
-    ir_edit_set_initializer (trial->edit, value, other);
-  ir_tensor_unref (tensor);
-  trial->tensors[slot] = other;
-  return TRUE;
-}
-
 static guint
 say_recipe (GString *text, const IrOp *op, const Recipe *recipe)
 {
@@ -116,7 +92,7 @@ say_recipe (GString *text, const IrOp *op, const Recipe *recipe)
       g_auto (Trial) trial = { 0 };
       trial_init_as (&trial, op, 1, recipe->inputs, recipe->attrs);
       n = trial.n;
-      if (change > 0 && !break_input (&trial, (change - 1) / 2, change % 2 == 0))
+      if (change > 0 && !trial_break_input (&trial, (change - 1) / 2, change % 2 == 0))
         continue;
       say_application (text, &trial);
       n_said++;

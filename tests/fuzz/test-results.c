@@ -19,7 +19,6 @@
 #define SIZE         4
 #define OUTPUT_LIMIT (1 << 20) /* bytes */
 #define MAX_OUTPUTS  16
-#define FAR          1000
 #define NEAR         2e-5 /* of the sum of magnitudes: what a library's last places may change */
 
 typedef struct
@@ -168,28 +167,6 @@ judge (Row *row, Trial *trial)
     g_clear_pointer (&outputs[i], ir_tensor_unref);
 }
 
-/* The first or the last number of an input is far away. */
-static gboolean
-break_input (Trial *trial, guint slot, gboolean last)
-{
-  IrTensor *tensor = trial->tensors[slot];
-  IrValue *value = ir_node_input (trial->node, slot);
-
-  if (tensor == NULL || ir_tensor_is_container (tensor) || ir_tensor_n_elements (tensor) == 0 ||
-      (ir_tensor_dtype (tensor) != IR_DTYPE_INT64 && ir_tensor_dtype (tensor) != IR_DTYPE_INT32))
-    return FALSE;
-  IrTensor *other = ir_tensor_new_alloc (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
-                                         ir_tensor_dims (tensor), NULL);
-  memcpy (ir_tensor_data_writable (other), ir_tensor_data (tensor), ir_tensor_n_bytes (tensor));
-  ir_dtype_set_int64 (ir_tensor_dtype (tensor), ir_tensor_data_writable (other),
-                      last ? ir_tensor_n_elements (tensor) - 1 : 0, last ? FAR : -FAR);
-  if (value->initializer != NULL)
-    ir_edit_set_initializer (trial->edit, value, other);
-  ir_tensor_unref (tensor);
-  trial->tensors[slot] = other;
-  return TRUE;
-}
-
 static void
 judge_recipe (Row *row, const Recipe *recipe)
 {
@@ -200,7 +177,7 @@ judge_recipe (Row *row, const Recipe *recipe)
       g_auto (Trial) trial = { 0 };
       trial_init_as (&trial, row->op, 1, recipe->inputs, recipe->attrs);
       n = trial.n;
-      if (change == 0 || break_input (&trial, (change - 1) / 2, change % 2 == 0))
+      if (change == 0 || trial_break_input (&trial, (change - 1) / 2, change % 2 == 0))
         judge (row, &trial);
     }
 }
